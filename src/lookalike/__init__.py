@@ -1,0 +1,49 @@
+"""Find items that are nearly the same, among millions, with a recall that is stated and measured.
+
+The public names are loaded when they are first used, so that the import itself costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lookalike.apps.documents import dedup, groups, pairs
+    from lookalike.apps.minhash import MinHash, MinHashLSH
+    from lookalike.apps.sets import jaccard
+    from lookalike.data import Recipe, ShingleRule
+    from lookalike.plan import Plan, plan
+    from lookalike.result import Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "pairs": "lookalike.apps.documents",
+    "groups": "lookalike.apps.documents",
+    "dedup": "lookalike.apps.documents",
+    "MinHash": "lookalike.apps.minhash",
+    "MinHashLSH": "lookalike.apps.minhash",
+    "jaccard": "lookalike.apps.sets",
+    "Recipe": "lookalike.data",
+    "ShingleRule": "lookalike.data",
+    "Plan": "lookalike.plan",
+    "plan": "lookalike.plan",
+    "Result": "lookalike.result",
+}
+
+__all__ = [
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "groups", "jaccard", "pairs", "plan",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value  # a submodule of the same name (plan) must not stand in for the function
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

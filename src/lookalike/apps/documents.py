@@ -1,0 +1,135 @@
+"""Documents: near-duplicate pairs, groups, and a clean data set."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Unpack
+
+from lookalike.data import ShingleRule, Unit
+from lookalike.engines.job import Job, Want
+from lookalike.engines.local import run
+from lookalike.engines.receipt import make_receipt
+from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.read import open_collection
+from lookalike.result import Asked, Grouping, Result
+
+RULE_OPTIONS = ("bag", "fold_case", "normalize", "strip_accents", "ignore_punctuation", "squeeze_space", "hash_bits")
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+
+    text: str | None  # the column of texts or token lists
+    id: str | None  # the column of ids
+    threshold: float  # 0.8
+    recall: float  # 0.99, at the threshold
+    exact: bool  # every pair, none missed
+    measure: str  # jaccard
+    unit: Unit  # word
+    k: int | None  # tokens in a shingle
+    bag: bool
+    fold_case: bool
+    normalize: Literal["none", "NFC", "NFKC"]
+    strip_accents: bool
+    ignore_punctuation: bool
+    squeeze_space: bool
+    hash_bits: Literal[32, 64]
+    num_hashes: int
+    bands: int | None
+    rows: int | None
+    scheme: Literal["fss-1", "minhash-1"]
+    seed: int
+    verify: bool
+    max_share: float | None
+    max_pairs: int
+    on_bad_text: Literal["error", "replace", "skip"]
+    threads: int | None
+    progress: Progress
+
+
+def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+    """All pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
+
+    source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
+    A pair at the threshold is found with probability `recall` at least (with `exact`, always); none below is reported.
+
+    >>> import lookalike as la
+    >>> texts = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "nothing alike"]
+    >>> la.pairs(texts, k=2).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'similarity': 1.0}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
+) -> Result:
+    """Groups of similar documents: connected components of verified pairs, or stars, in which every member is itself
+    similar to the representative, which `keep` chooses (see `dedup`).
+
+    >>> import lookalike as la
+    >>> la.groups(["one two three", "one two three", "four"], k=2).groups["group"].to_pylist()
+    [0, 0]
+    """
+    return _run("groups", source, None, grouping, keep, options)
+
+
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+    """The documents without near-duplicates: each removed one is similar, at or above the threshold, to one kept.
+
+    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
+    `source` what is similar to a document there.
+
+    >>> import lookalike as la
+    >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
+    [{'id': 1, 'kept': 0, 'similarity': 1.0}]
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+    job_options = dict(options)
+    progress: Progress = job_options.pop("progress", silent)  # type: ignore[assignment]
+    columns: Any = {name: job_options.pop(name, None) for name in ("text", "id")}
+    columns["on_bad_text"] = job_options.pop("on_bad_text", "error")
+    verify = job_options.get("verify", True)
+    if not verify and asked != "pairs":
+        raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
+    collections = [open_collection(source, **columns)]
+    if against is not None:
+        collections.append(open_collection(against, **columns))
+    tokens = [collection.is_tokens for collection in collections]
+    if len(set(tokens)) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    job = _job(job_options, tokens=tokens[0])
+    want: Want = {"pairs": "pairs", "groups": grouping, "dedup": "stars"}[asked]  # type: ignore[assignment]
+    trace = Trace(progress)
+    found = run(collections, job, want, trace, keep=keep)
+    result = Result(
+        asked=asked, job=job, grouping=grouping, receipt={}, found=found, collection=collections[0]
+    )
+    _count(result, trace)
+    result.receipt.update(make_receipt(asked, collections, job, found, trace))
+    return result
+
+
+def _count(result: Result, trace: Trace) -> None:
+    """Make the table that was asked for, so that the receipt can say how large it is."""
+    with trace.stage(result.asked):
+        if result.asked == "pairs":
+            trace.add(pairs=result.pairs.num_rows)
+        elif result.asked == "groups":
+            trace.add(groups=len(result.groups["group"].unique()), grouped=result.groups.num_rows)
+        else:
+            trace.add(kept=result.kept_count, removed=result.removed.num_rows)
+
+
+def _job(options: dict[str, Any], *, tokens: bool) -> Job:
+    rule_options = {name: options.pop(name) for name in RULE_OPTIONS if name in options}
+    unit = options.pop("unit", None) or ("token" if tokens else "word")
+    if tokens != (unit == "token"):
+        kind = "token lists" if tokens else "text"
+        raise UsageError(f"unit {unit!r} does not fit a column of {kind}; leave the unit out, or choose another column.")
+    rule = ShingleRule.for_unit(unit, options.pop("k", None), **rule_options)
+    method: Literal["lsh", "exact"] = "exact" if options.pop("exact", False) else "lsh"
+    return Job(rule=rule, method=method, **options)

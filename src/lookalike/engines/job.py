@@ -1,0 +1,56 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lookalike.data import Recipe, ShingleRule, check_choice
+from lookalike.errors import UsageError
+from lookalike.measures import Bar, SetMeasure, bar, set_measure
+
+Want = Literal["pairs", "components", "stars"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt."""
+
+    threshold: float = 0.8
+    measure: str = "jaccard"
+    rule: ShingleRule = field(default_factory=ShingleRule)
+    method: Literal["lsh", "exact"] = "lsh"
+    recall: float = 0.99
+    num_hashes: int = 128
+    bands: int | None = None
+    rows: int | None = None
+    scheme: Literal["fss-1", "minhash-1"] = "fss-1"
+    seed: int = 42
+    verify: bool = True
+    max_share: float | None = None
+    max_pairs: int = 100_000_000
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        self.bar()
+        check_choice("method", self.method, ("lsh", "exact"))
+        if self.max_share is not None and not 0 < self.max_share <= 1:
+            raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
+        if self.threads is not None and self.threads < 1:
+            raise UsageError(f"threads is {self.threads}; expected at least 1.")
+        if self.max_pairs < 1:
+            raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
+        if not 0 <= self.seed < 1 << 64:
+            raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
+
+    def set_measure(self) -> SetMeasure:
+        return set_measure(self.measure)
+
+    def bar(self) -> Bar:
+        return bar(self.set_measure(), self.threshold)
+
+    def recipe(self) -> Recipe:
+        return Recipe(scheme=self.scheme, seed=self.seed, length=self.num_hashes, shingles=self.rule)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "rule": self.rule.as_dict()}

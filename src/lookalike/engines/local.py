@@ -1,0 +1,100 @@
+"""The engine of one machine: from a collection to verified pairs or groups, on all its cores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.data import I64, Groups, Pairs, Signatures
+from lookalike.engines.job import Job, Want
+from lookalike.engines.joins import BandedJoin, exact_pairs
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.reading import Features, read_features
+from lookalike.engines.trace import Trace
+from lookalike.errors import RecallWarning
+from lookalike.io.read import Collection
+from lookalike.plan import Plan, plan
+from lookalike.stages import groups
+from lookalike.stages.candidates import Items
+from lookalike.stages.duplicates import Classes, collapse
+from lookalike.stages.preference import preference, preferred_column
+
+CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer in numbers of classes of equal sets; of two collections, the second's items come after the first's.
+
+    pairs: every verified pair of classes, or None where `groups` was made without writing them down.
+    order: classes, the best to keep first. split: items of the first of two collections; -1 for one.
+    """
+
+    features: Features
+    classes: Classes
+    order: I64
+    pairs: Pairs | None
+    groups: Groups | None
+    plan: Plan | None
+    split: int
+
+
+def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *, keep: str = "first") -> Found:
+    """Find the pairs (or groups) of one collection, or the pairs between two."""
+    column = preferred_column(keep)
+    planned = planned_for(job, trace)
+    with Pool(job.threads or usable_cores()) as pool:
+        features = read_features(
+            collections, job.rule, job.recipe() if planned else None, pool, trace,
+            extra=[column] if column else [], max_share=job.max_share,
+        )  # fmt: skip
+        split = features.split if len(collections) == 2 else -1
+        best = preference(keep, features.lengths[: features.split], features.extra)
+        best = np.concatenate([best, np.arange(features.split, len(features.sets))])
+        with trace.stage("collapse"):
+            classes = collapse(features.sets, features.prints, best)
+            trace.add(exact_duplicates=len(classes.members) - len(classes))
+            items = items_of(features, classes, split)
+        order = _class_order(classes, best)
+        if planned is None or features.signatures is None:
+            left, right, score = exact_pairs(items, job.bar(), pool, trace, job.max_pairs)
+        else:
+            chosen = Signatures(features.signatures.values[classes.firsts], features.signatures.recipe)
+            join = BandedJoin(items, chosen, planned, job.bar(), pool)
+            if want != "pairs" and join.crowded(CROWDED):
+                made = join.components(trace, order) if want == "components" else join.stars(trace, order)
+                return Found(features, classes, order, None, made, planned, split)
+            left, right, score = join.pairs(trace, job.max_pairs)
+    return Found(features, classes, order, Pairs(left, right, score), None, planned, split)
+
+
+def planned_for(job: Job, trace: Trace) -> Plan | None:
+    """Bands and rows for the job, or None where the join is exact; a wish that cannot be met becomes a warning."""
+    least = job.set_measure().least_jaccard
+    if job.method == "exact" or least is None:
+        return None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RecallWarning)
+        made = plan(least(job.threshold), recall=job.recall, num_hashes=job.num_hashes, bands=job.bands, rows=job.rows)
+    trace.warnings += [str(warning.message) for warning in caught]
+    return made
+
+
+def items_of(features: Features, classes: Classes, split: int) -> Items:
+    """One item per class; for two collections, with the sides its members are on."""
+    firsts = classes.firsts
+    sides = np.full(len(classes), 3, np.uint8)
+    if split >= 0:
+        on_left = np.concatenate([[0], np.cumsum(classes.members < split)])
+        lefts = np.diff(on_left[np.concatenate([[0], classes.ends])])
+        sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
+    return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
+
+
+def _class_order(classes: Classes, best: I64) -> I64:
+    rank = np.empty(len(best), np.int64)
+    rank[best] = np.arange(len(best))
+    return np.argsort(rank[classes.firsts], kind="stable")

@@ -1,0 +1,135 @@
+"""The first half of a run: one pass over the texts to sets, fingerprints and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import I64, U64, Recipe, Sets, ShingleRule, Signatures
+from lookalike.engines.growing import Growing
+from lookalike.engines.pool import Pool
+from lookalike.engines.trace import Trace
+from lookalike.io.read import Collection, TextBatch, check_ids
+from lookalike.stages.common import drop_common
+from lookalike.stages.duplicates import fingerprints
+from lookalike.stages.features import shingle
+from lookalike.stages.sketches import sketch
+
+TASK_BYTES = 1 << 21  # text that one task shingles: its elements stay in the cache until they are sketched
+
+
+@dataclass(frozen=True)
+class Features:
+    """All items of one or two collections. ids: one array per collection; extra: columns of the first;
+    split: how many items the first has; lengths i64[n]: bytes (or tokens) of each text."""
+
+    sets: Sets
+    prints: U64
+    signatures: Signatures | None
+    ids: list[pa.ChunkedArray]
+    extra: dict[str, pa.ChunkedArray]
+    split: int
+    lengths: I64
+
+
+@dataclass(frozen=True)
+class _Piece:
+    sets: Sets
+    prints: U64
+    signatures: Signatures | None
+    lengths: I64
+
+
+def read_features(
+    collections: Sequence[Collection], rule: ShingleRule, recipe: Recipe | None, pool: Pool, trace: Trace, *,
+    extra: Sequence[str] = (), max_share: float | None = None,
+) -> Features:  # fmt: skip
+    """Shingle every text of the collections, in order; sketch too where a recipe is given.
+
+    Texts are let go batch by batch. With `max_share`, shingles of more documents than that are dropped, then sketched.
+    """
+    elements, prints, values = Growing(np.uint64), Growing(np.uint64), Growing(np.uint32)
+    sizes, lengths = Growing(np.int64), Growing(np.int64)
+    ids: list[pa.ChunkedArray] = []
+    columns: dict[str, pa.ChunkedArray] = {}
+    split = done = 0
+    early = recipe if max_share is None else None
+    total = sum(c.rows_hint or 0 for c in collections) if all(c.rows_hint for c in collections) else None
+    with trace.stage("read") as report:
+        for number, collection in enumerate(collections):
+            notes = _Notes(extra if number == 0 else ())
+            for piece in pool.map(lambda t: _features(t, rule, early), notes.tasks(collection, trace)):
+                elements.append(piece.sets.elements)
+                sizes.append(piece.sets.sizes)
+                prints.append(piece.prints)
+                lengths.append(piece.lengths)
+                if piece.signatures is not None:
+                    values.append(piece.signatures.values.ravel())
+                done += len(piece.sets)
+                report(done, total)
+            ids.append(notes.all_ids())
+            check_ids(ids[-1])
+            if number == 0:
+                split, columns = done, notes.all_extra()
+    size = sizes.finish()
+    offsets = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, out=offsets[1:])
+    sets = Sets(elements.finish(), offsets)
+    signatures = Signatures(values.finish().reshape(-1, early.length), early) if early is not None else None
+    fingerprint = prints.finish()
+    if max_share is not None:
+        with trace.stage("common"):
+            sets, dropped = drop_common(sets, max_share)
+            trace.add(common_shingles=dropped)
+            fingerprint = fingerprints(sets)
+            signatures = None if recipe is None else _sketch_again(sets, recipe, pool)
+    trace.add(documents=len(sets), empty=int((sets.sizes == 0).sum()), shingles=len(sets.elements))
+    return Features(sets, fingerprint, signatures, ids, columns, split, lengths.finish())
+
+
+def _features(texts: pa.Array, rule: ShingleRule, recipe: Recipe | None) -> _Piece:
+    """One task: texts to sets, fingerprints and signatures."""
+    sets = shingle(texts, rule)
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return _Piece(sets, fingerprints(sets), None if recipe is None else sketch(sets, recipe), np.diff(offsets))
+
+
+def _sketch_again(sets: Sets, recipe: Recipe, pool: Pool) -> Signatures:
+    step = max(1, len(sets) // (8 * pool.threads))
+    parts = [Sets(sets.elements, sets.offsets[at : at + step + 1]) for at in range(0, len(sets), step)]
+    values = [part.values for part in pool.map(lambda part: sketch(part, recipe), parts)]
+    return Signatures(np.concatenate(values) if values else np.empty((0, recipe.length), np.uint32), recipe)
+
+
+class _Notes:
+    """Ids, extra columns and counts that are set aside while the texts go by."""
+
+    def __init__(self, extra: Sequence[str]) -> None:
+        self._ids: list[pa.Array] = []
+        self._extra: dict[str, list[pa.Array]] = {name: [] for name in extra}
+
+    def tasks(self, collection: Collection, trace: Trace) -> Iterator[pa.Array]:
+        """The texts of the collection in slices of about TASK_BYTES."""
+        for batch in collection.texts(tuple(self._extra)):
+            self._set_aside(batch)
+            trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
+            step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
+            for at in range(0, len(batch.texts), step):
+                yield batch.texts.slice(at, step)
+
+    def _set_aside(self, batch: TextBatch) -> None:
+        here = batch.ids
+        if here is None:
+            here = pa.array(np.arange(batch.first_row, batch.first_row + len(batch.texts)))
+        self._ids.append(here)
+        for name, values in batch.extra.items():
+            self._extra[name].append(values)
+
+    def all_ids(self) -> pa.ChunkedArray:
+        return pa.chunked_array(self._ids) if self._ids else pa.chunked_array([], pa.int64())
+
+    def all_extra(self) -> dict[str, pa.ChunkedArray]:
+        return {n: pa.chunked_array(v) if v else pa.chunked_array([], pa.null()) for n, v in self._extra.items()}

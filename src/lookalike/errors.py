@@ -1,0 +1,71 @@
+"""Every exception and warning of the package. A message is one line: what came, what was expected, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LookalikeError(Exception):
+    """Base of all errors a user can cause or meet. The command line prints its message and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class UsageError(LookalikeError, ValueError):
+    """An argument that cannot work, whatever the data: a threshold of 1.3, an unknown unit."""
+
+    exit_code = 2
+
+
+class InputError(LookalikeError):
+    """Input that is missing, unreadable, or not what it should be."""
+
+
+class ColumnNotFound(InputError):
+    """A column that the input does not have."""
+
+    def __init__(self, wanted: str, where: str, columns: Iterable[str]) -> None:
+        names = list(columns)
+        super().__init__(f"no column {wanted!r} in {where}.{nearest(wanted, names)} Columns: {', '.join(names)}.")
+
+
+class BadText(InputError):
+    """Text that is not valid UTF-8."""
+
+
+class DuplicateIds(InputError):
+    """Ids that do not tell the rows apart."""
+
+
+class OutputError(LookalikeError):
+    """An output that exists already, or cannot be written."""
+
+
+class TooManyPairs(LookalikeError):
+    """The answer is larger than the user allowed."""
+
+
+class RecipeMismatch(LookalikeError, ValueError):
+    """Signatures of different schemes, seeds, lengths or shingle rules cannot be compared."""
+
+
+class MissingExtra(LookalikeError, ImportError):
+    """An optional dependency that is not installed; the message is the pip line."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f'{what} needs: pip install "lookalike[{extra}]"')
+
+
+class RecallWarning(UserWarning):
+    """The wished recall at the threshold cannot be reached with this many hashes."""
+
+
+def nearest(wanted: str, names: Iterable[str]) -> str:
+    """' Nearest: 'text'.' for a name that is close to `wanted`, or nothing.
+
+    >>> nearest("txt", ["id", "text"])
+    " Nearest: 'text'."
+    """
+    close = difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.5)
+    return f" Nearest: {close[0]!r}." if close else ""

@@ -1,0 +1,77 @@
+"""A batch of documents, and how batches of any size become batches of a good size."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lookalike.io.reader import TARGET_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextBatch:
+    """Some rows: their texts and ids.
+
+    texts: large_string, or large_list of large_string or int64 (tokens), without nulls; ids: string or int64, or None
+    for row numbers; extra: the columns asked for; null_texts, bad_texts: how many of these rows had no text, or text
+    that is not UTF-8; first_row: the number of the first row in the collection.
+    """
+
+    texts: pa.Array
+    ids: pa.Array | None
+    extra: dict[str, pa.Array]
+    null_texts: int
+    bad_texts: int
+    first_row: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def resized(batches: Iterable[TextBatch]) -> Generator[TextBatch, None, None]:
+    """The same rows in batches of about TARGET_BYTES: small ones put together, large ones cut."""
+    waiting: list[TextBatch] = []
+    nbytes = 0
+    for batch in batches:
+        for piece in _cut(batch):
+            waiting.append(piece)
+            nbytes += piece.texts.nbytes
+            if nbytes >= TARGET_BYTES // 2:
+                yield _joined(waiting)
+                waiting, nbytes = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _cut(batch: TextBatch) -> Iterator[TextBatch]:
+    pieces = -(-batch.texts.nbytes // (2 * TARGET_BYTES))
+    if pieces < 2:
+        yield batch
+        return
+    step = -(-len(batch) // pieces)
+    for start in range(0, len(batch), step):
+        yield TextBatch(
+            texts=batch.texts.slice(start, step),
+            ids=None if batch.ids is None else batch.ids.slice(start, step),
+            extra={name: column.slice(start, step) for name, column in batch.extra.items()},
+            # Only the sums are of use, so the first piece may carry them.
+            null_texts=0 if start else batch.null_texts,
+            bad_texts=0 if start else batch.bad_texts,
+            first_row=batch.first_row + start,
+        )
+
+
+def _joined(batches: list[TextBatch]) -> TextBatch:
+    if len(batches) == 1:
+        return batches[0]
+    ids = [batch.ids for batch in batches if batch.ids is not None]
+    return TextBatch(
+        texts=pa.concat_arrays([batch.texts for batch in batches]),
+        ids=pa.concat_arrays(ids) if ids else None,
+        extra={name: pa.concat_arrays([batch.extra[name] for batch in batches]) for name in batches[0].extra},
+        null_texts=sum(batch.null_texts for batch in batches),
+        bad_texts=sum(batch.bad_texts for batch in batches),
+        first_row=batches[0].first_row,
+    )

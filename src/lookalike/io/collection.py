@@ -1,0 +1,134 @@
+"""A collection of documents: opened once, streamed as often as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import DuplicateIds, InputError
+from lookalike.io.ahead import ahead
+from lookalike.io.batch import TextBatch, resized
+from lookalike.io.columns import check_column
+from lookalike.io.reader import Reader, select
+from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, repaired
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """Documents that can be read more than once, always in the same order, with bounded memory.
+
+    id_column: None for row numbers; nbytes: about the size of the text, or of the files; rows_hint: None where only
+    reading tells; readers: where the rows come from, those without any rows left out.
+    """
+
+    name: str
+    text_column: str
+    id_column: str | None
+    columns: tuple[str, ...]
+    nbytes: int
+    rows_hint: int | None
+    on_bad_text: OnBadText
+    readers: tuple[Reader, ...]
+
+    def texts(self, extra: Sequence[str] = ()) -> Iterator[TextBatch]:
+        """Batches of a few MB, made ahead on a thread; only the text, the ids and the `extra` columns are read.
+
+        An extra column has one type in all batches; for CSV and JSON lines the input is read once more to find it.
+        """
+        for reader in self.readers:
+            for name in extra:
+                check_column(reader.schema, name, reader.name)
+        return ahead(resized(self._texts(tuple(extra))))
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the input, in the same order, in one schema; at least one batch.
+
+        Values stand as they are in the input; with on_bad_text="replace" the text is repaired as in `texts`.
+        """
+        for reader in self.readers:
+            for name in reader.schema.names:
+                check_column(reader.schema, name, reader.name)
+        return ahead(self._rows())
+
+    def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
+        """Raise DuplicateIds unless all of these ids differ."""
+        if pc.count_distinct(ids, mode="all").as_py() == len(ids):
+            return
+        counts = pc.value_counts(ids)
+        often = counts.field("counts")
+        twice = counts[pc.index(often, pc.max(often)).as_py()].as_py()
+        raise DuplicateIds(
+            f"the id {twice['values']!r} occurs {twice['counts']} times in {self.name}; ids must tell the rows apart. "
+            "Use --id to name another column."
+        )
+
+    def _texts(self, extra: tuple[str, ...]) -> Generator[TextBatch, None, None]:
+        needed = [name for name in (self.text_column, self.id_column) if name is not None]
+        types = common_schema(self.readers, [reader.settled(extra) for reader in self.readers])
+        others = [field for field in types if field.name not in needed]
+        first_row = 0
+        for reader in self.readers:
+            row = 0
+            for batch in reader.batches(pa.schema([*select(reader.schema, needed), *others])):
+                yield replace(
+                    self._normal(batch, _shifted(reader.where, row)),
+                    extra={name: _cast(batch.column(name), types.field(name).type) for name in extra},
+                    first_row=first_row + row,
+                )
+                row += len(batch)
+            first_row += row
+
+    def _normal(self, batch: pa.RecordBatch, where: Where) -> TextBatch:
+        texts, nulls, bad = as_texts(batch.column(self.text_column), on_bad_text=self.on_bad_text, where=where)
+        ids = None if self.id_column is None else as_ids(batch.column(self.id_column), where=where)
+        return TextBatch(texts=texts, ids=ids, extra={}, null_texts=nulls, bad_texts=bad, first_row=0)
+
+    def _rows(self) -> Generator[pa.RecordBatch, None, None]:
+        schemas = [reader.settled(reader.schema.names) for reader in self.readers]
+        whole = common_schema(self.readers, schemas) if schemas else pa.schema([(self.text_column, pa.string())])
+        empty = True
+        for reader, schema in zip(self.readers, schemas, strict=True):
+            for batch in reader.batches(schema):
+                columns = {name: batch.column(name) for name in schema.names}
+                if self.on_bad_text == "replace":
+                    columns[self.text_column] = repaired(columns[self.text_column])
+                missing = pa.nulls(len(batch))
+                yield pa.record_batch([_cast(columns.get(f.name, missing), f.type) for f in whole], schema=whole)
+                empty = False
+        if empty:
+            yield pa.RecordBatch.from_pylist([], schema=whole)
+
+
+def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """All columns of all files, each with a type that holds the values of every file."""
+    whole = schemas[0] if schemas else pa.schema([])
+    for reader, schema in zip(readers[1:], schemas[1:], strict=True):
+        for field in schema:
+            index = whole.get_field_index(field.name)
+            if index < 0:
+                whole = whole.append(field)
+            elif not field.type.equals(whole.field(index).type):
+                whole = whole.set(index, pa.field(field.name, _common_type(field, whole.field(index), reader)))
+    return whole
+
+
+def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataType:
+    try:
+        both = [pa.schema([pa.field("", one.type)]) for one in (other, field)]
+        return pa.unify_schemas(both, promote_options="permissive").field(0).type
+    except pa.ArrowException as error:
+        raise InputError(
+            f"column {field.name!r} is {field.type} in {reader.name} and {other.type} in the files before it; "
+            "expected one type."
+        ) from error
+
+
+def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
+    return column if column.type.equals(type) else column.cast(type)
+
+
+def _shifted(where: Where, by: int) -> Where:
+    return lambda row: where(row + by)

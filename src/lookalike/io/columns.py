@@ -1,0 +1,74 @@
+"""Which column holds the text and which the ids, chosen by the user or by what is usual."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lookalike.errors import ColumnNotFound, InputError, UsageError
+from lookalike.io.texts import is_text, kind_of_text
+
+USUAL_TEXT = ("text", "content", "body", "document")
+
+
+def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
+    """The column asked for, else 'id' if there is one, else None: rows are known by their number.
+
+    >>> choose_id(pa.schema([("id", pa.int64())]), None, "a.csv")
+    'id'
+    """
+    if wanted is None:
+        wanted = "id" if "id" in schema.names else None
+    if wanted is not None:
+        check_id(schema, wanted, where)
+    return wanted
+
+
+def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
+    """The column asked for, else one with a usual name, else the only column that holds text and is not `besides`.
+
+    >>> choose_text(pa.schema([("Body", pa.string()), ("url", pa.string())]), None, "a.csv")
+    'Body'
+    """
+    if wanted is not None:
+        check_text(schema, wanted, where)
+        return wanted
+    # A frame's index travels as a column of its own and is never the text.
+    able = [f.name for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
+    for usual in USUAL_TEXT:
+        if chosen := next((name for name in able if name.lower() == usual), None):
+            check_text(schema, chosen, where)
+            return chosen
+    able = [name for name in able if name != besides]
+    if len(able) == 1:
+        return able[0]
+    found = f"{len(able)} columns could be the text" if able else "no column holds text"
+    raise UsageError(f"{found} in {where}; give --text COL. Columns: {', '.join(schema.names)}.")
+
+
+def check_text(schema: pa.Schema, name: str, where: str) -> None:
+    """Refuse a text column that is missing, ambiguous or of another type."""
+    check_column(schema, name, where)
+    type = schema.field(name).type
+    if kind_of_text(type) is None:
+        raise InputError(
+            f"column {name!r} in {where} is {type}; expected text (string or binary) or a list of strings or integers."
+        )
+
+
+def check_id(schema: pa.Schema, name: str, where: str) -> None:
+    """Refuse an id column that is missing, ambiguous or of another type."""
+    check_column(schema, name, where)
+    type = schema.field(name).type
+    if not (is_text(type) or pa.types.is_integer(type)):
+        raise InputError(
+            f"column {name!r} in {where} is {type}; ids are strings or integers. Use --id to name another column."
+        )
+
+
+def check_column(schema: pa.Schema, name: str, where: str) -> None:
+    """Refuse a column that is not there, or there twice."""
+    count = schema.names.count(name)
+    if count == 0:
+        raise ColumnNotFound(name, where, schema.names)
+    if count > 1:
+        raise InputError(f"{count} columns are named {name!r} in {where}; rename them.")

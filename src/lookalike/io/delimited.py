@@ -1,0 +1,117 @@
+"""CSV and TSV. These have no types: every column is text, as it is written in the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pv
+
+from lookalike.errors import InputError
+from lookalike.io.columnar import refuse_empty
+from lookalike.io.paths import compression_of
+from lookalike.io.reader import TARGET_BYTES, Reader, reading
+
+# A row must fit in a block; one that does not is read again in larger ones.
+BLOCK_SIZES = (TARGET_BYTES, 64 << 20, (1 << 31) - 1)
+
+
+class Delimited(Reader):
+    """A CSV or TSV file with a header line (perhaps compressed). An empty field is null, "" in quotes is empty text."""
+
+    def __init__(self, path: Path, name: str, *, kind: str) -> None:
+        self.name = name
+        self._path = path
+        self._kind = kind
+        self._delimiter = "\t" if kind == "TSV" else ","
+        refuse_empty(path, name, "a header line")
+        with reading(name, kind), self._open() as file:
+            head = file.read(1 << 20).decode("utf-8-sig", "replace")
+        try:
+            names = next(filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter)), [])
+        except csv.Error as error:
+            raise InputError(f"{name} cannot be read as {kind}: {error}.") from error
+        if not names:
+            raise InputError(f"{name} holds only blank lines; expected a header line.")
+        self.schema = pa.schema([(column, pa.string()) for column in names])
+        # A header line that does not end has no rows after it, which Arrow takes for a mistake.
+        self._only_header = len(head.strip().splitlines()) == 1
+
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        done = 0
+        for block_size in BLOCK_SIZES:
+            ragged: list[pv.InvalidRow] = []
+            skip = done
+            with reading(self.name, self._kind), self._open() as file:
+                try:
+                    for batch in self._reader(file, schema, block_size, ragged):
+                        kept = batch.slice(min(skip, len(batch)))
+                        skip -= len(batch) - len(kept)
+                        done += len(kept)
+                        yield kept
+                    return
+                except pa.ArrowInvalid:
+                    if self._only_header:
+                        return
+                    if ragged:
+                        raise InputError(self._explain(ragged[0])) from None
+                    if block_size == BLOCK_SIZES[-1]:
+                        raise
+
+    def settled(self, names: Sequence[str]) -> pa.Schema:
+        """Whole numbers, numbers or text: the narrowest that every value is. Reads the file."""
+        types: dict[str, Any] = dict.fromkeys(names, pa.int64())
+        for batch in self.batches(pa.schema([(name, pa.string()) for name in types])):
+            for name in types:
+                types[name] = _narrowest(batch.column(name), types[name])
+        return pa.schema(list(types.items()))
+
+    def size(self, names: Sequence[str]) -> int:
+        return self._path.stat().st_size
+
+    def _open(self) -> pa.NativeFile:
+        return pa.input_stream(str(self._path), compression=compression_of(self._path))
+
+    def _reader(
+        self, file: pa.NativeFile, schema: pa.Schema, block_size: int, ragged: list[pv.InvalidRow]
+    ) -> pv.CSVStreamingReader:
+        def note(row: pv.InvalidRow) -> str:
+            ragged.append(row)
+            return "error"
+
+        return pv.open_csv(
+            file,
+            # Without threads Arrow knows the number of a row that is wrong; the reading itself is one thread anyway.
+            read_options=pv.ReadOptions(block_size=block_size, use_threads=False),
+            parse_options=pv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            convert_options=pv.ConvertOptions(
+                check_utf8=False,
+                include_columns=schema.names,
+                column_types=schema,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def _explain(self, row: pv.InvalidRow) -> str:
+        # Arrow counts from 1 and counts the header.
+        where = self.name if row.number is None else self.where(row.number - 2)
+        return f"{where}: expected {row.expected_columns} columns, found {row.actual_columns}. Are quotes missing?"
+
+
+def _narrowest(values: pa.Array, type: pa.DataType) -> pa.DataType:
+    for wider in (pa.int64(), pa.float64()):
+        if type in (pa.int64(), wider):
+            try:
+                values.cast(wider)
+                return wider
+            except pa.ArrowInvalid:
+                continue
+    return pa.string()

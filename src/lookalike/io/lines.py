@@ -1,0 +1,103 @@
+"""Plain text: one document a line, or one document a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.io.ahead import in_order
+from lookalike.io.paths import compression_of
+from lookalike.io.reader import TARGET_BYTES, Reader, reading
+
+FILES_PER_BATCH = 512
+
+
+def blocks(path: Path, *, size: int = TARGET_BYTES) -> Iterator[tuple[int, bytes]]:
+    """(number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not cut."""
+    line, pieces = 1, []
+    with pa.input_stream(str(path), compression=compression_of(path)) as file:
+        while piece := file.read(size):
+            end = piece.rfind(b"\n") + 1
+            if end == 0:
+                pieces.append(piece)
+                continue
+            block = b"".join([*pieces, piece[:end]])
+            yield line, block
+            line += block.count(b"\n")
+            pieces = [piece[end:]]
+    if last := b"".join(pieces):
+        yield line, last
+
+
+class TextLines(Reader):
+    """A text file (perhaps compressed): each line is a document, also an empty line. One column: text."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self.schema = pa.schema([("text", pa.large_string())])
+        self._path = path
+
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with reading(self.name, "text"):
+            for line, block in blocks(self._path):
+                text = block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
+                text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
+                cut = pc.split_pattern(pa.array([text], pa.large_binary()), b"\n").flatten()
+                yield pa.record_batch([cut.view(pa.large_string())], schema=self.schema)
+
+    def size(self, names: Sequence[str]) -> int:
+        return self._path.stat().st_size
+
+    def where(self, row: int) -> str:
+        return f"{self.name} line {row + 1}"
+
+
+class TextFiles(Reader):
+    """Many text files, each a document. Columns: id (its path), text (its content, as it stands)."""
+
+    def __init__(self, files: Sequence[Path], ids: Sequence[str], name: str) -> None:
+        self.name = name
+        self.schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
+        self.rows = len(files)
+        self._files = files
+        # A file name may hold bytes that are no UTF-8; an id may not.
+        self._ids = [id.encode("utf-8", "replace").decode() for id in ids]
+        self._sizes = [_size(file) for file in files]
+
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        yield from in_order(self._read, self._slices())
+
+    def size(self, names: Sequence[str]) -> int:
+        return sum(self._sizes)
+
+    def where(self, row: int) -> str:
+        return str(self._files[row])
+
+    def _slices(self) -> Iterator[slice]:
+        first = nbytes = 0
+        for index, size in enumerate(self._sizes):
+            nbytes += size
+            if nbytes >= TARGET_BYTES or index - first + 1 == FILES_PER_BATCH:
+                yield slice(first, index + 1)
+                first, nbytes = index + 1, 0
+        if first < len(self._sizes):
+            yield slice(first, len(self._sizes))
+
+    def _read(self, part: slice) -> pa.RecordBatch:
+        contents = pa.array([_content(file) for file in self._files[part]], pa.large_binary())
+        return pa.record_batch(
+            [pa.array(self._ids[part], pa.string()), contents.view(pa.large_string())], schema=self.schema
+        )
+
+
+def _size(file: Path) -> int:
+    with reading(str(file), "text"):
+        return file.stat().st_size
+
+
+def _content(file: Path) -> bytes:
+    with reading(str(file), "text"):
+        return file.read_bytes()

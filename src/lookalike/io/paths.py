@@ -1,0 +1,148 @@
+"""From what the user typed to the files that are meant, and their kind."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookalike.errors import InputError, nearest
+
+KINDS = {
+    ".parquet": "Parquet",
+    ".arrow": "Arrow",
+    ".feather": "Arrow",
+    ".ipc": "Arrow",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".json": "JSON lines",
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".txt": "text lines",
+}
+BINARY = ("Parquet", "Arrow")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+KNOWN = f"{', '.join(KINDS)} (text formats also with {' or '.join(COMPRESSIONS)})"
+TEXT_FILES = "text files"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files of one kind in reading order. ids: the name of each document, where each file is one; else empty."""
+
+    kind: str
+    files: tuple[Path, ...]
+    ids: tuple[str, ...] = ()
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """The format that the extension promises, or None.
+
+    >>> kind_of("a/corpus.jsonl.gz"), kind_of("corpus.PARQUET"), kind_of("corpus.parquet.gz"), kind_of("notes.md")
+    ('JSON lines', 'Parquet', None, None)
+    """
+    name = os.path.basename(path).lower()
+    bare = name.removesuffix(".gz").removesuffix(".zst")
+    kind = KINDS.get(os.path.splitext(bare)[1])
+    return None if kind in BINARY and bare != name else kind
+
+
+def compression_of(path: str | os.PathLike[str]) -> str | None:
+    """The compression that the extension promises, or None.
+
+    >>> compression_of("corpus.csv.zst"), compression_of("corpus.csv")
+    ('zstd', None)
+    """
+    return COMPRESSIONS.get(os.path.splitext(path)[1].lower())
+
+
+def find(given: Sequence[str | os.PathLike[str]]) -> Found:
+    """The files behind paths, folders and globs. All must be of one kind.
+
+    A folder or glob with nothing but data files is a data set of these files; else each of its files is a document,
+    named by its path inside the folder (with the folder in front where several are given).
+    """
+    found: list[tuple[str, Found]] = []
+    for item in given:
+        path, name = Path(item), os.fspath(item)
+        if path.is_dir():
+            part = _group(_walk(path), path, name, several=len(given) > 1)
+        elif path.exists():
+            part = _single(path, name)
+        elif glob.has_magic(name):
+            base = _fixed_part(path)
+            files = [Path(match) for match in glob.glob(name, recursive=True) if os.path.isfile(match)]
+            part = _group(files, base, name, several=len(given) > 1)
+        else:
+            raise _missing(path, name)
+        found.append((name, part))
+    first_name, first = found[0]
+    for name, part in found:
+        if part.kind != first.kind:
+            raise InputError(
+                f"{first_name} is {first.kind} and {name} is {part.kind}; give files of one kind, or run once for each."
+            )
+    return Found(first.kind, tuple(f for _, p in found for f in p.files), tuple(i for _, p in found for i in p.ids))
+
+
+def _single(path: Path, name: str) -> Found:
+    if not path.is_file():
+        raise InputError(f"{name} is not a regular file; save the stream to a file first.")
+    kind = kind_of(path)
+    if kind is None:
+        raise InputError(
+            f"{name} has the unknown extension {path.suffix!r}. Known: {KNOWN}. "
+            "To read text files as one document each, give their folder or a quoted glob."
+        )
+    return Found(kind, (path,))
+
+
+def _group(files: list[Path], base: Path, name: str, *, several: bool) -> Found:
+    files = sorted(files, key=lambda file: file.relative_to(base).as_posix())
+    if not files:
+        raise InputError(f"no files in the folder {name}." if base == Path(name) else f"no files match {name}.")
+    kinds = {file: kind_of(file) for file in files}
+    # _SUCCESS and the like stand beside the data files that Spark and Hive write.
+    data = [file for file in files if kinds[file] not in (None, "text lines")]
+    other = [file for file in files if kinds[file] in (None, "text lines") and not file.name.startswith("_")]
+    if data and not other:
+        if different := [file for file in data if kinds[file] != kinds[data[0]]]:
+            raise InputError(
+                f"{name} holds {kinds[data[0]]} ({data[0].name}) and {kinds[different[0]]} ({different[0].name}); "
+                "give a glob for files of one kind."
+            )
+        return Found(str(kinds[data[0]]), tuple(data))
+    if binary := [file for file in data if kinds[file] in BINARY]:
+        raise InputError(
+            f"{name} holds {kinds[binary[0]]} ({binary[0].name}) and other files ({other[0].name}); "
+            f"give a glob such as *{binary[0].suffix}."
+        )
+    prefix = f"{base.as_posix()}/" if several else ""
+    return Found(TEXT_FILES, tuple(files), tuple(prefix + file.relative_to(base).as_posix() for file in files))
+
+
+def _walk(folder: Path) -> list[Path]:
+    files = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return [file for file in files if file.is_file()]
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """The leading folders of a glob that hold no wildcard."""
+    fixed = Path()
+    for part in pattern.parts[:-1]:
+        if glob.has_magic(part):
+            break
+        fixed /= part
+    return fixed
+
+
+def _missing(path: Path, name: str) -> InputError:
+    if name == "-":
+        return InputError("- (standard input) cannot be read; save the stream to a file first.")
+    beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
+    return InputError(f"no such file: {name}.{nearest(path.name, beside)}")

@@ -1,0 +1,125 @@
+"""The way in: any source of documents becomes a Collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.data import check_choice
+from lookalike.errors import InputError, UsageError
+from lookalike.io.collection import Collection
+from lookalike.io.columnar import ArrowFile, InMemory, ParquetFile
+from lookalike.io.columns import check_id, check_text, choose_id, choose_text
+from lookalike.io.delimited import Delimited
+from lookalike.io.jsonlines import JsonLines
+from lookalike.io.lines import TextFiles, TextLines
+from lookalike.io.paths import TEXT_FILES, find
+from lookalike.io.reader import Reader
+from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
+
+EXPECTED = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
+
+
+def open_collection(
+    source: Any, *, text: str | None = None, id: str | None = None, on_bad_text: OnBadText = "error"
+) -> Collection:
+    """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
+    anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
+
+    A list of `str` is a list of texts. Reads headers, not data. `text` and `id` name columns; without them the usual
+    names are taken, and row numbers where there is no column 'id'. Bad text is text that is not UTF-8: an error, or
+    repaired with U+FFFD ("replace"), or taken as empty ("skip").
+
+    >>> collection = open_collection(["one text", "another"])
+    >>> [batch.texts.to_pylist() for batch in collection.texts()]
+    [['one text', 'another']]
+    """
+    check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
+    name, opened = _readers(source)
+    readers = [reader for reader in opened if reader.schema.names]
+    text_column, id_column = text or "text", id
+    if readers:
+        first = readers[0]
+        id_column = choose_id(first.schema, id, first.name)
+        text_column = choose_text(first.schema, text, first.name, besides=id_column)
+    for reader in readers[1:]:
+        check_text(reader.schema, text_column, reader.name)
+        _check_alike(first, reader, text_column, kind_of_text)
+        if id_column is not None:
+            check_id(reader.schema, id_column, reader.name)
+            _check_alike(first, reader, id_column, is_text)
+    rows = [reader.rows for reader in readers]
+    return Collection(
+        name=name,
+        text_column=text_column,
+        id_column=id_column,
+        columns=tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names)) or (text_column,),
+        nbytes=sum(reader.size([text_column]) for reader in readers),
+        rows_hint=None if None in rows else sum(count or 0 for count in rows),
+        on_bad_text=on_bad_text,
+        readers=tuple(readers),
+    )
+
+
+def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.DataType], object]) -> None:
+    mine, theirs = one.schema.field(column).type, other.schema.field(column).type
+    if aspect(mine) != aspect(theirs):
+        raise InputError(
+            f"column {column!r} is {theirs} in {other.name} and {mine} in {one.name}; expected one kind in all files."
+        )
+
+
+def _readers(source: Any) -> tuple[str, list[Reader]]:
+    """What messages call the source, and its readers."""
+    if isinstance(source, str | os.PathLike):
+        return _of_paths([source])
+    if isinstance(source, list | tuple):
+        if source and all(isinstance(item, os.PathLike) for item in source):
+            return _of_paths(source)
+        return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
+    try:
+        table = _arrow_table(source)
+    except (pa.ArrowException, TypeError) as error:
+        raise UsageError(f"cannot read {type(source).__name__} as Arrow data: {str(error).splitlines()[0]}") from error
+    return "the table", [InMemory(table, "the table")]
+
+
+def _of_paths(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, list[Reader]]:
+    found = find(paths)
+    name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    if found.kind == TEXT_FILES:
+        return name, [TextFiles(found.files, found.ids, name)]
+    return name, [_file_reader(found.kind, file) for file in found.files]
+
+
+def _file_reader(kind: str, file: Any) -> Reader:
+    match kind:
+        case "Parquet":
+            return ParquetFile(file, str(file))
+        case "Arrow":
+            return ArrowFile(file, str(file))
+        case "JSON lines":
+            return JsonLines(file, str(file))
+        case "text lines":
+            return TextLines(file, str(file))
+        case _:
+            return Delimited(file, str(file), kind=kind)
+
+
+def _of_values(values: Sequence[Any]) -> pa.Array:
+    """A list of strings, of bytes, or of lists of tokens; None is a missing text."""
+    strings = [isinstance(value, str | os.PathLike) for value in values]
+    if strings and all(strings) and all(_is_path(value) for value in values):
+        raise UsageError(
+            f"a list of strings is a list of texts, but {os.fspath(values[0])!r} and the rest are files. "
+            "To read them, give pathlib.Path objects; to compare the names themselves, give pyarrow.array(names)."
+        )
+    try:
+        if not any(isinstance(value, list | tuple) for value in values):
+            return pa.array([_utf8(value) for value in values], pa.large_binary())
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"the list holds values that do not go together; expected {EXPECTED}.") from error

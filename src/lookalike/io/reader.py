@@ -1,0 +1,78 @@
+"""What every input format offers, and the rules they share: batch sizes and one-line errors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from lookalike.errors import InputError
+
+# A few MB per batch: enough work for one kernel call, little enough that several wait in the cache, not in memory.
+TARGET_BYTES = 4 << 20
+# Dictionary pages hide how long the text is, so the sizes in a file may promise far too little.
+MAX_ROWS = 1 << 14
+
+
+class Reader(ABC):
+    """One file, table or list of text files. Reading again gives the same rows in the same order.
+
+    schema: the columns as far as opening tells; none where a file without any rows cannot know them.
+    rows: how many, or None where only reading tells.
+    """
+
+    name: str
+    schema: pa.Schema
+    rows: int | None = None
+
+    @abstractmethod
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The columns named in `schema`, perhaps among others. Formats without types give the types of `schema`."""
+
+    @abstractmethod
+    def size(self, names: Sequence[str]) -> int:
+        """About how many bytes these columns take, or the size of the file where that is all there is to know."""
+
+    def settled(self, names: Sequence[str]) -> pa.Schema:
+        """These columns, each with a type that fits every row; formats without types read the whole file for that."""
+        return select(self.schema, names)
+
+    def where(self, row: int) -> str:
+        """The words that lead a person to this row (counted from 0)."""
+        return f"{self.name} row {row}"
+
+
+def select(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """The fields of these names, each once, in the order given.
+
+    >>> select(pa.schema([("a", pa.int8()), ("b", pa.string())]), ["b", "b"]).names
+    ['b']
+    """
+    return pa.schema([schema.field(name) for name in dict.fromkeys(names)])
+
+
+def rows_per_batch(nbytes: int, rows: int) -> int:
+    """How many rows make a batch of about TARGET_BYTES, when `rows` of them take `nbytes`.
+
+    >>> rows_per_batch(nbytes=372_000_000, rows=200_000)
+    2254
+    """
+    return max(1, min(MAX_ROWS, TARGET_BYTES * rows // max(nbytes, 1)))
+
+
+@contextmanager
+def reading(name: str, what: str) -> Iterator[None]:
+    """Turn what the Arrow library says about a broken file into one line that names the file.
+
+    >>> with reading("a.parquet", "Parquet"):
+    ...     raise pa.ArrowInvalid("no magic bytes.")
+    Traceback (most recent call last):
+    lookalike.errors.InputError: a.parquet cannot be read as Parquet: no magic bytes.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{name} cannot be read as {what}: {reason[:200]}.") from error

@@ -1,0 +1,150 @@
+"""Columns of any Arrow type that can hold text, tokens or ids, brought to the few types the rest works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadText, InputError
+
+OnBadText = Literal["error", "replace", "skip"]
+ON_BAD_TEXT: tuple[OnBadText, ...] = ("error", "replace", "skip")
+Where = Callable[[int], str]
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Whether a column of this type can be read as UTF-8; also a column of nothing but nulls.
+
+    >>> is_text(pa.dictionary(pa.int32(), pa.string())), is_text(pa.float64())
+    (True, False)
+    """
+    if pa.types.is_dictionary(type):
+        return is_text(type.value_type)
+    t = pa.types
+    return bool(
+        t.is_string(type)
+        or t.is_large_string(type)
+        or t.is_string_view(type)
+        or t.is_binary(type)
+        or t.is_large_binary(type)
+        or t.is_binary_view(type)
+        or t.is_null(type)
+    )
+
+
+def kind_of_text(type: pa.DataType) -> Literal["text", "string tokens", "integer tokens"] | None:
+    """What a column of this type brings, or None.
+
+    >>> kind_of_text(pa.list_(pa.int16())), kind_of_text(pa.struct([]))
+    ('integer tokens', None)
+    """
+    if is_text(type):
+        return "text"
+    t = pa.types
+    if (
+        t.is_list(type)
+        or t.is_large_list(type)
+        or t.is_fixed_size_list(type)
+        or t.is_list_view(type)
+        or t.is_large_list_view(type)
+    ):
+        if t.is_integer(type.value_type):
+            return "integer tokens"
+        if is_text(type.value_type):
+            return "string tokens"
+    return None
+
+
+def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple[pa.Array, int, int]:
+    """(large_string, or large_list of large_string or int64; how many nulls, how many bad texts). No nulls are left.
+
+    >>> texts, nulls, bad = as_texts(pa.array([b"a", None, b"b\\xff"]), on_bad_text="replace", where=str)
+    >>> texts.to_pylist(), nulls, bad
+    (['a', '', 'b\ufffd'], 1, 1)
+    """
+    nulls = column.null_count
+    if is_text(column.type):
+        texts, bad = _valid(column, np.arange(len(column)), on_bad_text, where)
+        return (pc.fill_null(texts, "") if nulls else texts), nulls, len(bad)
+    lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    tokens = column.flatten()
+    row_of_token = np.repeat(np.arange(len(column)), lengths)
+    if tokens.null_count:
+        first = int(np.flatnonzero(tokens.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"{where(int(row_of_token[first]))}: a token is null; expected strings or integers.")
+    if pa.types.is_integer(tokens.type):
+        # Tokens are only compared, so wrapping uint64 loses nothing.
+        return pa.LargeListArray.from_arrays(offsets, tokens.cast(pa.int64(), safe=False)), nulls, 0
+    tokens, bad = _valid(tokens, row_of_token, on_bad_text, where)
+    if on_bad_text == "skip" and bad:
+        keep = ~np.isin(row_of_token, list(bad))
+        lengths[list(bad)] = 0
+        tokens, offsets = tokens.filter(pa.array(keep)), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return pa.LargeListArray.from_arrays(offsets, tokens), nulls, len(bad)
+
+
+def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
+    """int64 or string, without nulls.
+
+    >>> as_ids(pa.array([3, None], pa.uint8()), where="a.csv row {}".format)
+    Traceback (most recent call last):
+    lookalike.errors.InputError: a.csv row 1: the id is null. Use --id to name another column.
+    """
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError(f"{where(row)}: the id is null. Use --id to name another column.")
+    if pa.types.is_integer(column.type):
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            row = int(np.flatnonzero(column.to_numpy() > np.iinfo(np.int64).max)[0])
+            raise InputError(f"{where(row)}: the id {column[row]} does not fit in 64 bits with a sign.") from None
+    try:
+        return column.cast(pa.large_binary()).cast(pa.large_string()).cast(pa.string())
+    except pa.ArrowInvalid:
+        row, reason = next(_bad_rows(column.cast(pa.large_binary())))
+        raise InputError(f"{where(row)}: the id is not valid UTF-8 ({reason}).") from None
+
+
+def repaired(column: pa.Array) -> pa.Array:
+    """The column with U+FFFD for bytes that are not UTF-8, in its own type; other than text comes back as it is."""
+    if not is_text(column.type) or pa.types.is_null(column.type):
+        return column
+    texts, bad = _valid(column, np.arange(len(column)), "replace", str)
+    return texts.cast(column.type) if bad else column
+
+
+def _valid(
+    column: pa.Array, rows: np.ndarray, on_bad_text: OnBadText, where: Where
+) -> tuple[pa.Array, set[int]]:
+    """Checked UTF-8 as large_string (nulls stay), and the rows whose text was bad; rows[i]: the row of value i."""
+    # Arrow's readers do not look into strings; a cast from binary does, at memory speed.
+    raw = column.cast(pa.large_binary())
+    try:
+        return raw.cast(pa.large_string()), set()
+    except pa.ArrowInvalid:
+        pass
+    values, bad = raw.to_pylist(), set()
+    for index, reason in _bad_rows(raw):
+        row = int(rows[index])
+        if on_bad_text == "error":
+            raise BadText(
+                f"{where(row)}: text is not valid UTF-8 ({reason}). Use --on-bad-text replace or skip."
+            )
+        values[index] = values[index].decode("utf-8", "replace").encode() if on_bad_text == "replace" else b""
+        bad.add(row)
+    return pa.array(values, pa.large_binary()).cast(pa.large_string()), bad
+
+
+def _bad_rows(raw: pa.Array) -> Iterator[tuple[int, str]]:
+    """(index, what is wrong) of every value that is not UTF-8."""
+    for index, value in enumerate(raw.to_pylist()):
+        try:
+            (value or b"").decode()
+        except UnicodeDecodeError as error:
+            yield index, f"byte 0x{value[error.start]:02x} at position {error.start}"

@@ -1,0 +1,34 @@
+"""The one door to the compiler: nothing else in the package imports numba."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _cache_folder() -> str:
+    """A folder of the user's own for compiled kernels, or a temporary one where none can be written."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lookalike" / "kernels"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=base):
+            return str(base)
+    except OSError:
+        return tempfile.mkdtemp(prefix="lookalike-kernels-")
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", _cache_folder())
+
+import numba  # noqa: E402  (the cache folder must be known before the import)
+
+
+def jit(function: F) -> F:
+    """Compile on first call, keep the machine code on disk, release the GIL; no fast-math."""
+    compiled: F = numba.njit(nogil=True, cache=True)(function)
+    return compiled
+

@@ -1,0 +1,102 @@
+"""Candidates of one band: items whose packed (key, item) words stand next to each other after sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+from lookalike.kernels.bounds import required
+
+
+@jit
+def pack(keys: Any, band: int, bits: int, out: Any) -> None:  # keys u64[n, bands]; out u64[n]
+    """out[i] = the high bits of the band's key of item i, then i in the low `bits` bits."""
+    high = ~((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+    for i in range(len(out)):
+        out[i] = (keys[i, band] & high) | np.uint64(i)
+
+
+@jit
+def pairs_in_buckets(packed: Any, bits: int) -> Any:  # packed u64[n], sorted -> (pairs, largest bucket, where it starts)
+    """How many pairs share a bucket of this band."""
+    shift = np.uint64(bits)
+    total, largest, where = 0, 0, 0
+    start = 0
+    for a in range(1, len(packed) + 1):
+        if a == len(packed) or (packed[a] >> shift) != (packed[start] >> shift):
+            m = a - start
+            total += m * (m - 1) // 2
+            if m > largest:
+                largest, where = m, start
+            start = a
+    return total, largest, where
+
+
+@jit
+def met_before(keys: Any, x: int, y: int, band: int, shift: Any) -> bool:  # keys u64[n, bands]; shift u64
+    """True where the two items share a bucket of an earlier band: keys alike but for the bits that packing drops."""
+    for j in range(band):
+        if (keys[x, j] ^ keys[y, j]) >> shift == np.uint64(0):
+            return True
+    return False
+
+
+@jit
+def agreement(values: Any, x: int, y: int) -> int:  # values u32[n, k]
+    """In how many slots two signatures agree."""
+    agree = 0
+    for j in range(values.shape[1]):
+        agree += values[x, j] == values[y, j]
+    return agree
+
+
+@jit
+def band_candidates(
+    packed: Any,  # u64[n], sorted
+    bits: int,  # of the item number in a packed word
+    at: int,  # first position to work on
+    stop: int,  # position to stop before
+    band: int,
+    keys: Any,  # u64[n, bands]
+    values: Any,  # u32[n, k] signatures
+    cut: int,  # slots that must agree
+    sizes: Any,  # i64[n]
+    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
+    measure: int,
+    num: int,
+    den: int,
+    anchors: Any,  # u32[>= stop-at], out
+    ends: Any,  # i64[>= stop-at], out
+    partners: Any,  # u32[>= n], out
+) -> Any:  # (position reached, anchors written, partners written)
+    """Candidates met first in this band that pass the length and signature checks; stops early when `partners` fills."""
+    shift = np.uint64(bits)
+    mask = (np.uint64(1) << shift) - np.uint64(1)
+    a = 0
+    p = 0
+    while at < stop:
+        word = packed[at]
+        x = np.int64(word & mask)
+        before = at
+        while before > 0 and (packed[before - 1] >> shift) == (word >> shift):
+            before -= 1
+            if at - before > len(partners) - p:
+                return at, a, p
+        first = p
+        for b in range(before, at):
+            y = np.int64(packed[b] & mask)
+            if sides[x] | sides[y] != 3 or met_before(keys, x, y, band, shift):
+                continue
+            need = required(measure, sizes[x], sizes[y], num, den)
+            if need > min(sizes[x], sizes[y]) or agreement(values, x, y) < cut:
+                continue
+            partners[p] = y
+            p += 1
+        if p > first:
+            anchors[a] = x
+            ends[a] = p
+            a += 1
+        at += 1
+    return at, a, p

@@ -1,0 +1,54 @@
+"""Pairs to groups: union-find, and stars in an order of preference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+
+
+@jit
+def find(parent: Any, i: int) -> int:  # parent i64[n]
+    """The root of i; halves the path on the way."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@jit
+def components(left: Any, right: Any, parent: Any) -> None:  # left, right i64[p]; parent i64[n] = 0..n-1, out
+    """parent[i] = the least item of the connected component of i."""
+    for p in range(len(left)):
+        a, b = find(parent, left[p]), find(parent, right[p])
+        if a < b:
+            parent[b] = a
+        elif b < a:
+            parent[a] = b
+    for i in range(len(parent)):
+        parent[i] = find(parent, i)
+
+
+@jit
+def stars(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, score: Any) -> None:
+    """Walk the items in order of preference; one without a kept neighbour before it is kept, others join the kept
+    neighbour (before them in the order) that is most similar, the earlier in the order among equals.
+
+    neighbours i64[2p], similarity f64[2p]: both directions; ends i64[n]; order i64[n], a permutation;
+    kept i64[n], out: the item that stands for i; score f64[n], out: similarity to it (1 for itself).
+    """
+    rank = np.empty(len(order), np.int64)
+    for r in range(len(order)):
+        rank[order[r]] = r
+    for r in range(len(order)):
+        i = order[r]
+        best, most = i, -1.0
+        for q in range(ends[i - 1] if i > 0 else 0, ends[i]):
+            j = neighbours[q]
+            if rank[j] < r and kept[j] == j:
+                if similarity[q] > most or (similarity[q] == most and rank[j] < rank[best]):
+                    best, most = j, similarity[q]
+        kept[i] = best
+        score[i] = 1.0 if best == i else most

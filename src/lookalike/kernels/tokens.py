@@ -1,0 +1,189 @@
+"""Text to tokens: UTF-8 bytes of one document -> one 64-bit hash per word, line, code point or byte.
+
+A token's hash is the polynomial sum over its folded code points, h = (h + c) * CHARS for each c, then half_mix;
+the empty token is 0 and is never written. Bytes must be valid UTF-8 (readers see to that); no read passes `end`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+from lookalike.kernels.hashing import CHARS, half_mix
+from lookalike.kernels.unicode import ALONE, KIND, MARK, OTHER, PUNCTUATION, SPACE
+
+ZERO = np.uint64(0)
+BLANK = np.uint64(32)
+NEWLINE = 10
+
+
+@jit
+def is_ascii(data: Any, start: int, end: int) -> bool:  # data u8[bytes]
+    """True where no byte of data[start:end] is above 127."""
+    seen = np.uint8(0)
+    for i in range(start, end):
+        seen |= data[i]
+    return seen < 128
+
+
+@jit
+def code_point(data: Any, i: int, end: int) -> Any:  # data u8[bytes] -> (code point, next i)
+    """The code point that starts at byte i."""
+    c = np.int64(data[i])
+    if c < 0x80 or i + 1 >= end:
+        return c & 0x7F, i + 1
+    if c < 0xE0 or i + 2 >= end:
+        return ((c & 0x1F) << 6) | (np.int64(data[i + 1]) & 0x3F), i + 2
+    if c < 0xF0 or i + 3 >= end:
+        return ((c & 0x0F) << 12) | ((np.int64(data[i + 1]) & 0x3F) << 6) | (np.int64(data[i + 2]) & 0x3F), i + 3
+    high = ((c & 0x07) << 18) | ((np.int64(data[i + 1]) & 0x3F) << 12)
+    point = high | ((np.int64(data[i + 2]) & 0x3F) << 6) | (np.int64(data[i + 3]) & 0x3F)
+    return min(point, np.int64(0x10FFFF)), i + 4
+
+
+@jit
+def folded(h: Any, point: int, folds: Any, multi: Any) -> Any:  # h u64; folds i32[0x110000]; multi i32[m, 3] -> u64
+    """The hash h of a token, taken on by what the code point folds to."""
+    fold = folds[point]
+    if fold >= 0:
+        return (h + np.uint64(fold)) * CHARS
+    for j in range(3):
+        part = multi[-1 - fold, j]
+        if part == 0:
+            break
+        h = (h + np.uint64(part)) * CHARS
+    return h
+
+
+@jit
+def ascii_words(data: Any, start: int, end: int, lut: Any, out: Any) -> int:  # data u8; lut u8[256]; out u64[tokens]
+    """Words of plain ASCII text; the hot loop of the package."""
+    n = 0
+    h = ZERO
+    for i in range(start, end):
+        c = np.uint64(lut[data[i]])
+        if c != ZERO:
+            h = (h + c) * CHARS
+        else:
+            out[n] = half_mix(h)
+            n += 1 if h != ZERO else 0
+            h = ZERO
+    out[n] = half_mix(h)
+    return n + (1 if h != ZERO else 0)
+
+
+@jit
+def words(data: Any, start: int, end: int, lut: Any, classes: Any, folds: Any, multi: Any, out: Any) -> int:
+    """Words of any text: runs of alphanumerics, marks and underscores; Han and kana one by one. Types as above."""
+    n = 0
+    h = ZERO
+    alone = False  # the open word is a single ideograph or kana: only marks may follow
+    i = start
+    while i < end:
+        c = data[i]
+        if c < 128:
+            i += 1
+            f = np.uint64(lut[c])
+            if f == ZERO or alone:
+                out[n] = half_mix(h)
+                n += 1 if h != ZERO else 0
+                h = ZERO
+                alone = False
+            if f != ZERO:
+                h = (h + f) * CHARS
+            continue
+        point, i = code_point(data, i, end)
+        kind = classes[point] & KIND
+        if kind == OTHER or kind == ALONE or (alone and kind != MARK):
+            out[n] = half_mix(h)
+            n += 1 if h != ZERO else 0
+            h = ZERO
+            alone = kind == ALONE
+        if kind != OTHER:
+            h = folded(h, point, folds, multi)
+    out[n] = half_mix(h)
+    return n + (1 if h != ZERO else 0)
+
+
+@jit
+def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: Any, multi: Any, out: Any) -> int:
+    """Lines that are not blank; with `squeeze`, trimmed and with each run of white space as one blank."""
+    n = 0
+    h = ZERO
+    blank = True
+    gap = False
+    i = start
+    while i <= end:
+        if i == end or data[i] == NEWLINE:
+            i += 1
+            out[n] = half_mix(h)
+            n += 0 if blank else 1
+            h = ZERO
+            blank = True
+            gap = False
+            continue
+        point, i = code_point(data, i, end)
+        space = (classes[point] & SPACE) != 0
+        if squeeze and space:
+            gap = not blank
+            continue
+        if gap:
+            h = (h + BLANK) * CHARS
+            gap = False
+        blank = blank and space
+        h = folded(h, point, folds, multi)
+    return n
+
+
+@jit
+def characters(
+    data: Any, start: int, end: int, squeeze: bool, no_punctuation: bool, classes: Any, folds: Any, multi: Any, out: Any
+) -> int:
+    """Folded code points themselves; with `squeeze`, trimmed and with each run of white space as one blank."""
+    n = 0
+    gap = False
+    i = start
+    while i < end:
+        point, i = code_point(data, i, end)
+        kind = classes[point]
+        if no_punctuation and (kind & PUNCTUATION) != 0:
+            continue
+        if squeeze and (kind & SPACE) != 0:
+            gap = n > 0
+            continue
+        if gap:
+            out[n] = BLANK
+            n += 1
+            gap = False
+        fold = folds[point]
+        if fold >= 0:
+            out[n] = np.uint64(fold)
+            n += 1
+            continue
+        for j in range(3):
+            part = multi[-1 - fold, j]
+            if part == 0:
+                break
+            out[n] = np.uint64(part)
+            n += 1
+    return n
+
+
+@jit
+def raw_bytes(data: Any, start: int, end: int, out: Any) -> int:
+    """The bytes themselves."""
+    for i in range(start, end):
+        out[i - start] = np.uint64(data[i])
+    return end - start
+
+
+@jit
+def hash_strings(data: Any, offsets: Any, out: Any) -> None:  # data u8[bytes]; offsets i64[n+1]; out u64[n]
+    """out[i] = hash of the bytes of string i: tokens that users bring. The empty string is a token too."""
+    for s in range(len(out)):
+        h = CHARS
+        for i in range(offsets[s], offsets[s + 1]):
+            h = (h + np.uint64(data[i]) + np.uint64(1)) * CHARS
+        out[s] = half_mix(h)

@@ -1,0 +1,51 @@
+"""What "similar" means: one record per measure, one file per record."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from lookalike.data import check_choice
+from lookalike.errors import UsageError
+from lookalike.measures.containment import CONTAINMENT
+from lookalike.measures.cosine import COSINE
+from lookalike.measures.dice import DICE
+from lookalike.measures.jaccard import JACCARD
+from lookalike.measures.overlap import OVERLAP
+from lookalike.measures.record import SetMeasure
+
+SET_MEASURES = {measure.name: measure for measure in (JACCARD, CONTAINMENT, DICE, COSINE, OVERLAP)}
+
+
+class Bar(NamedTuple):
+    """What a pair must reach: a measure's code and the threshold num/den, in integers."""
+
+    code: int
+    num: int
+    den: int
+
+
+def set_measure(name: str) -> SetMeasure:
+    """The measure of this name; UsageError names the nearest."""
+    check_choice("measure", name, tuple(SET_MEASURES))
+    return SET_MEASURES[name]
+
+
+def bar(measure: SetMeasure, threshold: float) -> Bar:
+    """The threshold as the fraction the user wrote: 0.8 is 4/5, so that a similarity of exactly 4/5 counts.
+
+    >>> bar(set_measure("jaccard"), 0.8)
+    Bar(code=0, num=4, den=5)
+    """
+    check_threshold(measure, threshold)
+    exact = Fraction(repr(float(threshold))).limit_denominator(measure.finest)
+    return Bar(measure.code, exact.numerator, exact.denominator)
+
+
+def check_threshold(measure: SetMeasure, threshold: float) -> None:
+    """Refuse a threshold that the measure cannot have."""
+    if measure.is_count:
+        if not (threshold >= 1 and float(threshold).is_integer()):
+            raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")
+    elif not 0 < threshold <= 1:
+        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.")

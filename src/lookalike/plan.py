@@ -1,0 +1,366 @@
+"""From a threshold, a wished recall and a number of hashes to bands and rows, and what they are sure to find.
+
+Two items agree in one slot of their signatures with probability p (for minhash, p is their Jaccard similarity s).
+A band of r rows agrees with p^r (AND), at least one of b bands with 1-(1-p^r)^b (OR): the S-curve.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+from lookalike.errors import RecallWarning, UsageError
+
+CHECK_LOSS = 1e-4  # at most this share of the pairs at the threshold is lost by the check of agreeing slots
+MOST_HASHES = 100_000  # longer signatures are no advice: a document rarely has as many shingles
+
+
+def and_of(p: float, rows: int) -> float:
+    """The probability that all of `rows` independent hashes agree, where one agrees with probability `p`."""
+    return p**rows
+
+
+def or_of(p: float, bands: int) -> float:
+    """The probability that at least one of `bands` independent hashes agrees, accurate for tiny `p` too."""
+    return 1.0 if p >= 1.0 else -math.expm1(bands * math.log1p(-p))
+
+
+def amplify(p: float, rows: int, bands: int) -> float:
+    """1-(1-p^rows)^bands: the AND of `rows`, then the OR of `bands`. Nest calls to make a cascade.
+
+    >>> round(amplify(0.8, rows=4, bands=4), 4), round(amplify(0.4, rows=4, bands=4), 4)
+    (0.8785, 0.0985)
+    """
+    return or_of(and_of(p, rows), bands)
+
+
+def fixed_point(rows: int, bands: int) -> float:
+    """The p that `amplify` leaves as it is: larger ones are pushed towards 1, smaller ones towards 0.
+
+    It is 1 for a single band (all are pushed down) and 0 for a single row (all are pushed up).
+
+    >>> round(fixed_point(rows=4, bands=4), 4)
+    0.7245
+    """
+    rows, bands = _whole("rows", rows), _whole("bands", bands)
+    if rows == bands == 1:
+        raise UsageError("1 band of 1 row changes nothing, every point is fixed; expected more rows or bands.")
+    if rows == 1 or bands == 1:
+        return 0.0 if rows == 1 else 1.0
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if amplify(middle, rows, bands) < middle else (low, middle)
+    return high
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """A (d1, d2, p1, p2)-sensitive family of hashes.
+
+    Items at distance d1 or less agree with probability p1 or more, items at distance d2 or more with p2 or less.
+
+    >>> print(Sensitive(0.2, 0.6, 0.8, 0.4).amplified(rows=4, bands=4))
+    (0.2, 0.6, 0.8785, 0.09853)-sensitive
+    """
+
+    d1: float
+    d2: float
+    p1: float
+    p2: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.d1 < self.d2 and 0 <= self.p2 <= self.p1 <= 1):
+            raise UsageError(f"{self} cannot be; expected 0 <= d1 < d2 and 0 <= p2 <= p1 <= 1.")
+
+    def amplified(self, rows: int, bands: int) -> Sensitive:
+        """The family of AND-of-`rows`, OR-of-`bands`."""
+        return Sensitive(self.d1, self.d2, amplify(self.p1, rows, bands), amplify(self.p2, rows, bands))
+
+    def __str__(self) -> str:
+        return f"({self.d1:.4g}, {self.d2:.4g}, {self.p1:.4g}, {self.p2:.4g})-sensitive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Bands and rows for a threshold. `plan` chooses them; made directly, it takes what it is given without a warning.
+
+    >>> book = Plan(threshold=0.8, recall=0.99, num_hashes=100, bands=20, rows=5)
+    >>> [round(book.probability(s), 3) for s in (0.2, 0.4, 0.6, 0.8)], round(book.turning_point, 3)
+    ([0.006, 0.186, 0.802, 1.0], 0.549)
+    """
+
+    threshold: float
+    recall: float  # the wish; what is reached is recall_at_threshold
+    num_hashes: int
+    bands: int
+    rows: int
+
+    def __post_init__(self) -> None:
+        # numpy numbers become plain ones, so that a receipt can be written as JSON
+        plain = {
+            "threshold": _between("threshold", self.threshold, "above 0 and at most 1", closed=True),
+            "recall": _between("recall", self.recall, "above 0 and below 1", closed=False),
+            **{name: _whole(name, getattr(self, name)) for name in ("num_hashes", "bands", "rows")},
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.hashes_used > self.num_hashes:
+            raise UsageError(
+                f"bands x rows is {self.bands} x {self.rows} = {self.hashes_used}, num_hashes is {self.num_hashes}; "
+                "take fewer bands or rows, or more hashes."
+            )
+
+    def probability(self, similarity: float) -> float:
+        """The probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b."""
+        return amplify(similarity, self.rows, self.bands)
+
+    @cached_property
+    def _check(self) -> tuple[int, float]:
+        return _largest_cut(self.threshold, self.num_hashes, _allowed_loss(self.recall))
+
+    @property
+    def cut(self) -> int:
+        """How many of all `num_hashes` slots must agree before a candidate is scored.
+
+        It is the largest number that loses at most 1e-4 of the pairs at the threshold (and at most a hundredth of the
+        misses that the wished recall allows). Agreeing slots are taken as binomial, which is the worst case: Fast
+        Similarity Sketching varies less, and slots cut to few bits agree more often.
+        """
+        return self._check[0]
+
+    @property
+    def check_loss(self) -> float:
+        """The probability that a pair exactly at the threshold has fewer agreeing slots than `cut`."""
+        return self._check[1]
+
+    @property
+    def recall_at_threshold(self) -> float:
+        """At least so likely does a pair exactly at the threshold share a band and pass the check (`cut`)."""
+        return max(0.0, self.probability(self.threshold) - self.check_loss)
+
+    @property
+    def hashes_used(self) -> int:
+        return self.bands * self.rows
+
+    @property
+    def shape(self) -> str:
+        """'16 bands of 6 rows'."""
+        return _shape(self.bands, self.rows)
+
+    @property
+    def turning_point(self) -> float:
+        """(1/b)^(1/r), about where the curve is steepest; its probability is about 0.63."""
+        return float((1.0 / self.bands) ** (1.0 / self.rows))
+
+    @property
+    def midpoint(self) -> float:
+        """The similarity at which a pair becomes a candidate with probability 1/2."""
+        return float((-math.expm1(-math.log(2.0) / self.bands)) ** (1.0 / self.rows))
+
+    @property
+    def false_positive_area(self) -> float:
+        """The integral of the curve from 0 to the threshold: candidates that the exact score will refuse."""
+        return _area_below(self.threshold, self.rows, self.bands)
+
+    @property
+    def false_negative_area(self) -> float:
+        """The integral of 1 - curve from the threshold to 1: pairs that never meet."""
+        found = _area_below(1.0, self.rows, self.bands) - self.false_positive_area
+        return max(0.0, 1.0 - self.threshold - found)
+
+    def table(self, step: float = 0.1) -> list[tuple[float, float]]:
+        """(similarity, probability) at step, 2*step, … up to 1."""
+        step = _between("step", step, "above 0 and at most 1", closed=True)
+        similarities = [round(i * step, 12) for i in range(1, math.floor(1.0 / step + 1e-9) + 1)]
+        return [(s, self.probability(s)) for s in similarities]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything asked and derived, as plain numbers, for the receipt."""
+        derived = ("hashes_used", "cut", "recall_at_threshold", "turning_point", "midpoint")
+        areas = ("false_positive_area", "false_negative_area")
+        return asdict(self) | {name: getattr(self, name) for name in (*derived, *areas)}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.shape} ({self.hashes_used} of {self.num_hashes} hashes): "
+            f"recall {rounded_down(self.recall_at_threshold)} at threshold {self.threshold:g}"
+        )
+
+
+def plan(
+    threshold: float,
+    *,
+    recall: float = 0.99,
+    num_hashes: int = 128,
+    bands: int | None = None,
+    rows: int | None = None,
+) -> Plan:
+    """Choose bands and rows so that a pair exactly at `threshold` is found with probability `recall` or more.
+
+    Of all bands x rows within `num_hashes` that do so, it takes the one with the fewest false candidates (the smallest
+    `false_positive_area`), then the fewest hashes. With `rows` given it takes the fewest bands that do, with `bands`
+    given the most rows; with both, just these.
+
+    A RecallWarning says, with the number of hashes that would do, where the wish is not met:
+
+    - the recall is not reached: the choice is then the one that comes nearest;
+    - the recall is reached, but only by a curve so flat that a pair at half the threshold is more likely than not to
+      be a candidate: little is missed, but much is compared in vain. (Not said where bands or rows are given.)
+
+    >>> print(plan(0.8))
+    16 bands of 6 rows (96 of 128 hashes): recall 0.9922 at threshold 0.8
+    >>> print(plan(0.8, rows=5))
+    12 bands of 5 rows (60 of 128 hashes): recall 0.9914 at threshold 0.8
+    """
+    goal = Plan(threshold=threshold, recall=recall, num_hashes=num_hashes, bands=1, rows=1)
+    if bands is not None and rows is not None:
+        shape = bands, rows
+    elif rows is not None:
+        most = goal.num_hashes // _within("rows", rows, goal.num_hashes)
+        shape = min(_fewest_bands(goal.threshold, rows, goal.recall, goal.check_loss) or most, most), rows
+    else:
+        given = None if bands is None else _within("bands", bands, goal.num_hashes)
+        shape = _fewest_false(goal, given) or (given or goal.num_hashes, 1)
+    chosen = replace(goal, bands=shape[0], rows=shape[1])
+    complaint = _unmet(chosen, by_hand=bands is not None or rows is not None)
+    if complaint:
+        warnings.warn(complaint, RecallWarning, stacklevel=2)
+    return chosen
+
+
+def rounded_down(probability: float) -> str:
+    """Four decimals, or as many as tell it from 1, cut and not rounded: a stated recall is never too high.
+
+    >>> rounded_down(0.99228), rounded_down(0.99999871), rounded_down(1.0)
+    ('0.9922', '0.9999987', '1')
+    """
+    if probability >= 1.0:
+        return "1"
+    digits = max(4, 1 - math.floor(math.log10(1.0 - probability)))
+    return f"{math.floor(probability * 10**digits) / 10**digits:.{digits}f}"
+
+
+def _fewest_false(goal: Plan, bands: int | None = None) -> tuple[int, int] | None:
+    """(bands, rows) that meet the wish with the smallest false-positive area, then fewest hashes; None if none does.
+
+    For given rows the area grows with the bands, so the fewest bands that do are the only ones to look at.
+    """
+    options = []
+    for rows in range(1, goal.num_hashes // (bands or 1) + 1):
+        needed = _fewest_bands(goal.threshold, rows, goal.recall, goal.check_loss)
+        if needed is not None and needed <= (bands or goal.num_hashes // rows):
+            taken = bands or needed
+            options.append((_area_below(goal.threshold, rows, taken), taken * rows, taken, rows))
+    return min(options)[2:] if options else None
+
+
+def _fewest_bands(p: float, rows: int, wish: float, loss: float) -> int | None:
+    """The fewest bands whose OR, less what the check loses, reaches the wish; None beyond 10^12 or so."""
+    share = and_of(p, rows)
+    if share < 1e-12:
+        return None
+    bands = 1 if share >= 1.0 else max(1, math.floor(math.log(1.0 - wish - loss) / math.log1p(-share)))
+    # the logarithms may round either way: ask the curve itself
+    return next((b for b in (bands, bands + 1, bands + 2) if or_of(share, b) - loss >= wish), None)
+
+
+def _area_below(t: float, rows: int, bands: int) -> float:
+    """The integral of 1-(1-s^rows)^bands over s from 0 to t, exactly.
+
+    Integration by parts gives F(b)·(1 + r·b) = t·curve_b(t) + r·b·F(b-1), F(0) = 0: all terms positive, so it is
+    stable where the alternating binomial sum is not.
+    """
+    share, area = and_of(t, rows), 0.0
+    for b in range(1, bands + 1):
+        area = (t * or_of(share, b) + rows * b * area) / (1 + rows * b)
+    return area
+
+
+def _allowed_loss(wish: float) -> float:
+    return min(CHECK_LOSS, (1.0 - wish) / 100)
+
+
+def _largest_cut(p: float, slots: int, loss: float) -> tuple[int, float]:
+    """(the largest c with P(X < c) <= loss, this P), for X binomial with `slots` trials of probability `p`."""
+    if p >= 1.0:
+        return slots, 0.0
+    below = 0.0
+    for k in range(slots + 1):
+        log_ways = math.lgamma(slots + 1) - math.lgamma(k + 1) - math.lgamma(slots - k + 1)
+        with_k = below + math.exp(log_ways + k * math.log(p) + (slots - k) * math.log1p(-p))
+        if with_k > loss:
+            return k, below
+        below = with_k
+    return slots, below
+
+
+def _unmet(chosen: Plan, *, by_hand: bool) -> str | None:
+    """One line on what is not as wished, and how many hashes would do; None where all is well."""
+    t, wish = chosen.threshold, chosen.recall
+    stated = f"recall at threshold {t:g} is {rounded_down(chosen.recall_at_threshold)} with {chosen.shape}"
+    if chosen.recall_at_threshold < wish:
+        line = f"{stated}, not the wished {wish:g}; {_remedy(t, chosen.rows, wish)} would do"
+        if by_hand and (better := _fewest_false(chosen)):
+            line += f", or {_shape(*better)}"
+        elif not by_hand and (steep := _steep_rows(t, wish)) > chosen.rows:
+            line += f", {_remedy(t, steep, wish)} with few false candidates"
+        return line + "."
+    share = chosen.probability(t / 2)
+    if by_hand or share <= 0.5:
+        return None
+    return (
+        f"{stated}, but {share:.1%} of the pairs at similarity {t / 2:g} become candidates; "
+        f"{_remedy(t, _steep_rows(t, wish), wish)} would make it at most half."
+    )
+
+
+def _steep_rows(t: float, wish: float) -> int:
+    """The fewest rows with which bands enough for the wish take at most half of the pairs at half the threshold."""
+    rows = 1
+    while (bands := _fewest_bands(t, rows, wish, _allowed_loss(wish))) is not None and amplify(
+        t / 2, rows, bands
+    ) > 0.5:
+        rows += 1
+    return rows
+
+
+def _remedy(t: float, rows: int, wish: float) -> str:
+    """A number of hashes that is sure to be enough: the check may lose all that it is allowed to."""
+    bands = _fewest_bands(t, rows, wish, _allowed_loss(wish))
+    if bands is None or bands * rows > MOST_HASHES:
+        return "no practical number of hashes"
+    return f"{bands * rows} hashes ({_shape(bands, rows)})"
+
+
+def _shape(bands: int, rows: int) -> str:
+    return f"{bands} {'band' if bands == 1 else 'bands'} of {rows} {'row' if rows == 1 else 'rows'}"
+
+
+def _between(what: str, value: Any, expected: str, *, closed: bool) -> float:
+    """A number above 0 and below 1 (or at most 1: closed); NaN is none."""
+    number = float(value) if isinstance(value, Real) else math.nan
+    if 0.0 < number < 1.0 or (closed and number == 1.0):
+        return number
+    raise UsageError(f"{what} is {_shown(value)}; expected a number {expected}.")
+
+
+def _whole(what: str, value: Any) -> int:
+    number = int(value) if isinstance(value, Integral) else 0
+    if number >= 1:
+        return number
+    raise UsageError(f"{what} is {_shown(value)}; expected a whole number, at least 1.")
+
+
+def _within(what: str, value: Any, budget: int) -> int:
+    number = _whole(what, value)
+    if number > budget:
+        raise UsageError(f"{what} is {number}, num_hashes is {budget}; take fewer {what} or more hashes.")
+    return number
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, Real) else repr(value)

@@ -1,0 +1,121 @@
+"""Who may match: pairs that share a bucket of a band, or a rare element (the exact join). Nothing is scored here.
+
+Both ways hand out blocks of work for an engine to spread over threads; `candidates(block)` yields pieces that fit memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.data import I64, U32, U64
+from lookalike.kernels import buckets, prefixes
+from lookalike.measures import Bar
+
+PIECE = 1 << 18  # candidate pairs that a piece should hold
+
+
+@dataclass(frozen=True)
+class Items:
+    """The sets to be joined: elements u64[nnz]; starts, sizes i64[n]; sides u8[n] (1 left, 2 right, 3 both)."""
+
+    elements: U64
+    starts: I64
+    sizes: I64
+    sides: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, order: I64) -> Items:
+        """The items of these numbers, in this order; the elements stay where they are."""
+        return Items(self.elements, self.starts[order], self.sizes[order], self.sides[order])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """partners[ends[i-1]:ends[i]] may match anchors[i]. anchors u32[a]; ends i64[a]; partners u32[p]."""
+
+    anchors: U32
+    ends: I64
+    partners: U32
+
+    def __len__(self) -> int:
+        return len(self.partners)
+
+
+def item_bits(n: int) -> int:
+    return max(1, int(n - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class Band:
+    """One band, sorted: packed u64[n] holds the key above the item number."""
+
+    number: int
+    packed: U64
+
+    @classmethod
+    def sort(cls, keys: U64, number: int) -> Band:
+        packed = np.empty(len(keys), np.uint64)
+        buckets.pack(keys, number, item_bits(len(keys)), packed)
+        packed.sort()
+        return cls(number, packed)
+
+    def bucket_pairs(self) -> tuple[int, int]:
+        """(how many pairs share a bucket, the size of the largest bucket)."""
+        total, largest, _ = buckets.pairs_in_buckets(self.packed, item_bits(len(self.packed)))
+        return int(total), int(largest)
+
+    def blocks(self, size: int) -> list[tuple[int, int]]:
+        return [(at, min(at + size, len(self.packed))) for at in range(0, len(self.packed), size)]
+
+    def candidates(
+        self, block: tuple[int, int], items: Items, keys: U64, values: U32, cut: int, bar: Bar
+    ) -> Iterator[Candidates]:
+        """Pairs first met in this band whose sizes and signatures allow a match (at least `cut` slots agree)."""
+        at, stop = block
+        while at < stop:
+            anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
+            partners = np.empty(max(len(items), PIECE), np.uint32)
+            at, a, p = buckets.band_candidates(
+                self.packed, item_bits(len(self.packed)), at, stop, self.number, keys, values, cut,
+                items.sizes, items.sides, bar.code, bar.num, bar.den, anchors, ends, partners,
+            )  # fmt: skip
+            yield Candidates(anchors[:a], ends[:a], partners[:p])
+
+
+@dataclass(frozen=True)
+class Postings:
+    """The inverted index of all prefixes. `order` numbers the items by size; all else is in that numbering."""
+
+    order: I64
+    items: Items
+    bar: Bar
+    index: I64
+    packed: U64
+    bits: int
+    position: U32
+    owner: U32
+    places: U32
+    ends: I64
+
+    def blocks(self, size: int) -> list[tuple[int, int]]:
+        return [(at, min(at + size, len(self.items))) for at in range(0, len(self.items), size)]
+
+    def candidates(self, block: tuple[int, int]) -> Iterator[Candidates]:
+        """Every pair that can reach the bar, and few others: prefix, length and positional filters."""
+        at, stop = block
+        shared = np.zeros(len(self.items), np.int32)
+        while at < stop:
+            anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
+            partners = np.empty(max(len(self.items), PIECE), np.uint32)
+            at, a, p = prefixes.prefix_candidates(
+                at, stop, self.packed, self.bits, self.position, self.owner, self.places, self.ends, self.index,
+                self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den, shared,
+                anchors, ends, partners,
+            )  # fmt: skip
+            yield Candidates(anchors[:a], ends[:a], partners[:p])

@@ -1,0 +1,115 @@
+"""Equal sets are found first, joined once through one of them, and put back at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.data import I64, U64, Pairs, Sets
+from lookalike.errors import TooManyPairs
+from lookalike.kernels import bounds, classes, verify
+from lookalike.measures import Bar
+from lookalike.stages.candidates import Candidates, Items
+from lookalike.stages.verify import verified
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Items with equal, non-empty sets. members i64[m]: class by class, the preferred item first; ends i64[c]."""
+
+    members: I64
+    ends: I64
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def firsts(self) -> I64:
+        """The preferred item of each class."""
+        return self.members[np.concatenate([[0], self.ends[:-1]]).astype(np.int64)] if len(self) else self.members
+
+    @property
+    def counts(self) -> I64:
+        return np.diff(self.ends, prepend=0)
+
+    def class_of(self, items: int) -> I64:
+        """i64[items]: the class of each item, -1 for empty ones."""
+        out = np.full(items, -1, np.int64)
+        out[self.members] = np.repeat(np.arange(len(self)), self.counts)
+        return out
+
+
+def fingerprints(sets: Sets) -> U64:
+    """One hash per set: equal sets, equal hashes."""
+    out = np.empty(len(sets), np.uint64)
+    verify.fingerprints(sets.elements, sets.offsets, out)
+    return out
+
+
+def collapse(sets: Sets, prints: U64, preference: I64 | None = None) -> Classes:
+    """Group items with equal sets, exactly: equal fingerprints only propose. Classes are numbered by their first item.
+
+    preference: item numbers, the most preferred first; without it, the input order.
+    """
+    sizes = sets.sizes
+    order = np.arange(len(sets)) if preference is None else preference
+    order = order[sizes[order] > 0]
+    order = order[np.argsort(prints[order], kind="stable")]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = prints[order[1:]] != prints[order[:-1]]
+    new = _confirm(sets, sizes, order, new)
+    start = np.flatnonzero(new)
+    by_first = np.argsort(_lowest(order, start), kind="stable")
+    counts = np.diff(start, append=len(order))[by_first]
+    ends = np.cumsum(counts)
+    spread = np.repeat(start[by_first] - (ends - counts), counts) + np.arange(len(order))
+    return Classes(order[spread], ends)
+
+
+def _lowest(order: I64, start: I64) -> I64:
+    return np.minimum.reduceat(order, start) if len(start) else start
+
+
+def _confirm(sets: Sets, sizes: I64, order: I64, new: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Compare each proposed copy with the first of its run; the rare impostor starts a class of its own."""
+    copies = np.flatnonzero(~new)
+    if not len(copies):
+        return new
+    first = np.flatnonzero(new)[np.cumsum(new) - 1][copies]
+    anchors, at = np.unique(first, return_index=True)
+    ends = np.append(at[1:], len(copies)).astype(np.int64)
+    items = Items(sets.elements, sets.offsets[:-1], sizes, np.full(len(sets), 3, np.uint8))
+    proposed = Candidates(order[anchors].astype(np.uint32), ends, order[copies].astype(np.uint32))
+    _, equal, _ = verified(items, proposed, Bar(bounds.JACCARD, 1, 1))
+    if len(equal) == len(copies):
+        return new
+    impostors = copies[~np.isin(order[copies], equal)]
+    keep = np.ones(len(order), np.bool_)
+    keep[impostors] = False
+    order[:] = np.concatenate([order[keep], order[impostors]])
+    return np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
+
+
+def expand(pairs: Pairs, among: Classes, *, split: int = -1, sizes: I64 | None = None, limit: int) -> Pairs:
+    """Pairs of classes to pairs of items, sorted by (left, right). split: items from there on are on the right side.
+
+    sizes: of each class's set where equal sets score their size (overlap) and not 1. Above `limit` pairs: TooManyPairs.
+    """
+    lefts = np.zeros(0, np.int64)
+    if split >= 0:
+        on_left = np.concatenate([[0], np.cumsum(among.members < split)])
+        lefts = np.diff(on_left[np.concatenate([[0], among.ends])])
+    total = classes.count_expanded(pairs.left, pairs.right, among.ends, lefts)
+    if total > limit:
+        biggest = int(among.counts.max(initial=0))
+        raise TooManyPairs(
+            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated document stands "
+            f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
+        )
+    out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
+    classes.expand(pairs.left, pairs.right, pairs.similarity, among.members, among.ends, split, 1.0,
+                   np.zeros(0, np.int64) if sizes is None else sizes, out.left, out.right, out.similarity)  # fmt: skip
+    order = np.lexsort((out.right, out.left))
+    return Pairs(out.left[order], out.right[order], out.similarity[order])

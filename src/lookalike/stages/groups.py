@@ -1,0 +1,73 @@
+"""Verified pairs to groups: connected components, or stars without chaining. Items here are classes of equal sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.data import I64, Groups, Pairs
+from lookalike.kernels import graph
+from lookalike.stages.duplicates import Classes
+
+
+def components(pairs: Pairs, preference: I64) -> Groups:
+    """Everything connected by pairs is one group; its representative is the most preferred member."""
+    parent = np.arange(len(preference))
+    graph.components(pairs.left, pairs.right, parent)
+    return represented(parent, preference)
+
+
+def represented(root: I64, preference: I64) -> Groups:
+    """Groups by root, each with its most preferred member as representative."""
+    best = np.full(len(root), -1, np.int64)
+    backwards = preference[::-1]
+    best[root[backwards]] = backwards
+    representative = best[root]
+    return Groups(representative, np.where(representative == np.arange(len(root)), 1.0, np.nan))
+
+
+def stars(pairs: Pairs, preference: I64) -> Groups:
+    """Each item is kept, or joins a kept, more preferred item that it is itself similar to: no chaining."""
+    n = len(preference)
+    both = np.concatenate([pairs.left, pairs.right])
+    order = np.argsort(both, kind="stable")
+    ends = np.cumsum(np.bincount(both, minlength=n)).astype(np.int64)
+    neighbours = np.concatenate([pairs.right, pairs.left])[order]
+    similarity = np.concatenate([pairs.similarity, pairs.similarity])[order]
+    out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+    graph.stars(neighbours, similarity, ends, preference, out.representative, out.similarity)
+    return out
+
+
+def of_items(groups: Groups, classes: Classes, items: int) -> Groups:
+    """Groups of classes to groups of items. Copies of a kept item join it with similarity 1; empty items stay alone."""
+    out = Groups(np.arange(items), np.ones(items))
+    firsts = classes.firsts
+    number = np.repeat(np.arange(len(classes)), classes.counts)
+    out.representative[classes.members] = firsts[groups.representative[number]]
+    out.similarity[classes.members] = groups.similarity[number]
+    return out
+
+
+def best_matches(pairs: Pairs, classes: Classes, split: int) -> Groups:
+    """For each item before `split` the most similar item from `split` on (the first among equals); itself if none."""
+    n = len(classes)
+    number = np.repeat(np.arange(n), classes.counts)
+    right = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(right, number, np.where(classes.members >= split, classes.members, np.iinfo(np.int64).max))
+    none = right == np.iinfo(np.int64).max
+    own = np.flatnonzero(~none)
+    left = np.concatenate([own, pairs.left, pairs.right])
+    other = np.concatenate([own, pairs.right, pairs.left])
+    score = np.concatenate([np.ones(len(own)), pairs.similarity, pairs.similarity])
+    usable = ~none[other]
+    left, other, score = left[usable], other[usable], score[usable]
+    order = np.lexsort((right[other], -score))[::-1]
+    match, best = np.full(n, -1, np.int64), np.full(n, np.nan)
+    match[left[order]], best[left[order]] = right[other[order]], score[order]
+    out = Groups(np.arange(split), np.ones(split))
+    mine = classes.members < split
+    members, number = classes.members[mine], number[mine]
+    found = match[number] >= 0
+    out.representative[members[found]] = match[number[found]]
+    out.similarity[members[found]] = best[number[found]]
+    return out

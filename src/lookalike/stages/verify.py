@@ -1,0 +1,26 @@
+"""Candidates to scores: every pair is checked exactly, in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.data import F64, I64, U32
+from lookalike.kernels import bounds, verify
+from lookalike.measures import Bar
+from lookalike.stages.candidates import Candidates, Items
+
+
+def verified(items: Items, candidates: Candidates, bar: Bar) -> tuple[U32, U32, F64]:
+    """(anchor, partner, similarity) of the candidates at or above the bar; exact, no other pair comes back."""
+    overlap: I64 = np.empty(len(candidates), np.int64)
+    verify.overlaps(
+        items.elements, items.starts, items.sizes, candidates.anchors, candidates.ends, candidates.partners,
+        bar.code, bar.num, bar.den, overlap,
+    )  # fmt: skip
+    keep = overlap >= 0
+    counts = np.diff(candidates.ends, prepend=0)
+    left = np.repeat(candidates.anchors, counts)[keep]
+    right = candidates.partners[keep]
+    similarity = np.empty(len(left), np.float64)
+    bounds.scores(bar.code, overlap[keep], left, right, items.sizes, similarity)
+    return left, right, similarity
