@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 20_000
-SUFFIXES = set(".py .pyi .pyx .pxd .txt .md .rst .js .ts .json .html .css .c .h .cpp .hpp .toml .cfg .yaml .xml".split())
+PROSE = (".txt", ".md", ".rst", ".html", ".xml", ".json", ".toml", ".cfg", ".yaml", ".css")
+CODE = (".py", ".pyi", ".pyx", ".pxd", ".js", ".ts", ".c", ".h", ".cpp", ".hpp")
 SMALLEST, LARGEST = 200, 200_000
 MOST_DOCUMENTS, MOST_BYTES = 57_000, 222_000_000
 
@@ -36,7 +37,7 @@ def text_files(roots: Iterable[Path]) -> list[tuple[str, int]]:
             folders[:] = [name for name in folders if name != "__pycache__"]
             for name in names:
                 path = os.path.join(folder, name)
-                if os.path.splitext(name)[1] in SUFFIXES and not os.path.islink(path):
+                if name.endswith(PROSE + CODE) and not os.path.islink(path):
                     found[path] = os.path.getsize(path)
     return sorted((path, size) for path, size in found.items() if SMALLEST <= size <= LARGEST)
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from compiler import jit, mix
 from numba import uint64
+
+from compiler import jit, mix
 
 VOCABULARY = 50_000
 MEDIAN_WORDS = 191
@@ -22,7 +23,9 @@ K = 5
 
 
 @jit
-def write_documents(original, rate, key, tokens, starts, letters, spelling, out, ends):  # type: ignore[no-untyped-def]
+def write_documents(
+    original: Any, rate: Any, key: Any, tokens: Any, starts: Any, letters: Any, spelling: Any, out: Any, ends: Any
+) -> Any:
     # original i64[d]: which original each document copies; rate f64[d]: edits per word; key u64[d]: its randomness
     # tokens i32[], starts i64[o+1]: words of the originals, 4 * word + mark; letters u8[], spelling i64[v+1]: the words
     # out u8[]: the text; ends i32[d+1]: where each document ends in it
@@ -32,7 +35,7 @@ def write_documents(original, rate, key, tokens, starts, letters, spelling, out,
     at = 0
     ends[0] = 0
     for d in range(len(original)):
-        state = key[d]
+        state = mix(key[d])
         capital = True
         for position in range(starts[original[d]], starts[original[d] + 1]):
             token = tokens[position]
@@ -119,14 +122,6 @@ def generate(documents: int, *, seed: int, rows: int) -> Iterator[pa.RecordBatch
         # A copy has at most one inserted word per word; a word has at most 14 letters, a mark and a blank.
         room = int(lengths[original[part]].sum()) * 2 * 16
         out, ends = np.empty(room, np.uint8), np.empty(len(key) + 1, np.int32)
-        write_documents(original[part], rate[part], mix_keys(key), tokens, starts, letters, spelling, out, ends)
+        write_documents(original[part], rate[part], key, tokens, starts, letters, spelling, out, ends)
         text = pa.StringArray.from_buffers(len(key), pa.py_buffer(ends), pa.py_buffer(out[: ends[-1]].copy()))
         yield pa.record_batch({"id": pa.array(np.arange(part.start, part.stop)), "text": text})
-
-
-@jit
-def mix_keys(key):  # type: ignore[no-untyped-def]
-    out = np.empty_like(key)
-    for i in range(len(key)):
-        out[i] = mix(key[i])
-    return out

@@ -1,51 +1,60 @@
 """Text to sets of word 5-shingles, written apart from the package it judges.
 
 A word is a maximal run of alphanumeric characters (str.isalnum), underscores and combining marks, case-folded; a Han
-ideograph or a kana is a word of its own. A document shorter than five words is one shingle; one without words is empty.
+ideograph or a kana, with its marks, is a word of its own. A document shorter than five words is one shingle; one
+without words is empty and matches nothing.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401
+import pyarrow.compute
 import pyarrow.parquet as pq
-from compiler import jit, mix
 from numba import uint64
+
+from compiler import jit, mix
 
 K = 5
 COUNTERS = 1 << 27
-SINGLE = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER")
+ALONE = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")
+HAN_SIGNS = "々〆〇〡〢〣〤〥〦〧〨〩〸〹〺〻"
 
 
-@cache
-def word_pattern() -> re.Pattern[str]:
-    """One word; `\\w` is str.isalnum() or an underscore."""
-    characters = map(chr, range(128, sys.maxunicode + 1))
-    single, marks = [], []
-    for character in characters:
-        if unicodedata.name(character, "").replace("HALFWIDTH ", "").startswith(SINGLE):
-            single.append(character)
-        elif unicodedata.category(character).startswith("M"):
-            marks.append(character)
-    alone = "".join(single)
-    return re.compile(f"[{alone}]|(?:(?![{alone}])[\\w{''.join(marks)}])+")
+class _Kinds(dict[int, str]):
+    """Each code point's part in a word, worked out when it is first met: see `kind_of`."""
+
+    def __missing__(self, point: int) -> str:
+        self[point] = kind = kind_of(chr(point))
+        return kind
+
+
+def kind_of(character: str) -> str:
+    """m: a combining mark; a: Han or kana, a word of its own; w: any other part of a word; blank: no part of one."""
+    if unicodedata.category(character).startswith("M"):
+        return "m"
+    if not (character.isalnum() or character == "_"):
+        return " "
+    return "a" if character in HAN_SIGNS or unicodedata.name(character, "").startswith(ALONE) else "w"
+
+
+KINDS = _Kinds()
+WORD = re.compile("am*|[wm]+")
 
 
 def plain(text: str) -> str:
     """The words of a text, case-folded, with blanks between them: what the kernel then splits at ASCII alone."""
-    return " ".join(word_pattern().findall(text.casefold()))
+    folded = text.casefold()
+    return " ".join(folded[word.start() : word.end()] for word in WORD.finditer(folded.translate(KINDS)))
 
 
 @jit
-def shingle(data, offsets, out, ends):  # type: ignore[no-untyped-def]
+def shingle(data: Any, offsets: Any, out: Any, ends: Any) -> Any:
     # data u8[]; offsets i32[d+1]: the documents; out u64[]: room for all shingles; ends i64[d+1]
     """Hash the shingles of each document, sorted, each once. Bytes from 128 on are letters."""
     ring = np.zeros(K, np.uint64)
@@ -80,7 +89,7 @@ def shingle(data, offsets, out, ends):  # type: ignore[no-untyped-def]
 
 
 @jit
-def joined(ring, words, size):  # type: ignore[no-untyped-def]
+def joined(ring: Any, words: Any, size: Any) -> Any:
     """The hash of the last `size` words, in their order."""
     value = uint64(size)
     for i in range(words - size, words):
@@ -89,7 +98,7 @@ def joined(ring, words, size):  # type: ignore[no-untyped-def]
 
 
 @jit
-def order_by_frequency(elements, offsets, counts):  # type: ignore[no-untyped-def]
+def order_by_frequency(elements: Any, offsets: Any, counts: Any) -> Any:
     # elements u64[nnz]; offsets i64[n+1]; counts u8[COUNTERS], zero at first
     """Put 8 bits of how common an element is in front of 56 bits of its hash, and sort each set: rare ones first."""
     mask = uint64(len(counts) - 1)

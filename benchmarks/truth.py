@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from compiler import jit, mix
 from numba import uint64
-from sets import SINGLE, K, sets_of
+
+from compiler import jit, mix
+from sets import K, kind_of, sets_of
 
 NUM, DEN = 4, 5  # The threshold as a fraction: integers decide about a pair that lies exactly on it.
 
 
 @jit
-def overlap_from(elements, i, i_end, j, j_end, needed):  # type: ignore[no-untyped-def]
+def overlap_from(elements: Any, i: Any, i_end: Any, j: Any, j_end: Any, needed: Any) -> Any:
     """How many elements two sorted ranges share; or some number below `needed` once that is out of reach."""
     shared = 0
     while i < i_end and j < j_end:
@@ -43,7 +43,7 @@ def overlap_from(elements, i, i_end, j, j_end, needed):  # type: ignore[no-untyp
 
 
 @jit
-def join(elements, offsets, postings, place, prefix_starts, owner, run_start):  # type: ignore[no-untyped-def]
+def join(elements: Any, offsets: Any, postings: Any, place: Any, prefix_starts: Any, owner: Any, run_start: Any) -> Any:
     # elements u64[], offsets i64[n+1]: the sets, by growing size; prefix_starts i64[n+1]: first prefix entry of a set
     # postings i64[m]: prefix entries sorted by (element, set); place i64[m]: where entry e stands in postings;
     # owner i64[m]: the set of entry e; run_start i64[m]: where the run of the element at a place begins
@@ -76,7 +76,7 @@ def join(elements, offsets, postings, place, prefix_starts, owner, run_start):  
 
 
 @jit
-def digests(elements, offsets):  # type: ignore[no-untyped-def]
+def digests(elements: Any, offsets: Any) -> Any:
     """One number per set, equal for equal sets."""
     out = np.zeros(len(offsets) - 1, np.uint64)
     for d in range(len(out)):
@@ -145,17 +145,15 @@ def truth_of(corpus: Path) -> pa.Table:
 
 
 def slow_words(text: str) -> list[str]:
-    """The words of a text, one character at a time: the obvious twin of sets.shingle."""
-    words, word = [], ""
-    for character in text.casefold() + " ":
-        if unicodedata.name(character, "").replace("HALFWIDTH ", "").startswith(SINGLE):
-            words += [word, character]
-            word = ""
-        elif character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M":
-            word += character
-        else:
-            words.append(word)
-            word = ""
+    """The words of a text, one character at a time: the obvious twin of sets.plain and sets.shingle."""
+    words, alone = [""], False
+    for character in text.casefold():
+        kind = kind_of(character)
+        if kind in " a" or (alone and kind == "w"):
+            words.append("")
+            alone = kind == "a"
+        if kind != " ":
+            words[-1] += character
     return [word for word in words if word]
 
 

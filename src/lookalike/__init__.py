@@ -8,12 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lookalike.plan import Plan, plan
+
 if TYPE_CHECKING:
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.sets import jaccard
     from lookalike.data import Recipe, ShingleRule
-    from lookalike.plan import Plan, plan
     from lookalike.result import Result
 
 __version__ = "0.1.0"
@@ -27,8 +28,6 @@ _HOMES = {
     "jaccard": "lookalike.apps.sets",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
-    "Plan": "lookalike.plan",
-    "plan": "lookalike.plan",
     "Result": "lookalike.result",
 }
 
@@ -41,7 +40,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value  # a submodule of the same name (plan) must not stand in for the function
+    globals()[name] = value
     return value
 
 

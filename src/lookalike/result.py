@@ -15,8 +15,8 @@ from lookalike.data import Groups, Pairs
 from lookalike.engines.job import Job
 from lookalike.engines.local import Found
 from lookalike.errors import UsageError
-from lookalike.io.read import Collection
-from lookalike.io.write import write_folder
+from lookalike.io.collection import Collection
+from lookalike.io.results import write_folder
 from lookalike.measures import check_threshold
 from lookalike.stages import groups
 from lookalike.stages.duplicates import expand

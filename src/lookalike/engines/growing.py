@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -9,23 +10,42 @@ import numpy.typing as npt
 
 T = TypeVar("T", bound=np.generic)
 
+STEP = 1 << 25  # bytes to grow by, at least
+
 
 class Growing(Generic[T]):
-    """A one-dimensional array that takes pieces. `resize` reallocates in place: large blocks are moved by the kernel's
-    page tables, not copied, so the peak is the array itself and not twice that."""
+    """A one-dimensional array that takes pieces and never holds its data twice.
+
+    The memory is an anonymous map: growing it moves page tables, not bytes, and huge pages make the first touch cheap.
+    """
 
     def __init__(self, dtype: type[T]) -> None:
-        self._data: npt.NDArray[T] = np.empty(0, dtype)
-        self._used = 0
+        self._dtype = np.dtype(dtype)
+        self._map: mmap.mmap | None = None
+        self._used = 0  # bytes
 
     def append(self, piece: npt.NDArray[Any]) -> None:
-        end = self._used + len(piece)
-        if end > len(self._data):
-            self._data.resize(max(end, min(2 * len(self._data), len(self._data) + (1 << 24))), refcheck=False)
-        self._data[self._used : end] = piece
+        end = self._used + len(piece) * self._dtype.itemsize
+        if self._map is None or end > len(self._map):
+            self._reserve(end)
+        if len(piece):
+            target = np.frombuffer(self._map or b"", self._dtype, len(piece), self._used)
+            target[:] = piece
+            del target  # a map with live views cannot grow
         self._used = end
 
     def finish(self) -> npt.NDArray[T]:
         """The array of all pieces; nothing can be added afterwards."""
-        out, self._data = self._data[: self._used], np.empty(0, self._data.dtype)
-        return out
+        if self._map is None:
+            return np.empty(0, self._dtype)
+        whole: npt.NDArray[T] = np.frombuffer(self._map, self._dtype, self._used // self._dtype.itemsize)
+        return whole
+
+    def _reserve(self, size: int) -> None:
+        size = max(size, (len(self._map) if self._map else 0) + STEP)
+        if self._map is not None:
+            self._map.resize(size)
+            return
+        self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            self._map.madvise(mmap.MADV_HUGEPAGE)

@@ -15,7 +15,7 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, read_features
 from lookalike.engines.trace import Trace
 from lookalike.errors import RecallWarning
-from lookalike.io.read import Collection
+from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
 from lookalike.stages import groups
 from lookalike.stages.candidates import Items

@@ -12,7 +12,8 @@ from lookalike.data import I64, U64, Recipe, Sets, ShingleRule, Signatures
 from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
-from lookalike.io.read import Collection, TextBatch, check_ids
+from lookalike.io.batch import TextBatch
+from lookalike.io.collection import Collection
 from lookalike.stages.common import drop_common
 from lookalike.stages.duplicates import fingerprints
 from lookalike.stages.features import shingle
@@ -71,7 +72,8 @@ def read_features(
                 done += len(piece.sets)
                 report(done, total)
             ids.append(notes.all_ids())
-            check_ids(ids[-1])
+            if collection.id_column is not None:
+                collection.check_ids(ids[-1])
             if number == 0:
                 split, columns = done, notes.all_extra()
     size = sizes.finish()

@@ -12,7 +12,7 @@ from typing import Any
 from lookalike.engines.job import Job
 from lookalike.engines.local import Found
 from lookalike.engines.trace import Trace
-from lookalike.io.read import Collection
+from lookalike.io.collection import Collection
 from lookalike.kernels.unicode import unicode_version
 
 

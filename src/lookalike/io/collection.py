@@ -55,15 +55,7 @@ class Collection:
 
     def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
         """Raise DuplicateIds unless all of these ids differ."""
-        if pc.count_distinct(ids, mode="all").as_py() == len(ids):
-            return
-        counts = pc.value_counts(ids)
-        often = counts.field("counts")
-        twice = counts[pc.index(often, pc.max(often)).as_py()].as_py()
-        raise DuplicateIds(
-            f"the id {twice['values']!r} occurs {twice['counts']} times in {self.name}; ids must tell the rows apart. "
-            "Use --id to name another column."
-        )
+        check_ids(ids, name=self.name)
 
     def _texts(self, extra: tuple[str, ...]) -> Generator[TextBatch, None, None]:
         needed = [name for name in (self.text_column, self.id_column) if name is not None]
@@ -102,6 +94,24 @@ class Collection:
             yield pa.RecordBatch.from_pylist([], schema=whole)
 
 
+def check_ids(ids: pa.Array | pa.ChunkedArray, *, name: str = "the input") -> None:
+    """Raise DuplicateIds unless all of these ids differ.
+
+    >>> check_ids(pa.array(["a", "b", "a"]), name="a.csv")
+    Traceback (most recent call last):
+    lookalike.errors.DuplicateIds: the id 'a' occurs 2 times in a.csv; ids must tell the rows apart. Use --id ...
+    """
+    if pc.count_distinct(ids, mode="all").as_py() == len(ids):
+        return
+    counts = pc.value_counts(ids)
+    often = counts.field("counts")
+    most = counts[pc.index(often, pc.max(often)).as_py()].as_py()
+    raise DuplicateIds(
+        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the rows apart. "
+        "Use --id to name another column."
+    )
+
+
 def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa.Schema:
     """All columns of all files, each with a type that holds the values of every file."""
     whole = schemas[0] if schemas else pa.schema([])
@@ -126,8 +136,8 @@ def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataTyp
         ) from error
 
 
-def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
-    return column if column.type.equals(type) else column.cast(type)
+def _cast(column: pa.Array, dtype: pa.DataType) -> pa.Array:
+    return column if column.type.equals(dtype) else column.cast(dtype)
 
 
 def _shifted(where: Where, by: int) -> Where:

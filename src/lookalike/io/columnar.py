@@ -64,9 +64,12 @@ class ArrowFile(Reader):
         with reading(self.name, "Arrow"), pa.memory_map(str(self._path)) as source:
             reader = _open_ipc(source, options)
             if isinstance(reader, pa.ipc.RecordBatchStreamReader):
-                yield from reader
+                whole = iter(reader)
             else:
-                yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
+                whole = (reader.get_batch(index) for index in range(reader.num_record_batches))
+            for batch in whole:
+                step = rows_per_batch(batch.nbytes, max(len(batch), 1))
+                yield from (batch.slice(start, step) for start in range(0, len(batch), step))
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size

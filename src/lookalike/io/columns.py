@@ -33,7 +33,7 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
         check_text(schema, wanted, where)
         return wanted
     # A frame's index travels as a column of its own and is never the text.
-    able = [f.name for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
+    able: list[str] = [f.name for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
     for usual in USUAL_TEXT:
         if chosen := next((name for name in able if name.lower() == usual), None):
             check_text(schema, chosen, where)
@@ -48,20 +48,20 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
 def check_text(schema: pa.Schema, name: str, where: str) -> None:
     """Refuse a text column that is missing, ambiguous or of another type."""
     check_column(schema, name, where)
-    type = schema.field(name).type
-    if kind_of_text(type) is None:
+    dtype = schema.field(name).type
+    if kind_of_text(dtype) is None:
         raise InputError(
-            f"column {name!r} in {where} is {type}; expected text (string or binary) or a list of strings or integers."
+            f"column {name!r} in {where} is {dtype}; expected text (string or binary) or a list of strings or integers."
         )
 
 
 def check_id(schema: pa.Schema, name: str, where: str) -> None:
     """Refuse an id column that is missing, ambiguous or of another type."""
     check_column(schema, name, where)
-    type = schema.field(name).type
-    if not (is_text(type) or pa.types.is_integer(type)):
+    dtype = schema.field(name).type
+    if not (is_text(dtype) or pa.types.is_integer(dtype)):
         raise InputError(
-            f"column {name!r} in {where} is {type}; ids are strings or integers. Use --id to name another column."
+            f"column {name!r} in {where} is {dtype}; ids are strings or integers. Use --id to name another column."
         )
 
 

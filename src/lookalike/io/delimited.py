@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from lookalike.io.reader import TARGET_BYTES, Reader, reading
 
 # A row must fit in a block; one that does not is read again in larger ones.
 BLOCK_SIZES = (TARGET_BYTES, 64 << 20, (1 << 31) - 1)
+
+RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
 class Delimited(Reader):
@@ -44,21 +47,20 @@ class Delimited(Reader):
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         done = 0
         for block_size in BLOCK_SIZES:
-            ragged: list[pv.InvalidRow] = []
             skip = done
             with reading(self.name, self._kind), self._open() as file:
                 try:
-                    for batch in self._reader(file, schema, block_size, ragged):
+                    for batch in self._reader(file, schema, block_size):
                         kept = batch.slice(min(skip, len(batch)))
                         skip -= len(batch) - len(kept)
                         done += len(kept)
                         yield kept
                     return
-                except pa.ArrowInvalid:
+                except pa.ArrowInvalid as error:
                     if self._only_header:
                         return
-                    if ragged:
-                        raise InputError(self._explain(ragged[0])) from None
+                    if ragged := RAGGED.search(str(error)):
+                        raise InputError(self._explain(*ragged.groups())) from error
                     if block_size == BLOCK_SIZES[-1]:
                         raise
 
@@ -76,20 +78,13 @@ class Delimited(Reader):
     def _open(self) -> pa.NativeFile:
         return pa.input_stream(str(self._path), compression=compression_of(self._path))
 
-    def _reader(
-        self, file: pa.NativeFile, schema: pa.Schema, block_size: int, ragged: list[pv.InvalidRow]
-    ) -> pv.CSVStreamingReader:
-        def note(row: pv.InvalidRow) -> str:
-            ragged.append(row)
-            return "error"
-
+    def _reader(self, file: pa.NativeFile, schema: pa.Schema, block_size: int) -> pv.CSVStreamingReader:
         return pv.open_csv(
             file,
-            # Without threads Arrow knows the number of a row that is wrong; the reading itself is one thread anyway.
+            # Without threads Arrow names the row that is wrong; a stream is parsed by one thread anyway.
             read_options=pv.ReadOptions(block_size=block_size, use_threads=False),
-            parse_options=pv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
-            ),
+            # No Python callback for wrong rows: Arrow's own threads may outlive the interpreter and then abort in it.
+            parse_options=pv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=pv.ConvertOptions(
                 check_utf8=False,
                 include_columns=schema.names,
@@ -100,15 +95,15 @@ class Delimited(Reader):
             ),
         )
 
-    def _explain(self, row: pv.InvalidRow) -> str:
+    def _explain(self, row: str | None, expected: str, found: str) -> str:
         # Arrow counts from 1 and counts the header.
-        where = self.name if row.number is None else self.where(row.number - 2)
-        return f"{where}: expected {row.expected_columns} columns, found {row.actual_columns}. Are quotes missing?"
+        where = self.name if row is None else self.where(int(row) - 2)
+        return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
 
 
-def _narrowest(values: pa.Array, type: pa.DataType) -> pa.DataType:
+def _narrowest(values: pa.Array, dtype: pa.DataType) -> pa.DataType:
     for wider in (pa.int64(), pa.float64()):
-        if type in (pa.int64(), wider):
+        if dtype in (pa.int64(), wider):
             try:
                 values.cast(wider)
                 return wider

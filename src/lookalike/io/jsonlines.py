@@ -122,7 +122,7 @@ def _merge(left: pa.Schema, right: pa.Schema) -> pa.Schema:
 
 
 def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    both = [pa.schema([("", _without_times(type))]) for type in (left, right)]
+    both = [pa.schema([("", _without_times(dtype))]) for dtype in (left, right)]
     try:
         return pa.unify_schemas(both, promote_options="permissive").field(0).type
     except pa.ArrowException:
@@ -133,17 +133,17 @@ def _final(schema: pa.Schema) -> pa.Schema:
     return pa.schema([(field.name, _without_times(field.type, null=pa.string())) for field in schema])
 
 
-def _without_times(type: pa.DataType, null: pa.DataType | None = None) -> pa.DataType:
+def _without_times(dtype: pa.DataType, null: pa.DataType | None = None) -> pa.DataType:
     """JSON has no times: what Arrow takes for one is a string that must come out again as it went in."""
-    if pa.types.is_timestamp(type):
+    if pa.types.is_timestamp(dtype):
         return pa.string()
-    if pa.types.is_null(type):
-        return type if null is None else null
-    if pa.types.is_list(type):
-        return pa.list_(_without_times(type.value_type, null))
-    if pa.types.is_struct(type):
-        return pa.struct([(field.name, _without_times(field.type, null)) for field in type])
-    return type
+    if pa.types.is_null(dtype):
+        return dtype if null is None else null
+    if pa.types.is_list(dtype):
+        return pa.list_(_without_times(dtype.value_type, null))
+    if pa.types.is_struct(dtype):
+        return pa.struct([(field.name, _without_times(field.type, null)) for field in dtype])
+    return dtype
 
 
 def _type_of(values: list[Any]) -> pa.DataType:
@@ -153,9 +153,9 @@ def _type_of(values: list[Any]) -> pa.DataType:
         return pa.string()
 
 
-def _fits(value: Any, type: pa.DataType) -> bool:
+def _fits(value: Any, dtype: pa.DataType) -> bool:
     try:
-        pa.array([value], type)
+        pa.array([value], dtype)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return False
     return True

@@ -64,7 +64,7 @@ class TextFiles(Reader):
         self.rows = len(files)
         self._files = files
         # A file name may hold bytes that are no UTF-8; an id may not.
-        self._ids = [id.encode("utf-8", "replace").decode() for id in ids]
+        self._ids = [name.encode("utf-8", "replace").decode() for name in ids]
         self._sizes = [_size(file) for file in files]
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

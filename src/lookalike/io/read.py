@@ -24,7 +24,11 @@ EXPECTED = "a path, a list of paths, texts or token lists, or Arrow data such as
 
 
 def open_collection(
-    source: Any, *, text: str | None = None, id: str | None = None, on_bad_text: OnBadText = "error"
+    source: Any,
+    *,
+    text: str | None = None,
+    id: str | None = None,  # noqa: A002  (the user's word)
+    on_bad_text: OnBadText = "error",
 ) -> Collection:
     """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
     anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
@@ -77,14 +81,10 @@ def _readers(source: Any) -> tuple[str, list[Reader]]:
     if isinstance(source, str | os.PathLike):
         return _of_paths([source])
     if isinstance(source, list | tuple):
-        if source and all(isinstance(item, os.PathLike) for item in source):
+        if any(isinstance(item, os.PathLike) for item in source):
             return _of_paths(source)
         return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
-    try:
-        table = _arrow_table(source)
-    except (pa.ArrowException, TypeError) as error:
-        raise UsageError(f"cannot read {type(source).__name__} as Arrow data: {str(error).splitlines()[0]}") from error
-    return "the table", [InMemory(table, "the table")]
+    return "the table", [InMemory(_arrow_table(source), "the table")]
 
 
 def _of_paths(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, list[Reader]]:
@@ -110,16 +110,48 @@ def _file_reader(kind: str, file: Any) -> Reader:
 
 
 def _of_values(values: Sequence[Any]) -> pa.Array:
-    """A list of strings, of bytes, or of lists of tokens; None is a missing text."""
-    strings = [isinstance(value, str | os.PathLike) for value in values]
-    if strings and all(strings) and all(_is_path(value) for value in values):
+    """A list of strings or bytes, or of lists of tokens; None is a missing text."""
+    if values and all(isinstance(value, str) and _is_path(value) for value in values):
         raise UsageError(
-            f"a list of strings is a list of texts, but {os.fspath(values[0])!r} and the rest are files. "
-            "To read them, give pathlib.Path objects; to compare the names themselves, give pyarrow.array(names)."
+            f"a list of strings is read as texts, but {values[0]!r} is the name of a file. "
+            "To read files, give pathlib.Path objects; to compare their names, give pyarrow.array(names)."
         )
     try:
-        if not any(isinstance(value, list | tuple) for value in values):
-            return pa.array([_utf8(value) for value in values], pa.large_binary())
-        return pa.array(values)
+        if any(isinstance(value, list | tuple) for value in values):
+            return pa.array(values)
+        return pa.array([_utf8(value) for value in values], pa.large_binary()).view(pa.large_string())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"the list holds values that do not go together; expected {EXPECTED}.") from error
+        raise UsageError(f"the list holds {type(values[0]).__name__} and others; expected {EXPECTED}.") from error
+
+
+def _is_path(value: str) -> bool:
+    return len(value) < 4096 and "\0" not in value and "\n" not in value and os.path.exists(value)
+
+
+def _utf8(value: str | bytes | None) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    # A lone surrogate becomes bytes that are no UTF-8, and so meets the rule for bad text.
+    return str.encode(value, "utf-8", "surrogatepass")
+
+
+def _arrow_table(source: Any) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, pa.RecordBatchReader):
+        return source.read_all()
+    if isinstance(source, pa.Array | pa.ChunkedArray):
+        return pa.table({"text": source})
+    if hasattr(source, "__arrow_c_stream__"):
+        try:
+            return pa.RecordBatchReader.from_stream(source).read_all()
+        except pa.ArrowInvalid:  # a stream of values, not of rows, such as a Polars series
+            return pa.table({"text": pa.chunked_array(source)})
+    if hasattr(source, "__arrow_c_array__"):
+        array = pa.array(source)
+        if pa.types.is_struct(array.type):
+            return pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
+        return pa.table({"text": array})
+    raise UsageError(f"cannot read {type(source).__name__}; expected {EXPECTED}.")

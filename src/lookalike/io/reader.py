@@ -57,7 +57,7 @@ def rows_per_batch(nbytes: int, rows: int) -> int:
     """How many rows make a batch of about TARGET_BYTES, when `rows` of them take `nbytes`.
 
     >>> rows_per_batch(nbytes=372_000_000, rows=200_000)
-    2254
+    2255
     """
     return max(1, min(MAX_ROWS, TARGET_BYTES * rows // max(nbytes, 1)))
 

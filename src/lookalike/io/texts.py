@@ -16,45 +16,45 @@ ON_BAD_TEXT: tuple[OnBadText, ...] = ("error", "replace", "skip")
 Where = Callable[[int], str]
 
 
-def is_text(type: pa.DataType) -> bool:
+def is_text(dtype: pa.DataType) -> bool:
     """Whether a column of this type can be read as UTF-8; also a column of nothing but nulls.
 
     >>> is_text(pa.dictionary(pa.int32(), pa.string())), is_text(pa.float64())
     (True, False)
     """
-    if pa.types.is_dictionary(type):
-        return is_text(type.value_type)
+    if pa.types.is_dictionary(dtype):
+        return is_text(dtype.value_type)
     t = pa.types
     return bool(
-        t.is_string(type)
-        or t.is_large_string(type)
-        or t.is_string_view(type)
-        or t.is_binary(type)
-        or t.is_large_binary(type)
-        or t.is_binary_view(type)
-        or t.is_null(type)
+        t.is_string(dtype)
+        or t.is_large_string(dtype)
+        or t.is_string_view(dtype)
+        or t.is_binary(dtype)
+        or t.is_large_binary(dtype)
+        or t.is_binary_view(dtype)
+        or t.is_null(dtype)
     )
 
 
-def kind_of_text(type: pa.DataType) -> Literal["text", "string tokens", "integer tokens"] | None:
+def kind_of_text(dtype: pa.DataType) -> Literal["text", "string tokens", "integer tokens"] | None:
     """What a column of this type brings, or None.
 
     >>> kind_of_text(pa.list_(pa.int16())), kind_of_text(pa.struct([]))
     ('integer tokens', None)
     """
-    if is_text(type):
+    if is_text(dtype):
         return "text"
     t = pa.types
     if (
-        t.is_list(type)
-        or t.is_large_list(type)
-        or t.is_fixed_size_list(type)
-        or t.is_list_view(type)
-        or t.is_large_list_view(type)
+        t.is_list(dtype)
+        or t.is_large_list(dtype)
+        or t.is_fixed_size_list(dtype)
+        or t.is_list_view(dtype)
+        or t.is_large_list_view(dtype)
     ):
-        if t.is_integer(type.value_type):
+        if t.is_integer(dtype.value_type):
             return "integer tokens"
-        if is_text(type.value_type):
+        if is_text(dtype.value_type):
             return "string tokens"
     return None
 
@@ -119,9 +119,7 @@ def repaired(column: pa.Array) -> pa.Array:
     return texts.cast(column.type) if bad else column
 
 
-def _valid(
-    column: pa.Array, rows: np.ndarray, on_bad_text: OnBadText, where: Where
-) -> tuple[pa.Array, set[int]]:
+def _valid(column: pa.Array, rows: np.ndarray, on_bad_text: OnBadText, where: Where) -> tuple[pa.Array, set[int]]:
     """Checked UTF-8 as large_string (nulls stay), and the rows whose text was bad; rows[i]: the row of value i."""
     # Arrow's readers do not look into strings; a cast from binary does, at memory speed.
     raw = column.cast(pa.large_binary())
@@ -133,9 +131,7 @@ def _valid(
     for index, reason in _bad_rows(raw):
         row = int(rows[index])
         if on_bad_text == "error":
-            raise BadText(
-                f"{where(row)}: text is not valid UTF-8 ({reason}). Use --on-bad-text replace or skip."
-            )
+            raise BadText(f"{where(row)}: text is not valid UTF-8 ({reason}). Use --on-bad-text replace or skip.")
         values[index] = values[index].decode("utf-8", "replace").encode() if on_bad_text == "replace" else b""
         bad.add(row)
     return pa.array(values, pa.large_binary()).cast(pa.large_string()), bad

@@ -16,7 +16,9 @@ from lookalike.kernels.bounds import least_size, required
 
 ONE = np.uint64(1)
 HIGH = np.uint64(56)
-IDENTITY = (ONE << HIGH) - ONE
+# Elements with the same low 32 bits count as one here, in the order as in the postings (of which there are fewer than
+# 2^32, so that both fit a word); were the two told apart in one place only, the positional filter could lose a pair.
+IDENTITY = np.uint64((1 << 32) - 1)
 FULL = np.uint8(255)
 
 
@@ -52,7 +54,7 @@ def take_prefixes(
     probe: Any,  # i64[n]
     counts: Any,  # u8[2**m]
     keys: Any,  # u64[sum of probe], out: identity of each prefix element that another set may have
-    places: Any,  # u32[sum of probe], out: its place in the order of its set
+    places: Any,  # u32[sum of probe], out: its place in the order of its set, of several alike the first place
     ends: Any,  # i64[n], out
 ) -> None:
     """The rarest elements of each set, in the global order (count, hash); those that no other set has are left out."""
@@ -71,21 +73,22 @@ def take_prefixes(
         if p > 0:
             head = order[:n] if p >= n else np.partition(order[:n], p - 1)[:p]
             head = np.sort(head)
+            first = 0
             for j in range(p):
+                if head[j] != head[first]:
+                    first = j
                 if (head[j] >> HIGH) > ONE:
                     keys[at] = head[j] & IDENTITY
-                    places[at] = j
+                    places[at] = first
                     at += 1
         ends[i] = at
 
 
 @jit
-def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 56 bits; out u64[p]
-    """out[i] = as much of the key as fits above the low `bits` bits, and i there."""
-    room = np.uint64(64 - bits)
+def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 32 bits; bits up to 32; out u64[p]
+    """out[i] = the key above the low `bits` bits, and i there."""
     for i in range(len(out)):
-        key = keys[i] if room >= HIGH else keys[i] & ((ONE << room) - ONE)
-        out[i] = (key << np.uint64(bits)) | np.uint64(i)
+        out[i] = (keys[i] << np.uint64(bits)) | np.uint64(i)
 
 
 @jit

@@ -1,7 +1,9 @@
 """Text to tokens: UTF-8 bytes of one document -> one 64-bit hash per word, line, code point or byte.
 
-A token's hash is the polynomial sum over its folded code points, h = (h + c) * CHARS for each c, then half_mix;
-the empty token is 0 and is never written. Bytes must be valid UTF-8 (readers see to that); no read passes `end`.
+A word's hash is the polynomial sum over its folded code points, h = (h + c) * CHARS for each c, then half_mix; it
+starts at 0, and 0 stands for no word. A line's starts at CHARS, for a line may begin with code point 0; a character or
+byte is its number + 1, for the same reason: a leading 0 would vanish from a shingle. What folds to nothing (a stripped
+accent) is as if it were not there. Bytes must be valid UTF-8 (readers see to that); no read passes `end`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.hashing import CHARS, half_mix
 from lookalike.kernels.unicode import ALONE, KIND, MARK, OTHER, PUNCTUATION, SPACE
 
-ZERO = np.uint64(0)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 BLANK = np.uint64(32)
 NEWLINE = 10
 
@@ -55,6 +57,13 @@ def folded(h: Any, point: int, folds: Any, multi: Any) -> Any:  # h u64; folds i
             break
         h = (h + np.uint64(part)) * CHARS
     return h
+
+
+@jit
+def vanishes(point: int, folds: Any, multi: Any) -> bool:  # folds i32[0x110000]; multi i32[m, 3]
+    """True where the code point folds to nothing."""
+    fold = folds[point]
+    return fold < 0 and multi[-1 - fold, 0] == 0
 
 
 @jit
@@ -111,7 +120,7 @@ def words(data: Any, start: int, end: int, lut: Any, classes: Any, folds: Any, m
 def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: Any, multi: Any, out: Any) -> int:
     """Lines that are not blank; with `squeeze`, trimmed and with each run of white space as one blank."""
     n = 0
-    h = ZERO
+    h = CHARS
     blank = True
     gap = False
     i = start
@@ -120,11 +129,13 @@ def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: A
             i += 1
             out[n] = half_mix(h)
             n += 0 if blank else 1
-            h = ZERO
+            h = CHARS
             blank = True
             gap = False
             continue
         point, i = code_point(data, i, end)
+        if vanishes(point, folds, multi):
+            continue
         space = (classes[point] & SPACE) != 0
         if squeeze and space:
             gap = not blank
@@ -141,41 +152,41 @@ def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: A
 def characters(
     data: Any, start: int, end: int, squeeze: bool, no_punctuation: bool, classes: Any, folds: Any, multi: Any, out: Any
 ) -> int:
-    """Folded code points themselves; with `squeeze`, trimmed and with each run of white space as one blank."""
+    """Folded code points, + 1; with `squeeze`, trimmed and with each run of white space as one blank."""
     n = 0
     gap = False
     i = start
     while i < end:
         point, i = code_point(data, i, end)
         kind = classes[point]
-        if no_punctuation and (kind & PUNCTUATION) != 0:
+        if (no_punctuation and (kind & PUNCTUATION) != 0) or vanishes(point, folds, multi):
             continue
         if squeeze and (kind & SPACE) != 0:
             gap = n > 0
             continue
         if gap:
-            out[n] = BLANK
+            out[n] = BLANK + ONE
             n += 1
             gap = False
         fold = folds[point]
         if fold >= 0:
-            out[n] = np.uint64(fold)
+            out[n] = np.uint64(fold) + ONE
             n += 1
             continue
         for j in range(3):
             part = multi[-1 - fold, j]
             if part == 0:
                 break
-            out[n] = np.uint64(part)
+            out[n] = np.uint64(part) + ONE
             n += 1
     return n
 
 
 @jit
 def raw_bytes(data: Any, start: int, end: int, out: Any) -> int:
-    """The bytes themselves."""
+    """The bytes, + 1."""
     for i in range(start, end):
-        out[i - start] = np.uint64(data[i])
+        out[i - start] = np.uint64(data[i]) + ONE
     return end - start
 
 

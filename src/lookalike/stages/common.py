@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from lookalike.data import Sets
@@ -13,7 +15,7 @@ def drop_common(sets: Sets, max_share: float) -> tuple[Sets, int]:
 
     Exact: a counting sketch proposes, a table of exact counts decides. Linear in the elements.
     """
-    limit = int(max_share * int((sets.sizes > 0).sum()))
+    limit = int(Fraction(repr(float(max_share))) * int((sets.sizes > 0).sum()))  # 0.29 of 100 is 29, in floats 28.99
     if not len(sets.elements):
         return sets, 0
     counts = np.zeros(1 << max(16, min(28, int(2 * len(sets.elements)).bit_length())), np.uint32)

@@ -1,0 +1,49 @@
+# make demo: install and run on the standard library's own files.  make test: everything that must pass.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test lint types rooms tests bench lock clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("lookalike needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -r requirements.lock
+	$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready requirements-dev.lock
+	$(PIP) install -r requirements-dev.lock
+	@touch $@
+
+demo: $(VENV)/ready ## install into .venv and find the look-alikes in Python's own library
+	$(BIN)/lookalike demo -o .demo --force
+
+test: lint types rooms tests ## everything that must pass
+
+lint: $(VENV)/ready-dev ## ruff: format and rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/ready-dev ## mypy, strict
+	$(BIN)/mypy
+
+rooms: $(VENV)/ready-dev ## who may import whom
+	$(BIN)/lint-imports
+
+tests: $(VENV)/ready-dev ## the tests
+	$(BIN)/pytest -n 2
+
+bench: ## speed and quality beside other tools, in an environment of its own (.bench)
+	benchmarks/run
+
+lock: ## pin what is installed (needs uv)
+	uv pip compile pyproject.toml --extra plots --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
+	uv pip compile pyproject.toml --extra plots --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
+
+clean: ## remove what make has made
+	rm -rf $(VENV) .bench .demo

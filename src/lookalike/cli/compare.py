@@ -1,0 +1,66 @@
+"""lookalike compare."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.cli import options as o
+from lookalike.errors import InputError
+
+
+def compare(
+    left: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],
+    right: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],
+    unit: Annotated[o.Unit, o.option(o.SHINGLES, help="Of what a shingle is made.")] = o.Unit.word,
+    k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
+    bag: Annotated[bool, o.option(o.SHINGLES, "--bag", help="Count repeated shingles.")] = False,
+    json: o.RunOptions.Json = False,
+) -> None:
+    """Compare two texts by every measure, and mark what they share."""
+    import json as json_module
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from lookalike.apps.compare import compare as compare_texts
+    from lookalike.data import ShingleRule
+
+    rule = ShingleRule.for_unit(unit.value, k, bag=bag)
+    made = compare_texts(_text(left), _text(right), rule=rule)
+    if json:
+        sys.stdout.write(json_module.dumps(made.as_dict(), indent=2, ensure_ascii=False) + "\n")
+        return
+    out = Console(highlight=False)
+    for name, side in ((left, "left"), (right, "right")):
+        out.rule(Text(_title(name)), style="dim")
+        body = Text()
+        for piece, shared in made.marked(side):  # type: ignore[arg-type]
+            body.append(piece, style="bold green" if shared else "dim")
+        out.print(body)
+    out.rule(style="dim")
+    for name, value in made.measures.items():
+        out.print(f"{name:<24} {value:.4f}", markup=False)
+    out.print(f"{'shared shingles':<24} {made.shared} of {made.shingles_left} and {made.shingles_right}", markup=False)
+
+
+def _text(argument: str) -> str:
+    """The content of the file of this name, or the argument itself where there is no such file."""
+    path = Path(argument)
+    try:
+        if not path.is_file():
+            if path.suffix and len(argument.split()) == 1:
+                raise InputError(f"no such file: {argument}. To compare texts that look like file names, add a blank.")
+            return argument
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{argument} is not valid UTF-8 (byte {error.start}).") from error
+    except OSError:  # a text too long to be a file name
+        return argument
+
+
+def _title(argument: str) -> str:
+    return argument if len(argument) <= 60 else argument[:57] + "..."

@@ -1,0 +1,61 @@
+"""lookalike demo."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Annotated
+
+from lookalike.cli import options as o
+
+
+def demo(
+    folder: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The folder to write to.")] = Path("lookalike-demo"),
+    force: o.RunOptions.Force = False,
+) -> None:
+    """Find the near-duplicates among the source files of Python's own standard library."""
+    import pyarrow as pa
+    from rich.console import Console
+
+    from lookalike.apps import documents
+    from lookalike.cli import show
+    from lookalike.io.atomic import check_folder
+
+    check_folder(folder, force=force)
+    library = Path(sysconfig.get_path("stdlib"))
+    files = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
+    texts = pa.table(
+        {
+            "id": [path.relative_to(library).as_posix() for path in files],
+            "text": [path.read_bytes().decode("utf-8", "replace") for path in files],
+        }
+    )
+    out = Console(highlight=False)
+    out.print(f"Reading {len(files):,} source files of Python's standard library in {library} ...", markup=False)
+    with show.progress(False) as progress:
+        result = documents.dedup(texts, threshold=0.8, keep="longest", progress=progress)
+        result.save(folder, force=force)
+    table = result.groups
+    out.print(f"\nThe largest groups of files that are at least 80 % alike ({len(table['group'].unique())} in all):\n")
+    for size, members in _largest(table.to_pylist(), 5):
+        out.print(f"  {size:>4} files  {', '.join(members[:4])}{' ...' if size > 4 else ''}", markup=False)
+    best = result.pairs.sort_by([("similarity", "ascending")]).slice(0, 1).to_pylist()
+    out.print()
+    sys.stdout.flush()
+    show.summary(result.receipt, [folder / name for name in sorted(path.name for path in folder.iterdir())])
+    out.print("\nTry next:")
+    if best:
+        left, right = (library / best[0][side] for side in ("left", "right"))
+        out.print(f"  lookalike compare {left} {right}", markup=False, soft_wrap=True)
+    out.print(f"  lookalike pairs '{library}/encodings/*.py' -t 0.5", markup=False, soft_wrap=True)
+    out.print("  lookalike plan -t 0.8 -o curve.html")
+    out.print("  lookalike dedup YOUR.parquet --text COLUMN -o clean.parquet --removed removed.csv")
+
+
+def _largest(rows: list[dict[str, object]], count: int) -> list[tuple[int, list[str]]]:
+    """(size, ids) of the largest groups."""
+    members: dict[object, list[str]] = {}
+    for row in rows:
+        members.setdefault(row["group"], []).append(str(row["id"]))
+    return sorted(((len(ids), ids) for ids in members.values()), key=lambda group: -group[0])[:count]

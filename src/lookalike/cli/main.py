@@ -1,0 +1,55 @@
+"""The command `lookalike`: one file per command; this one puts them together and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from lookalike.cli import compare, demo, documents, plan
+from lookalike.errors import LookalikeError
+
+app = typer.Typer(
+    help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(documents.pairs)
+app.command()(documents.groups)
+app.command()(documents.dedup)
+app.command()(plan.plan)
+app.command()(compare.compare)
+app.command()(demo.demo)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+) -> None:
+    if show:
+        from lookalike import __version__
+
+        sys.stdout.write(f"lookalike {__version__}\n")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."""
+    try:
+        app(standalone_mode=True)
+    except LookalikeError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped. No output was written.\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: let Python flush in peace
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Options that several commands share, written once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
+
+
+class Unit(str, Enum):
+    word = "word"
+    char = "char"
+    byte = "byte"
+    line = "line"
+    token = "token"
+
+
+class Measure(str, Enum):
+    jaccard = "jaccard"
+    containment = "containment"
+    dice = "dice"
+    cosine = "cosine"
+    overlap = "overlap"
+
+
+class Normalize(str, Enum):
+    none = "none"
+    NFC = "NFC"
+    NFKC = "NFKC"
+
+
+class BadText(str, Enum):
+    error = "error"
+    replace = "replace"
+    skip = "skip"
+
+
+class Scheme(str, Enum):
+    fss = "fss-1"
+    minhash = "minhash-1"
+
+
+def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A002  (typer's own word)
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+Inputs = Annotated[
+    list[str], typer.Argument(help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.", show_default=False)
+]
+Out = Annotated[Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")]
+Keep = Annotated[
+    str,
+    option(WHAT, help="Which one to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c."),
+]
+Against = Annotated[
+    list[str] | None, option(WHAT, help="Look for pairs between INPUT and this other collection (repeatable).")
+]
+Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
+Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
+
+
+def document_options(
+    text: Annotated[str | None, option(RUN, help="Column of the texts (or token lists).")] = None,
+    id: Annotated[str | None, option(RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    threshold: Threshold = 0.8,
+    recall: Recall = 0.99,
+    exact: Annotated[bool, option(WHAT, "--exact", help="Find every pair, none missed.")] = False,
+    measure: Annotated[Measure, option(WHAT, help="What similar means.")] = Measure.jaccard,
+    unit: Annotated[Unit | None, option(SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)] = None,
+    k: Annotated[int | None, option(SHINGLES, "-k", help="Units in a shingle [word 5, char 9, byte 9, line 1, token 1].", show_default=False)] = None,
+    bag: Annotated[bool, option(SHINGLES, "--bag", help="Count repeated shingles (bag, not set).")] = False,
+    fold_case: Annotated[bool, option(SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case.")] = True,
+    normalize: Annotated[Normalize, option(SHINGLES, help="Unicode normalisation before shingling.")] = Normalize.none,
+    strip_accents: Annotated[bool, option(SHINGLES, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")] = False,
+    ignore_punctuation: Annotated[bool, option(SHINGLES, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")] = False,
+    squeeze_space: Annotated[bool, option(SHINGLES, "--squeeze-space/--keep-space", help="Runs of white space count as one blank (units char, line).")] = True,
+    hash_bits: Annotated[int, option(SHINGLES, help="Bits of a shingle's hash: 64 or 32.")] = 64,
+    max_share: Annotated[float | None, option(SHINGLES, help="Drop shingles that stand in more than this share of the documents.")] = None,
+    num_hashes: Annotated[int, option(MECHANISM, help="Slots of a signature.")] = 128,
+    bands: Annotated[int | None, option(MECHANISM, help="Bands, instead of the planned number.")] = None,
+    rows: Annotated[int | None, option(MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
+    scheme: Annotated[Scheme, option(MECHANISM, help="How signatures are made.")] = Scheme.fss,
+    seed: Annotated[int, option(MECHANISM, help="Seed of the signatures.")] = 42,
+    max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
+    on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
+    threads: Annotated[int | None, option(RUN, help="Threads [default: all cores].", show_default=False)] = None,
+) -> None:  # fmt: skip
+    """Where the shared options of pairs, groups and dedup are declared; never called."""
+
+
+class RunOptions:
+    """How a run shows itself: declared like the options above."""
+
+    Force = Annotated[bool, option(RUN, "--force", help="Replace outputs that exist.")]
+    Quiet = Annotated[bool, option(RUN, "-q", "--quiet", help="Say nothing unless something is wrong.")]
+    Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
+
+
+def takes(shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the parameters of `shared`; it receives them as one dict, `options`."""
+    parameters = inspect.signature(shared, eval_str=True).parameters
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+
+        @functools.wraps(command)
+        def call(**given: Any) -> None:
+            values = {name: given.pop(name) for name in parameters}
+            plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
+            command(**given, options=plain)
+
+        merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]
+        call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in keyword}
+        return call
+
+    return decorate

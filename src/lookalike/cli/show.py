@@ -1,0 +1,157 @@
+"""What a run shows: progress on a terminal, tables, a summary, the receipt."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lookalike.engines.trace import Progress, silent
+from lookalike.io.atomic import check_folder, check_output
+from lookalike.io.results import write_json
+from lookalike.io.write import write_table
+
+if TYPE_CHECKING:
+    from lookalike.result import Result
+
+SHOWN = 20  # rows of a table on a terminal
+STAGES = {"read": "Reading and sketching", "common": "Dropping common shingles", "collapse": "Exact duplicates",
+          "index": "Indexing", "match": "Matching", "pairs": "Pairs", "groups": "Groups", "dedup": "Choosing"}  # fmt: skip
+
+err = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Progress]:
+    """A bar per stage on a terminal's standard error; nothing in a pipe or when quiet."""
+    if quiet or not err.is_terminal:
+        yield silent
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=err, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to be written, checked before the work begins."""
+
+    force: bool
+
+    @classmethod
+    def check(cls, paths: list[Path | None], *, force: bool) -> Outputs:
+        for path in paths:
+            if path is not None:
+                (check_output if path.suffix else check_folder)(path, force=force)
+        return cls(force)
+
+    def write_table(self, table: Any, path: Path) -> list[Path]:
+        write_table(table, path, force=self.force)
+        return [path]
+
+    def write_result(self, result: Result, path: Path | None) -> list[Path]:
+        """The asked table by extension with its receipt beside it, or all tables into a folder."""
+        if path is None:
+            return []
+        if not path.suffix:
+            return [result.save(path, force=self.force)]
+        write_table(result.kept_batches() if result.asked == "dedup" else result.to_arrow(), path, force=self.force)
+        receipt = path.with_name(path.name.split(".")[0] + ".receipt.json")
+        write_json(result.receipt, receipt)
+        return [path, receipt]
+
+
+def print_pairs(result: Result) -> None:
+    """The most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
+    table = result.pairs
+    if not sys.stdout.isatty():
+        _print_lines(table)
+        return
+    best = table.sort_by([("similarity", "descending")]).slice(0, SHOWN)
+    _print_table(best, table.num_rows, "pairs")
+
+
+def print_groups(result: Result) -> None:
+    """The largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
+    table = result.groups
+    if not sys.stdout.isatty():
+        _print_lines(table)
+        return
+    biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
+    _print_table(biggest, table.num_rows, "grouped documents")
+
+
+def _print_lines(table: pa.Table) -> None:
+    write = sys.stdout.write
+    write("\t".join(table.column_names) + "\n")
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            write("\t".join(_cell(value) for value in row) + "\n")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ").replace("\n", " ")
+
+
+def _print_table(table: pa.Table, total: int, what: str) -> None:
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for name in table.column_names:
+        shown.add_column(name, justify="right" if name in ("similarity", "size", "group") else "left")
+    for row in table.to_pylist():
+        shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
+    out = Console(highlight=False)
+    out.print(shown)
+    if total > table.num_rows:
+        out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
+
+
+def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> None:
+    """The summary on standard error and, on wish, the receipt on standard output."""
+    if json:
+        sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
+    for warning in result.receipt["warnings"]:
+        err.print(f"Warning: {warning}", style="yellow", markup=False)
+    if not quiet:
+        summary(result.receipt, wrote)
+
+
+def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
+    """Four lines: what was read, how it was compared, what came out, where it went."""
+    counts, job, rule = receipt["counts"], receipt["job"], receipt["job"]["rule"]
+    notes = [f"{counts['documents']:,} documents", f"{counts['bytes'] / 1e6:,.1f} MB"]
+    for name, words in (("empty", "empty"), ("null_texts", "null"), ("bad_texts", "not UTF-8"),
+                        ("exact_duplicates", "exact copies")):  # fmt: skip
+        if counts.get(name):
+            notes.append(f"{counts[name]:,} {words}")
+    err.print("Read     " + " · ".join(notes), markup=False)
+    plan = receipt["plan"]
+    how = "exact join, recall 1" if plan is None else (
+        f"{plan['bands']} bands of {plan['rows']} rows, recall {receipt['recall_at_threshold']:.3f} at the threshold"
+    )  # fmt: skip
+    shingles = f"{rule['unit']} {rule['k']}-shingles" + (" (bag)" if rule["bag"] else "")
+    check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
+    err.print(f"Compared {job['measure']} at least {job['threshold']:g} on {shingles} · {how} · {check}", markup=False)
+    found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
+    seconds = sum(receipt["seconds"].values())
+    err.print(f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False)
+    for path in wrote:
+        err.print(f"Wrote    {path}", markup=False)

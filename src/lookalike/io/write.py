@@ -1,0 +1,131 @@
+"""The way out: tables to files, by extension, batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+
+from lookalike.errors import OutputError, UsageError
+from lookalike.io.atomic import check_output, one_column_only, replacing
+from lookalike.io.json_rows import json_lines, json_text
+from lookalike.io.paths import KNOWN, compression_of, kind_of
+from lookalike.io.texts import is_text
+
+# Large enough for good compression, small enough to be held while it grows.
+ROW_GROUP_BYTES = 64 << 20
+
+Batches = Iterable[pa.RecordBatch]
+Write = Callable[[pa.RecordBatch], None]
+
+
+def write_table(
+    data: pa.Table | pa.RecordBatch | Batches, path: str | os.PathLike[str], *, force: bool = False
+) -> None:
+    """Write a table, or batches of one schema as they come, in the format of the extension.
+
+    The file appears under its name only when it is complete and on the disk; after any failure there is nothing.
+    """
+    path = Path(path)
+    if not path.suffix:
+        raise UsageError(f"{path} has no extension. Known: {KNOWN}.")
+    check_output(path, force=force)
+    with replacing(path, force=force) as draft:
+        if isinstance(data, pa.Table):
+            draft.nbytes = data.nbytes
+        schema, batches = _with_schema(data)
+        with _open(draft.path, path) as file, _FORMATS[str(kind_of(path))](file, schema, path) as write:
+            for batch in batches:
+                if not isinstance(data, pa.Table):
+                    draft.nbytes += batch.nbytes
+                write(batch)
+
+
+def _with_schema(data: pa.Table | pa.RecordBatch | Batches) -> tuple[pa.Schema, Batches]:
+    if isinstance(data, pa.RecordBatch):
+        return data.schema, [data]
+    if isinstance(data, pa.Table):
+        return data.schema, data.to_batches(max_chunksize=1 << 16)
+    if isinstance(data, pa.RecordBatchReader):
+        return data.schema, data
+    batches = iter(data)
+    first = next(batches, None)
+    return (pa.schema([]), []) if first is None else (first.schema, chain([first], batches))
+
+
+def _open(temporary: Path, path: Path) -> pa.NativeFile:
+    return pa.output_stream(str(temporary), compression=compression_of(path))
+
+
+@contextmanager
+def _parquet(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    waiting: list[pa.RecordBatch] = []
+
+    def write(batch: pa.RecordBatch) -> None:
+        waiting.append(batch)
+        if sum(one.nbytes for one in waiting) >= ROW_GROUP_BYTES:
+            writer.write_table(pa.Table.from_batches(waiting, schema))
+            waiting.clear()
+
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        yield write
+        writer.write_table(pa.Table.from_batches(waiting, schema))
+
+
+@contextmanager
+def _arrow(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    # Left uncompressed, so that readers can map the file into memory.
+    with pa.ipc.new_file(file, schema) as writer:
+        yield writer.write_batch
+
+
+@contextmanager
+def _delimited(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    flat = pa.schema([(field.name, _flat(pa.nulls(0, field.type)).type) for field in schema])
+    options = pv.WriteOptions(delimiter="\t" if kind_of(path) == "TSV" else ",")
+    with pv.CSVWriter(file, flat, write_options=options) as writer:
+        yield lambda batch: writer.write_batch(pa.record_batch([_flat(c) for c in batch.columns], schema=flat))
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """Lists and objects as JSON text; text in the one type that the CSV writer takes without looking into it."""
+    if pa.types.is_nested(column.type):
+        return json_text(column)
+    if is_text(column.type) and not pa.types.is_null(column.type):
+        return column.cast(pa.large_binary()).view(pa.large_string())
+    return column
+
+
+@contextmanager
+def _json(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    yield lambda batch: file.write(json_lines(batch))
+
+
+@contextmanager
+def _lines(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    if len(schema) != 1 or not is_text(schema.field(0).type):
+        raise OutputError(one_column_only(path, schema.names))
+
+    def write(batch: pa.RecordBatch) -> None:
+        texts = batch.column(0).cast(pa.large_binary()).fill_null(b"").to_pylist()
+        if any(b"\n" in text for text in texts):
+            raise OutputError(f"{path} holds one document a line, but a text has a line break. Use .jsonl or .parquet.")
+        file.write(b"".join(text + b"\n" for text in texts))
+
+    yield write
+
+
+_FORMATS: dict[str, Callable[[pa.NativeFile, pa.Schema, Path], AbstractContextManager[Write]]] = {
+    "Parquet": _parquet,
+    "Arrow": _arrow,
+    "JSON lines": _json,
+    "CSV": _delimited,
+    "TSV": _delimited,
+    "text lines": _lines,
+}
