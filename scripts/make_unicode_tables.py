@@ -1,7 +1,7 @@
 """Write src/lookalike/kernels/unicode.npz from this Python's `unicodedata`: how code points are classed and folded.
 
 The table ships with the package so that every Python gives the same shingles; it names its Unicode version.
-Run it only to move to a newer Unicode, which is a new version of every shingle rule: python scripts/make_unicode_tables.py
+Run it only to move to a newer Unicode, which is a new version of every shingle rule.
 """
 
 from __future__ import annotations
@@ -65,7 +65,11 @@ def main() -> None:
             if text != char:
                 folds[name][point] = text
     blocks, block_of = np.unique(classes.reshape(-1, 256), axis=0, return_inverse=True)
-    tables = {"version": np.array(unicodedata.unidata_version), "blocks": blocks, "block_of": block_of.astype(np.uint16)}
+    tables = {
+        "version": np.array(unicodedata.unidata_version),
+        "blocks": blocks,
+        "block_of": block_of.astype(np.uint16),
+    }
     for name, mapping in folds.items():
         tables[f"{name}_points"], tables[f"{name}_targets"] = sparse(mapping)
     target = Path(__file__).parents[1] / "src/lookalike/kernels/unicode.npz"

@@ -58,7 +58,7 @@ class MissingExtra(LookalikeError, ImportError):
 
 
 class RecallWarning(UserWarning):
-    """The wished recall at the threshold cannot be reached with this many hashes, or only with a flood of candidates."""
+    """The wished recall cannot be reached with this many hashes, or only with a flood of candidates."""
 
 
 def nearest(wanted: str, names: Iterable[str]) -> str:

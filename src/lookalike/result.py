@@ -54,7 +54,11 @@ class Result:
         left, right = found.features.ids[0], found.features.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
         return pa.table(
-            {"left": left.take(pa.array(whole.left)), "right": right.take(pa.array(second)), "similarity": whole.similarity}
+            {
+                "left": left.take(pa.array(whole.left)),
+                "right": right.take(pa.array(second)),
+                "similarity": whole.similarity,
+            }
         )
 
     @cached_property
@@ -88,7 +92,11 @@ class Result:
             kept = kept - self.found.split
         ids = self.found.features.ids
         return pa.table(
-            {"id": ids[0].take(pa.array(gone)), "kept": ids[-1].take(pa.array(kept)), "similarity": made.similarity[gone]}
+            {
+                "id": ids[0].take(pa.array(gone)),
+                "kept": ids[-1].take(pa.array(kept)),
+                "similarity": made.similarity[gone],
+            }
         )
 
     @cached_property
@@ -118,7 +126,7 @@ class Result:
         check_threshold(self.job.set_measure(), threshold)
         if threshold < self.job.threshold:
             raise UsageError(
-                f"threshold is {threshold}; pairs below {self.job.threshold} were not looked for. Run again for a lower one."
+                f"threshold is {threshold}; pairs below {self.job.threshold} were not looked for. Run again for those."
             )
         if self.found.pairs is None:
             raise UsageError("the pairs were too many to keep; run again with the new threshold.")
@@ -142,7 +150,9 @@ class Result:
 
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
-        what = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in ("documents", "pairs") if name in counts)
+        what = ", ".join(
+            f"{counts[name]:,} {name.replace('_', ' ')}" for name in ("documents", "pairs") if name in counts
+        )
         return f"<Result of {self.asked}: {what}, {self.job.measure} >= {self.job.threshold}>"
 
     def _need_one(self, what: str) -> None:
@@ -166,5 +176,3 @@ class Result:
         if self.found.pairs is None:
             raise UsageError(f"this run made {self.grouping} only; run again for the other kind of group.")
         return self.found.pairs
-
-

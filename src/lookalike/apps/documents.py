@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict, Unpack
 
 from lookalike.data import ShingleRule, Unit
-from lookalike.engines.job import Job, Want
+from lookalike.engines.job import Job, Method, Want
 from lookalike.engines.local import run
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Progress, Trace, silent
@@ -23,7 +23,8 @@ class Options(TypedDict, total=False):
     id: str | None  # the column of ids
     threshold: float  # 0.8
     recall: float  # 0.99, at the threshold
-    exact: bool  # every pair, none missed
+    exact: bool  # every pair, none missed; the same as method="exact"
+    method: Method  # auto
     measure: str  # jaccard
     unit: Unit  # word
     k: int | None  # tokens in a shingle
@@ -42,6 +43,7 @@ class Options(TypedDict, total=False):
     verify: bool
     max_share: float | None
     max_pairs: int
+    audit: int  # items whose recall is measured
     on_bad_text: Literal["error", "replace", "skip"]
     threads: int | None
     progress: Progress
@@ -89,7 +91,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     job_options = dict(options)
-    progress: Progress = job_options.pop("progress", silent)  # type: ignore[assignment]
+    progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("text", "id")}
     columns["on_bad_text"] = job_options.pop("on_bad_text", "error")
     verify = job_options.get("verify", True)
@@ -102,12 +104,10 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     if len(set(tokens)) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     job = _job(job_options, tokens=tokens[0])
-    want: Want = {"pairs": "pairs", "groups": grouping, "dedup": "stars"}[asked]  # type: ignore[assignment]
+    want: Want = "pairs" if asked == "pairs" else grouping
     trace = Trace(progress)
     found = run(collections, job, want, trace, keep=keep)
-    result = Result(
-        asked=asked, job=job, grouping=grouping, receipt={}, found=found, collection=collections[0]
-    )
+    result = Result(asked=asked, job=job, grouping=grouping, receipt={}, found=found, collection=collections[0])
     _count(result, trace)
     result.receipt.update(make_receipt(asked, collections, job, found, trace))
     return result
@@ -126,10 +126,15 @@ def _count(result: Result, trace: Trace) -> None:
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:
     rule_options = {name: options.pop(name) for name in RULE_OPTIONS if name in options}
-    unit = options.pop("unit", None) or ("token" if tokens else "word")
+    unit: Unit = options.pop("unit", None) or ("token" if tokens else "word")
     if tokens != (unit == "token"):
         kind = "token lists" if tokens else "text"
-        raise UsageError(f"unit {unit!r} does not fit a column of {kind}; leave the unit out, or choose another column.")
+        raise UsageError(
+            f"unit {unit!r} does not fit a column of {kind}; leave the unit out, or choose another column."
+        )
     rule = ShingleRule.for_unit(unit, options.pop("k", None), **rule_options)
-    method: Literal["lsh", "exact"] = "exact" if options.pop("exact", False) else "lsh"
-    return Job(rule=rule, method=method, **options)
+    if options.pop("exact", False):
+        if options.get("method", "auto") not in ("auto", "exact"):
+            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
+        options["method"] = "exact"
+    return Job(rule=rule, **options)

@@ -22,6 +22,7 @@ def compare(
 ) -> None:
     """Compare two texts by every measure, and mark what they share."""
     import json as json_module
+    from dataclasses import asdict
 
     from rich.console import Console
     from rich.text import Text
@@ -32,7 +33,7 @@ def compare(
     rule = ShingleRule.for_unit(unit.value, k, bag=bag)
     made = compare_texts(_text(left), _text(right), rule=rule)
     if json:
-        sys.stdout.write(json_module.dumps(made.as_dict(), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_module.dumps(asdict(made), indent=2, ensure_ascii=False) + "\n")
         return
     out = Console(highlight=False)
     for name, side in ((left, "left"), (right, "right")):
@@ -44,7 +45,10 @@ def compare(
     out.rule(style="dim")
     for name, value in made.measures.items():
         out.print(f"{name:<24} {value:.4f}", markup=False)
-    out.print(f"{'shared shingles':<24} {made.shared} of {made.shingles_left} and {made.shingles_right}", markup=False)
+    out.print(
+        f"{'shared shingles':<24} {made.shared_shingles} of {made.shingles_left} and {made.shingles_right}",
+        markup=False,
+    )
 
 
 def _text(argument: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-
 from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
@@ -32,9 +31,15 @@ def pairs(
     from lookalike.apps import documents
     from lookalike.cli import show
 
-    outputs = show.Outputs.check([output], force=force)
+    outputs = show.Outputs.check(output, force=force)
     with show.progress(quiet) as progress:
-        result = documents.pairs([Path(name) for name in inputs], against=[Path(name) for name in against] if against else None, verify=verify, progress=progress, **options)
+        result = documents.pairs(
+            o.paths(inputs),
+            against=[Path(name) for name in against] if against else None,
+            verify=verify,
+            progress=progress,
+            **options,
+        )
         wrote = outputs.write_result(result, output)
     if output is None and not json:
         show.print_pairs(result)
@@ -47,9 +52,9 @@ def groups(
     options: dict[str, Any],
     output: o.Out = None,
     grouping: Annotated[
-        str,
+        o.Grouping,
         o.option(o.WHAT, help="components (chained pairs), or stars (all members similar to the representative)."),
-    ] = "components",
+    ] = o.Grouping.components,
     keep: o.Keep = "first",
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
@@ -63,9 +68,9 @@ def groups(
     from lookalike.apps import documents
     from lookalike.cli import show
 
-    outputs = show.Outputs.check([output], force=force)
+    outputs = show.Outputs.check(output, force=force)
     with show.progress(quiet) as progress:
-        result = documents.groups([Path(name) for name in inputs], grouping=grouping, keep=keep, progress=progress, **options)  # type: ignore[arg-type]
+        result = documents.groups(o.paths(inputs), grouping=grouping.value, keep=keep, progress=progress, **options)
         wrote = outputs.write_result(result, output)
     if output is None and not json:
         show.print_groups(result)
@@ -94,12 +99,16 @@ def dedup(
 
     if output is None and removed is None and not json:
         raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
-    outputs = show.Outputs.check([output, removed], force=force)
+    outputs = show.Outputs.check(output, removed, force=force)
     with show.progress(quiet) as progress:
-        result: Result = documents.dedup([Path(name) for name in inputs], against=[Path(name) for name in against] if against else None, keep=keep, progress=progress, **options)
+        result: Result = documents.dedup(
+            o.paths(inputs),
+            against=[Path(name) for name in against] if against else None,
+            keep=keep,
+            progress=progress,
+            **options,
+        )
         wrote = outputs.write_result(result, output)
         if removed is not None:
             wrote += outputs.write_table(result.removed, removed)
     show.finish(result, wrote, quiet=quiet, json=json)
-
-

@@ -14,7 +14,7 @@ import typer
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
 
 
-class Unit(str, Enum):
+class Unit(Enum):
     word = "word"
     char = "char"
     byte = "byte"
@@ -22,7 +22,7 @@ class Unit(str, Enum):
     token = "token"
 
 
-class Measure(str, Enum):
+class Measure(Enum):
     jaccard = "jaccard"
     containment = "containment"
     dice = "dice"
@@ -30,19 +30,31 @@ class Measure(str, Enum):
     overlap = "overlap"
 
 
-class Normalize(str, Enum):
+class Grouping(Enum):
+    components = "components"
+    stars = "stars"
+
+
+class Normalize(Enum):
     none = "none"
     NFC = "NFC"
     NFKC = "NFKC"
 
 
-class BadText(str, Enum):
+class BadText(Enum):
     error = "error"
     replace = "replace"
     skip = "skip"
 
 
-class Scheme(str, Enum):
+class Method(Enum):
+    auto = "auto"
+    lsh = "lsh"
+    exact = "exact"
+    dcm = "dcm"
+
+
+class Scheme(Enum):
     fss = "fss-1"
     minhash = "minhash-1"
 
@@ -52,9 +64,12 @@ def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A00
 
 
 Inputs = Annotated[
-    list[str], typer.Argument(help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.", show_default=False)
+    list[str],
+    typer.Argument(help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.", show_default=False),
 ]
-Out = Annotated[Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")]
+Out = Annotated[
+    Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")
+]
 Keep = Annotated[
     str,
     option(WHAT, help="Which one to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c."),
@@ -72,27 +87,54 @@ def document_options(
     threshold: Threshold = 0.8,
     recall: Recall = 0.99,
     exact: Annotated[bool, option(WHAT, "--exact", help="Find every pair, none missed.")] = False,
+    method: Annotated[
+        Method, option(WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
+    ] = Method.auto,
     measure: Annotated[Measure, option(WHAT, help="What similar means.")] = Measure.jaccard,
-    unit: Annotated[Unit | None, option(SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)] = None,
-    k: Annotated[int | None, option(SHINGLES, "-k", help="Units in a shingle [word 5, char 9, byte 9, line 1, token 1].", show_default=False)] = None,
+    unit: Annotated[
+        Unit | None, option(SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)
+    ] = None,
+    k: Annotated[
+        int | None,
+        option(
+            SHINGLES, "-k", help="Units in a shingle [word 5, char 9, byte 9, line 1, token 1].", show_default=False
+        ),
+    ] = None,
     bag: Annotated[bool, option(SHINGLES, "--bag", help="Count repeated shingles (bag, not set).")] = False,
     fold_case: Annotated[bool, option(SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case.")] = True,
     normalize: Annotated[Normalize, option(SHINGLES, help="Unicode normalisation before shingling.")] = Normalize.none,
-    strip_accents: Annotated[bool, option(SHINGLES, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")] = False,
-    ignore_punctuation: Annotated[bool, option(SHINGLES, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")] = False,
-    squeeze_space: Annotated[bool, option(SHINGLES, "--squeeze-space/--keep-space", help="Runs of white space count as one blank (units char, line).")] = True,
+    strip_accents: Annotated[
+        bool, option(SHINGLES, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
+    ] = False,
+    ignore_punctuation: Annotated[
+        bool, option(SHINGLES, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")
+    ] = False,
+    squeeze_space: Annotated[
+        bool,
+        option(
+            SHINGLES, "--squeeze-space/--keep-space", help="Runs of white space count as one blank (units char, line)."
+        ),
+    ] = True,
     hash_bits: Annotated[int, option(SHINGLES, help="Bits of a shingle's hash: 64 or 32.")] = 64,
-    max_share: Annotated[float | None, option(SHINGLES, help="Drop shingles that stand in more than this share of the documents.")] = None,
+    max_share: Annotated[
+        float | None, option(SHINGLES, help="Drop shingles that stand in more than this share of the documents.")
+    ] = None,
     num_hashes: Annotated[int, option(MECHANISM, help="Slots of a signature.")] = 128,
     bands: Annotated[int | None, option(MECHANISM, help="Bands, instead of the planned number.")] = None,
     rows: Annotated[int | None, option(MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
     scheme: Annotated[Scheme, option(MECHANISM, help="How signatures are made.")] = Scheme.fss,
     seed: Annotated[int, option(MECHANISM, help="Seed of the signatures.")] = 42,
+    audit: Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
     threads: Annotated[int | None, option(RUN, help="Threads [default: all cores].", show_default=False)] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
+
+
+def paths(names: list[str] | None) -> list[Path] | None:
+    """Names from the command line as paths: a list of plain strings would be taken as texts."""
+    return [Path(name) for name in names] if names else None
 
 
 class RunOptions:

@@ -27,9 +27,9 @@ def plan(
 
     from rich.console import Console
 
-    from lookalike.plan import plan as make_plan
     from lookalike.apps.curves import save_curve, terminal_curve
     from lookalike.errors import OutputError, RecallWarning
+    from lookalike.plan import plan as make_plan
 
     if output is not None and output.exists() and not force:
         raise OutputError(f"{output} exists. Use --force to replace it, or another name.")

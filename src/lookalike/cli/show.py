@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lookalike.engines.trace import Progress, silent
-from lookalike.io.atomic import check_folder, check_output
+from lookalike.io.atomic import check_output, check_place
 from lookalike.io.results import write_json
 from lookalike.io.write import write_table
 
@@ -24,8 +24,21 @@ if TYPE_CHECKING:
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
-STAGES = {"read": "Reading and sketching", "common": "Dropping common shingles", "collapse": "Exact duplicates",
-          "index": "Indexing", "match": "Matching", "pairs": "Pairs", "groups": "Groups", "dedup": "Choosing"}  # fmt: skip
+STAGES = {
+    "read": "Reading",
+    "common": "Dropping common shingles",
+    "collapse": "Collapsing exact copies",
+    "choose": "Choosing a way",
+    "sketch": "Sketching",
+    "index": "Indexing",
+    "divide": "Dividing",
+    "merge": "Merging",
+    "match": "Matching",
+    "audit": "Measuring recall",
+    "pairs": "Writing pairs down",
+    "groups": "Grouping",
+    "dedup": "Choosing what to keep",
+}
 
 err = Console(stderr=True, highlight=False)
 
@@ -39,7 +52,13 @@ def progress(quiet: bool) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Bars(*columns, console=err, transient=True) as bars:
         tasks: dict[str, Any] = {}
 
@@ -58,10 +77,12 @@ class Outputs:
     force: bool
 
     @classmethod
-    def check(cls, paths: list[Path | None], *, force: bool) -> Outputs:
-        for path in paths:
+    def check(cls, output: Path | None, *others: Path | None, force: bool) -> Outputs:
+        for path in (output, *others):
             if path is not None:
-                (check_output if path.suffix else check_folder)(path, force=force)
+                check_output(path, force=force)
+        if output is not None and output.suffix:
+            check_place(receipt_of(output), force=force)
         return cls(force)
 
     def write_table(self, table: Any, path: Path) -> list[Path]:
@@ -75,9 +96,13 @@ class Outputs:
         if not path.suffix:
             return [result.save(path, force=self.force)]
         write_table(result.kept_batches() if result.asked == "dedup" else result.to_arrow(), path, force=self.force)
-        receipt = path.with_name(path.name.split(".")[0] + ".receipt.json")
-        write_json(result.receipt, receipt)
-        return [path, receipt]
+        write_json(result.receipt, receipt_of(path), force=self.force)
+        return [path, receipt_of(path)]
+
+
+def receipt_of(path: Path) -> Path:
+    """Where the receipt of an output goes: clean.jsonl.gz has clean.receipt.json beside it."""
+    return path.with_name(path.name.split(".")[0] + ".receipt.json")
 
 
 def print_pairs(result: Result) -> None:
@@ -143,15 +168,37 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
     err.print("Read     " + " · ".join(notes), markup=False)
-    plan = receipt["plan"]
-    how = "exact join, recall 1" if plan is None else (
-        f"{plan['bands']} bands of {plan['rows']} rows, recall {receipt['recall_at_threshold']:.3f} at the threshold"
-    )  # fmt: skip
     shingles = f"{rule['unit']} {rule['k']}-shingles" + (" (bag)" if rule["bag"] else "")
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
-    err.print(f"Compared {job['measure']} at least {job['threshold']:g} on {shingles} · {how} · {check}", markup=False)
+    err.print(
+        f"Compared {job['measure']} at least {job['threshold']:g} on {shingles} · {_how(receipt)} · {check}",
+        markup=False,
+    )
+    if receipt["recall_measured"]:
+        err.print(f"Recall   {_measured(receipt)}", markup=False)
     found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
     seconds = sum(receipt["seconds"].values())
-    err.print(f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False)
+    err.print(
+        f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
+    )
     for path in wrote:
         err.print(f"Wrote    {path}", markup=False)
+
+
+def _how(receipt: dict[str, Any]) -> str:
+    plan = receipt["plan"]
+    if plan is None:
+        return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
+    return f"{plan['bands']} bands of {plan['rows']} rows"
+
+
+def _measured(receipt: dict[str, Any]) -> str:
+    planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
+    first = f"planned {planned:.3f} at the threshold"
+    if not measured["true_pairs"]:
+        return f"{first} · no pairs among {measured['sampled']:,} sampled documents to measure it"
+    low, high = measured["interval_95"]
+    return (
+        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {measured['true_pairs']:,} pairs "
+        f"· about {measured['probably_missed']:,} missed"
+    )

@@ -9,6 +9,7 @@ from lookalike.data import Recipe, ShingleRule, check_choice
 from lookalike.errors import UsageError
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
+Method = Literal["auto", "lsh", "exact", "dcm"]
 Want = Literal["pairs", "components", "stars"]
 
 
@@ -19,7 +20,7 @@ class Job:
     threshold: float = 0.8
     measure: str = "jaccard"
     rule: ShingleRule = field(default_factory=ShingleRule)
-    method: Literal["lsh", "exact"] = "lsh"
+    method: Method = "auto"
     recall: float = 0.99
     num_hashes: int = 128
     bands: int | None = None
@@ -29,17 +30,20 @@ class Job:
     verify: bool = True
     max_share: float | None = None
     max_pairs: int = 100_000_000
+    audit: int = 2000
     threads: int | None = None
 
     def __post_init__(self) -> None:
         self.bar()
-        check_choice("method", self.method, ("lsh", "exact"))
+        check_choice("method", self.method, ("auto", "lsh", "exact", "dcm"))
         if self.max_share is not None and not 0 < self.max_share <= 1:
             raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
         if self.threads is not None and self.threads < 1:
             raise UsageError(f"threads is {self.threads}; expected at least 1.")
         if self.max_pairs < 1:
             raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
+        if self.audit < 0:
+            raise UsageError(f"audit is {self.audit}; expected a number of items to check, or 0 for none.")
         if not 0 <= self.seed < 1 << 64:
             raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
 

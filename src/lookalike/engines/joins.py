@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
-from lookalike.data import F64, I64, U32, U64, Groups, Signatures
+from lookalike.data import F64, I64, U32, U64, Groups, Recipe
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
@@ -15,8 +16,8 @@ from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Band, Candidates, Items, Postings, item_bits
 from lookalike.stages.groups import represented
-from lookalike.stages.sketches import band_keys
-from lookalike.stages.verify import verified
+from lookalike.stages.sketches import band_keys, sketch_items
+from lookalike.stages.verify import estimated, verified
 
 Scored = tuple[I64, I64, F64]
 Block = tuple[U32, U32, F64]
@@ -45,50 +46,57 @@ def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Sco
     return left.astype(np.int64), right.astype(np.int64), similarity
 
 
-def _score(items: Items, pieces: Iterator[Candidates], bar: Bar) -> tuple[Block, int]:
-    """Verify what a block proposes, piece by piece."""
+def score_block(items: Items, pieces: Iterator[Candidates], bar: Bar, values: U32 | None = None) -> tuple[Block, int]:
+    """Score what a block proposes, piece by piece: exactly, or by signatures where their `values` are given."""
     scored, count = [], 0
     for candidates in pieces:
         count += len(candidates)
-        scored.append(verified(items, candidates, bar))
+        scored.append(verified(items, candidates, bar) if values is None else estimated(values, candidates))
     left, right, similarity = (np.concatenate(column) for column in zip(*scored, strict=True))
     return (left, right, similarity), count
 
 
 class BandedJoin:
-    """Items, their signatures and a plan: candidates are items that agree in all rows of a band."""
+    """Items, a recipe and a plan: candidates are items whose signatures agree in all rows of a band."""
 
-    def __init__(self, items: Items, signatures: Signatures, plan: Plan, bar: Bar, pool: Pool) -> None:
-        self.items, self.values, self.plan, self.bar, self.pool = items, signatures.values, plan, bar, pool
-        step = max(BLOCK, len(items) // (4 * pool.threads))
-        parts = [Signatures(self.values[at : at + step], signatures.recipe) for at in range(0, len(items), step)]
-        keys = list(pool.map(lambda part: band_keys(part, plan.bands, plan.rows), parts))
-        self.keys: U64 = np.concatenate(keys) if keys else np.empty((0, plan.bands), np.uint64)
+    def __init__(self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace) -> None:
+        self.items, self.plan, self.bar, self.pool = items, plan, bar, pool
+        self.values: U32 = np.empty((len(items), recipe.length), np.uint32)
+        self.keys: U64 = np.empty((len(items), plan.bands), np.uint64)
+        step = max(1, min(BLOCK, len(items) // (8 * pool.threads)))
+        with trace.stage("sketch") as report:
+            for done in pool.map(lambda at: self._sketch(at, at + step, recipe), range(0, len(items), step)):
+                report(done, len(items))
+
+    def _sketch(self, low: int, high: int, recipe: Recipe) -> int:
+        part = self.items.part(low, high)
+        signatures = sketch_items(part.elements, part.starts, part.sizes, recipe)
+        self.values[low:high] = signatures.values
+        self.keys[low:high] = band_keys(signatures, self.plan.bands, self.plan.rows)
+        return low + len(part)
 
     def bands(self) -> Iterator[Band]:
         """Each band in turn, sorted; the next is sorted while this one is worked on."""
-        ahead = self.pool.submit(lambda: Band.sort(self.keys, 0))
+        ahead = self.pool.submit(partial(Band.sort, self.keys, 0))
         for number in range(1, self.plan.bands + 1):
             band = ahead.result()
             if number < self.plan.bands:
-                following = number
-                ahead = self.pool.submit(lambda following=following: Band.sort(self.keys, following))  # type: ignore[misc]
+                ahead = self.pool.submit(partial(Band.sort, self.keys, number))
             yield band
 
-    def pairs(self, trace: Trace, limit: int) -> Scored:
-        """Every pair that shares a bucket and reaches the bar."""
+    def pairs(self, trace: Trace, limit: int, *, verify: bool = True) -> Scored:
+        """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
+        passes the signature check, with the estimate of its Jaccard similarity."""
         with trace.stage("match") as report:
-            return gather(self._pieces(report), trace, limit)
+            return gather(self._pieces(report, verify), trace, limit)
 
-    def _pieces(self, report: Report) -> Iterator[tuple[Block, int]]:
+    def _pieces(self, report: Report, verify: bool) -> Iterator[tuple[Block, int]]:
+        def work(band: Band, block: tuple[int, int]) -> tuple[Block, int]:
+            proposed = band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
+            return score_block(self.items, proposed, self.bar, None if verify else self.values)
+
         for band in self.bands():
-            blocks = band.blocks(BLOCK)
-            yield from self.pool.map(
-                lambda block, band=band: _score(  # type: ignore[misc]
-                    self.items, band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar), self.bar
-                ),
-                blocks,
-            )
+            yield from self.pool.map(partial(work, band), band.blocks(BLOCK))
             report(band.number + 1, self.plan.bands)
 
     def crowded(self, per_item: int) -> bool:
@@ -144,7 +152,7 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) ->
 
         def pieces() -> Iterator[tuple[Block, int]]:
             blocks = postings.blocks(max(256, min(BLOCK, len(items) // (16 * pool.threads))))
-            work = pool.map(lambda block: _score(postings.items, postings.candidates(block), bar), blocks)
+            work = pool.map(lambda block: score_block(postings.items, postings.candidates(block), bar), blocks)
             for done, piece in enumerate(work, 1):
                 report(done, len(blocks))
                 yield piece

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lookalike.data import I64, Groups, Pairs, Signatures
+from lookalike.data import I64, Groups, Pairs
+from lookalike.engines.audits import audit
+from lookalike.engines.choice import Choice, choose
 from lookalike.engines.job import Job, Want
 from lookalike.engines.joins import BandedJoin, exact_pairs
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, read_features
 from lookalike.engines.trace import Trace
-from lookalike.errors import RecallWarning
+from lookalike.errors import RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
-from lookalike.stages import groups
+from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
@@ -31,15 +33,18 @@ class Found:
 
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
     order: classes, the best to keep first. split: items of the first of two collections; -1 for one.
+    plan: of the bands; None where the answer is exact.
     """
 
     features: Features
     classes: Classes
     order: I64
-    pairs: Pairs | None
-    groups: Groups | None
-    plan: Plan | None
     split: int
+    choice: Choice
+    plan: Plan | None = None
+    pairs: Pairs | None = None
+    groups: Groups | None = None
+    audit: Audit | None = None
 
 
 def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *, keep: str = "first") -> Found:
@@ -48,9 +53,8 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
     planned = planned_for(job, trace)
     with Pool(job.threads or usable_cores()) as pool:
         features = read_features(
-            collections, job.rule, job.recipe() if planned else None, pool, trace,
-            extra=[column] if column else [], max_share=job.max_share,
-        )  # fmt: skip
+            collections, job.rule, pool, trace, extra=[column] if column else [], max_share=job.max_share
+        )
         split = features.split if len(collections) == 2 else -1
         best = preference(keep, features.lengths[: features.split], features.extra)
         best = np.concatenate([best, np.arange(features.split, len(features.sets))])
@@ -58,23 +62,52 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
             classes = collapse(features.sets, features.prints, best)
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
-        order = _class_order(classes, best)
-        if planned is None or features.signatures is None:
-            left, right, score = exact_pairs(items, job.bar(), pool, trace, job.max_pairs)
-        else:
-            chosen = Signatures(features.signatures.values[classes.firsts], features.signatures.recipe)
-            join = BandedJoin(items, chosen, planned, job.bar(), pool)
-            if want != "pairs" and join.crowded(CROWDED):
-                made = join.components(trace, order) if want == "components" else join.stars(trace, order)
-                return Found(features, classes, order, None, made, planned, split)
-            left, right, score = join.pairs(trace, job.max_pairs)
-    return Found(features, classes, order, Pairs(left, right, score), None, planned, split)
+        with trace.stage("choose"):
+            choice = _choose(job, items, planned, pool)
+        found = Found(features, classes, _class_order(classes, best), split, choice)
+        if choice.method == "lsh" and planned is not None:
+            return _banded(found, items, job, want, planned, pool, trace)
+        join = exact_pairs
+        if choice.method == "dcm":
+            from lookalike.engines.dcm import dcm_pairs
+
+            join = dcm_pairs
+        return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
+
+
+def _choose(job: Job, items: Items, planned: Plan | None, pool: Pool) -> Choice:
+    if job.method != "auto":
+        return Choice(job.method, {}, "asked for")
+    if job.bands is not None or job.rows is not None or not job.verify:
+        return Choice("lsh", {}, "bands, rows or estimates were asked for")
+    return choose(items, planned, job.recipe(), job.bar(), pool)
+
+
+def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:
+    """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
+    found = replace(found, plan=plan)
+    join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace)
+    if want != "pairs" and join.crowded(CROWDED):
+        make = join.components if want == "components" else join.stars
+        return replace(found, groups=make(trace, found.order))
+    pairs = Pairs(*join.pairs(trace, job.max_pairs, verify=job.verify))
+    checked = None
+    if job.audit and len(items):
+        checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
+    return replace(found, pairs=pairs, audit=checked)
 
 
 def planned_for(job: Job, trace: Trace) -> Plan | None:
     """Bands and rows for the job, or None where the join is exact; a wish that cannot be met becomes a warning."""
     least = job.set_measure().least_jaccard
-    if job.method == "exact" or least is None:
+    if job.method in ("exact", "dcm"):
+        return None
+    if least is None:
+        if job.method == "lsh" or not job.verify:
+            raise UsageError(
+                f"banding cannot promise a recall for {job.measure}: similar sets may have any Jaccard similarity. "
+                "Leave the method to auto, or ask for exact."
+            )
         return None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)

@@ -18,7 +18,7 @@ def usable_cores() -> int:
 
 
 class Pool:
-    """Kernels run without the GIL, so threads are enough. Results come in the order of the inputs, whatever ends first."""
+    """Kernels run without the GIL, so threads are enough. Results come in the order of the inputs."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads

@@ -1,4 +1,4 @@
-"""The first half of a run: one pass over the texts to sets, fingerprints and signatures."""
+"""The first half of a run: one pass over the texts to sets and their fingerprints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64, U64, Recipe, Sets, ShingleRule, Signatures
+from lookalike.data import I64, U64, Sets, ShingleRule
 from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
@@ -17,9 +17,8 @@ from lookalike.io.collection import Collection
 from lookalike.stages.common import drop_common
 from lookalike.stages.duplicates import fingerprints
 from lookalike.stages.features import shingle
-from lookalike.stages.sketches import sketch
 
-TASK_BYTES = 1 << 21  # text that one task shingles: its elements stay in the cache until they are sketched
+TASK_BYTES = 1 << 21  # text that one task shingles: its elements stay in the cache until they have their fingerprint
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,6 @@ class Features:
 
     sets: Sets
     prints: U64
-    signatures: Signatures | None
     ids: list[pa.ChunkedArray]
     extra: dict[str, pa.ChunkedArray]
     split: int
@@ -40,35 +38,31 @@ class Features:
 class _Piece:
     sets: Sets
     prints: U64
-    signatures: Signatures | None
     lengths: I64
 
 
 def read_features(
-    collections: Sequence[Collection], rule: ShingleRule, recipe: Recipe | None, pool: Pool, trace: Trace, *,
+    collections: Sequence[Collection], rule: ShingleRule, pool: Pool, trace: Trace, *,
     extra: Sequence[str] = (), max_share: float | None = None,
 ) -> Features:  # fmt: skip
-    """Shingle every text of the collections, in order; sketch too where a recipe is given.
+    """Shingle every text of the collections, in order; texts are let go batch by batch.
 
-    Texts are let go batch by batch. With `max_share`, shingles of more documents than that are dropped, then sketched.
+    With `max_share`, shingles that stand in a larger share of the documents are dropped afterwards.
     """
-    elements, prints, values = Growing(np.uint64), Growing(np.uint64), Growing(np.uint32)
+    elements, prints = Growing(np.uint64), Growing(np.uint64)
     sizes, lengths = Growing(np.int64), Growing(np.int64)
     ids: list[pa.ChunkedArray] = []
     columns: dict[str, pa.ChunkedArray] = {}
     split = done = 0
-    early = recipe if max_share is None else None
     total = sum(c.rows_hint or 0 for c in collections) if all(c.rows_hint for c in collections) else None
     with trace.stage("read") as report:
         for number, collection in enumerate(collections):
             notes = _Notes(extra if number == 0 else ())
-            for piece in pool.map(lambda t: _features(t, rule, early), notes.tasks(collection, trace)):
+            for piece in pool.map(lambda texts: _features(texts, rule), notes.tasks(collection, trace)):
                 elements.append(piece.sets.elements)
                 sizes.append(piece.sets.sizes)
                 prints.append(piece.prints)
                 lengths.append(piece.lengths)
-                if piece.signatures is not None:
-                    values.append(piece.signatures.values.ravel())
                 done += len(piece.sets)
                 report(done, total)
             ids.append(notes.all_ids())
@@ -79,31 +73,21 @@ def read_features(
     size = sizes.finish()
     offsets = np.zeros(len(size) + 1, np.int64)
     np.cumsum(size, out=offsets[1:])
-    sets = Sets(elements.finish(), offsets)
-    signatures = Signatures(values.finish().reshape(-1, early.length), early) if early is not None else None
-    fingerprint = prints.finish()
+    sets, fingerprint = Sets(elements.finish(), offsets), prints.finish()
     if max_share is not None:
         with trace.stage("common"):
             sets, dropped = drop_common(sets, max_share)
             trace.add(common_shingles=dropped)
             fingerprint = fingerprints(sets)
-            signatures = None if recipe is None else _sketch_again(sets, recipe, pool)
     trace.add(documents=len(sets), empty=int((sets.sizes == 0).sum()), shingles=len(sets.elements))
-    return Features(sets, fingerprint, signatures, ids, columns, split, lengths.finish())
+    return Features(sets, fingerprint, ids, columns, split, lengths.finish())
 
 
-def _features(texts: pa.Array, rule: ShingleRule, recipe: Recipe | None) -> _Piece:
-    """One task: texts to sets, fingerprints and signatures."""
+def _features(texts: pa.Array, rule: ShingleRule) -> _Piece:
+    """One task: texts to sets and fingerprints."""
     sets = shingle(texts, rule)
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return _Piece(sets, fingerprints(sets), None if recipe is None else sketch(sets, recipe), np.diff(offsets))
-
-
-def _sketch_again(sets: Sets, recipe: Recipe, pool: Pool) -> Signatures:
-    step = max(1, len(sets) // (8 * pool.threads))
-    parts = [Sets(sets.elements, sets.offsets[at : at + step + 1]) for at in range(0, len(sets), step)]
-    values = [part.values for part in pool.map(lambda part: sketch(part, recipe), parts)]
-    return Signatures(np.concatenate(values) if values else np.empty((0, recipe.length), np.uint32), recipe)
+    return _Piece(sets, fingerprints(sets), np.diff(offsets))
 
 
 class _Notes:

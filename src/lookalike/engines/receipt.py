@@ -25,9 +25,10 @@ def make_receipt(asked: str, collections: Sequence[Collection], job: Job, found:
             for collection, ids in zip(collections, found.features.ids, strict=True)
         ],
         "job": job.as_dict(),
-        "method": "lsh" if found.plan is not None else "exact",
+        "choice": found.choice.as_dict(),
         "plan": None if found.plan is None else found.plan.as_dict(),
         "recall_at_threshold": 1.0 if found.plan is None else found.plan.recall_at_threshold,
+        "recall_measured": None if found.audit is None else found.audit.as_dict(len(found.pairs or ())),
         "verified": job.verify,
         "pairs_complete": found.pairs is not None,
         "counts": trace.counts,

@@ -13,7 +13,7 @@ from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.columns import check_column
 from lookalike.io.reader import Reader, select
-from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, repaired
+from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,12 @@ class Collection:
     rows_hint: int | None
     on_bad_text: OnBadText
     readers: tuple[Reader, ...]
+
+    @property
+    def is_tokens(self) -> bool:
+        """True where the documents are lists of tokens, not texts."""
+        kinds = {kind_of_text(reader.schema.field(self.text_column).type) for reader in self.readers}
+        return bool(kinds) and "text" not in kinds
 
     def texts(self, extra: Sequence[str] = ()) -> Iterator[TextBatch]:
         """Batches of a few MB, made ahead on a thread; only the text, the ids and the `extra` columns are read.
@@ -79,7 +85,7 @@ class Collection:
         return TextBatch(texts=texts, ids=ids, extra={}, null_texts=nulls, bad_texts=bad, first_row=0)
 
     def _rows(self) -> Generator[pa.RecordBatch, None, None]:
-        schemas = [reader.settled(reader.schema.names) for reader in self.readers]
+        schemas = [reader.row_schema() for reader in self.readers]
         whole = common_schema(self.readers, schemas) if schemas else pa.schema([(self.text_column, pa.string())])
         empty = True
         for reader, schema in zip(self.readers, schemas, strict=True):

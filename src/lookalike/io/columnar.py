@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
-from lookalike.io.reader import Reader, reading, rows_per_batch
+from lookalike.io.reader import Reader, nbytes_of, reading, rows_per_batch
 
 # Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
 READ_BUFFER = 1 << 20
@@ -68,7 +68,7 @@ class ArrowFile(Reader):
             else:
                 whole = (reader.get_batch(index) for index in range(reader.num_record_batches))
             for batch in whole:
-                step = rows_per_batch(batch.nbytes, max(len(batch), 1))
+                step = rows_per_batch(nbytes_of(batch), max(len(batch), 1))
                 yield from (batch.slice(start, step) for start in range(0, len(batch), step))
 
     def size(self, names: Sequence[str]) -> int:
@@ -86,10 +86,10 @@ class InMemory(Reader):
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         table = self._table.select(schema.names)
-        yield from table.to_batches(max_chunksize=rows_per_batch(table.nbytes, max(table.num_rows, 1)))
+        yield from table.to_batches(max_chunksize=rows_per_batch(nbytes_of(table), max(table.num_rows, 1)))
 
     def size(self, names: Sequence[str]) -> int:
-        return int(self._table.select(list(dict.fromkeys(names))).nbytes)
+        return nbytes_of(self._table.select(list(dict.fromkeys(names))))
 
 
 def refuse_empty(path: Path, name: str, expected: str) -> None:

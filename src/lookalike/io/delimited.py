@@ -1,4 +1,4 @@
-"""CSV and TSV. These have no types: every column is text, as it is written in the file."""
+"""CSV and TSV. These have no types: every column is text, so that 007 and 1.50 come out as they went in."""
 
 from __future__ import annotations
 

@@ -7,7 +7,12 @@ import json
 import math
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.io.texts import is_text, repaired
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
@@ -16,10 +21,17 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     >>> json_lines(pa.record_batch({"id": [1, None], "text": ["é", "b"]})).decode()
     '{"id": 1, "text": "é"}\\n{"id": null, "text": "b"}\\n'
     """
-    names = batch.schema.names
-    columns = [_values(column) for column in batch.columns]
-    lines = [_encode(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-    return "".join(line + "\n" for line in lines).encode()
+    if not batch.num_columns:
+        return b"{}\n" * len(batch)
+    parts: list[Any] = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        parts += [f"{', ' if parts else '{'}{_encode(name)}: ", _encoded(column)]
+    parts.append("}\n")
+    scalars = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    lines = pc.binary_join_element_wise(
+        *scalars, pa.scalar("", pa.large_string()), null_handling="replace", null_replacement="null"
+    )
+    return _bytes_of(lines).tobytes()
 
 
 def json_text(column: pa.Array) -> pa.Array:
@@ -39,6 +51,31 @@ def json_document(value: Any) -> bytes:
     b'{\\n  "recall": null\\n}\\n'
     """
     return (json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain, indent=2) + "\n").encode()
+
+
+def _encoded(column: pa.Array) -> pa.Array:
+    """The JSON text of each value as large_string. Strings and integers never become Python objects."""
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.large_string())
+    if not is_text(column.type):
+        return json_text(column)
+    texts = repaired(column).cast(pa.large_string())
+    raw = _bytes_of(texts)
+    # The backslash comes first: the other escapes bring new ones.
+    for code in [0x5C, 0x22, *np.unique(raw[raw < 0x20]).tolist()]:
+        if (raw == code).any():
+            texts = pc.replace_substring(texts, pattern=chr(code), replacement=json.dumps(chr(code))[1:-1])
+    quote = pa.scalar('"', pa.large_string())
+    return pc.binary_join_element_wise(quote, texts, quote, pa.scalar("", pa.large_string()))
+
+
+def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:
+    """The bytes of a large_string array, all texts in one row."""
+    if not len(texts):
+        return np.empty(0, np.uint8)
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    return np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
 
 
 def _values(column: pa.Array) -> list[Any]:

@@ -20,6 +20,8 @@ from lookalike.io.ahead import in_order
 from lookalike.io.lines import blocks
 from lookalike.io.reader import Reader, reading, select
 
+# What is read to find the columns and their types.
+PEEK_BYTES = 1 << 20
 WORDS = {list: "an array", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
 
 
@@ -33,7 +35,7 @@ class JsonLines(Reader):
         self.name = name
         self._path = path
         with reading(name, "JSON lines"):
-            line, block = next(blocks(path, size=1 << 20), (1, b""))
+            line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             raise InputError(f"{name} holds a JSON array; expected JSON lines: one object a line.")
         self.schema = _final(self._infer((line, block)))
@@ -46,6 +48,10 @@ class JsonLines(Reader):
     def settled(self, names: Sequence[str]) -> pa.Schema:
         """Reads the whole file the first time."""
         return select(self._whole_schema, names)
+
+    def row_schema(self) -> pa.Schema:
+        """Also the columns that come up late. Reads the whole file the first time."""
+        return self._whole_schema
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size

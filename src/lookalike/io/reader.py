@@ -39,6 +39,10 @@ class Reader(ABC):
         """These columns, each with a type that fits every row; formats without types read the whole file for that."""
         return select(self.schema, names)
 
+    def row_schema(self) -> pa.Schema:
+        """All columns, each with a type that gives every value back as it stands in the input."""
+        return self.schema
+
     def where(self, row: int) -> str:
         """The words that lead a person to this row (counted from 0)."""
         return f"{self.name} row {row}"
@@ -60,6 +64,18 @@ def rows_per_batch(nbytes: int, rows: int) -> int:
     2255
     """
     return max(1, min(MAX_ROWS, TARGET_BYTES * rows // max(nbytes, 1)))
+
+
+def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
+    """The bytes of the values; for types whose slices Arrow cannot measure (views, in older versions) all it holds.
+
+    >>> nbytes_of(pa.array([1, 2, 3]).slice(1))
+    16
+    """
+    try:
+        return int(data.nbytes)
+    except pa.ArrowTypeError:
+        return int(data.get_total_buffer_size())
 
 
 @contextmanager

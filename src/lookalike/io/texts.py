@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,8 +71,7 @@ def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple
     if is_text(column.type):
         texts, bad = _valid(column, np.arange(len(column)), on_bad_text, where)
         return (pc.fill_null(texts, "") if nulls else texts), nulls, len(bad)
-    lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    lengths = np.array(pc.fill_null(pc.list_value_length(column), 0), np.int64)
     tokens = column.flatten()
     row_of_token = np.repeat(np.arange(len(column)), lengths)
     if tokens.null_count:
@@ -79,13 +79,12 @@ def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple
         raise InputError(f"{where(int(row_of_token[first]))}: a token is null; expected strings or integers.")
     if pa.types.is_integer(tokens.type):
         # Tokens are only compared, so wrapping uint64 loses nothing.
-        return pa.LargeListArray.from_arrays(offsets, tokens.cast(pa.int64(), safe=False)), nulls, 0
+        return _lists(lengths, tokens.cast(pa.int64(), safe=False)), nulls, 0
     tokens, bad = _valid(tokens, row_of_token, on_bad_text, where)
     if on_bad_text == "skip" and bad:
-        keep = ~np.isin(row_of_token, list(bad))
+        tokens = tokens.filter(pa.array(~np.isin(row_of_token, list(bad))))
         lengths[list(bad)] = 0
-        tokens, offsets = tokens.filter(pa.array(keep)), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return pa.LargeListArray.from_arrays(offsets, tokens), nulls, len(bad)
+    return _lists(lengths, tokens), nulls, len(bad)
 
 
 def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
@@ -119,7 +118,13 @@ def repaired(column: pa.Array) -> pa.Array:
     return texts.cast(column.type) if bad else column
 
 
-def _valid(column: pa.Array, rows: np.ndarray, on_bad_text: OnBadText, where: Where) -> tuple[pa.Array, set[int]]:
+def _lists(lengths: npt.NDArray[np.int64], values: pa.Array) -> pa.Array:
+    return pa.LargeListArray.from_arrays(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), values)
+
+
+def _valid(
+    column: pa.Array, rows: npt.NDArray[np.int64], on_bad_text: OnBadText, where: Where
+) -> tuple[pa.Array, set[int]]:
     """Checked UTF-8 as large_string (nulls stay), and the rows whose text was bad; rows[i]: the row of value i."""
     # Arrow's readers do not look into strings; a cast from binary does, at memory speed.
     raw = column.cast(pa.large_binary())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pv
@@ -16,6 +18,7 @@ from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_output, one_column_only, replacing
 from lookalike.io.json_rows import json_lines, json_text
 from lookalike.io.paths import KNOWN, compression_of, kind_of
+from lookalike.io.reader import nbytes_of
 from lookalike.io.texts import is_text
 
 # Large enough for good compression, small enough to be held while it grows.
@@ -38,12 +41,12 @@ def write_table(
     check_output(path, force=force)
     with replacing(path, force=force) as draft:
         if isinstance(data, pa.Table):
-            draft.nbytes = data.nbytes
+            draft.nbytes = nbytes_of(data)
         schema, batches = _with_schema(data)
         with _open(draft.path, path) as file, _FORMATS[str(kind_of(path))](file, schema, path) as write:
             for batch in batches:
                 if not isinstance(data, pa.Table):
-                    draft.nbytes += batch.nbytes
+                    draft.nbytes += nbytes_of(batch)
                 write(batch)
 
 
@@ -59,17 +62,24 @@ def _with_schema(data: pa.Table | pa.RecordBatch | Batches) -> tuple[pa.Schema, 
     return (pa.schema([]), []) if first is None else (first.schema, chain([first], batches))
 
 
-def _open(temporary: Path, path: Path) -> pa.NativeFile:
-    return pa.output_stream(str(temporary), compression=compression_of(path))
+@contextmanager
+def _open(temporary: Path, path: Path) -> Iterator[Any]:
+    if compression_of(path) == "gzip":
+        # Arrow knows only the slowest level. No name and no time, so that the same rows give the same file.
+        with open(temporary, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, 0) as file:
+            yield file
+    else:
+        with pa.output_stream(str(temporary), compression=compression_of(path)) as file:
+            yield file
 
 
 @contextmanager
-def _parquet(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+def _parquet(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     waiting: list[pa.RecordBatch] = []
 
     def write(batch: pa.RecordBatch) -> None:
         waiting.append(batch)
-        if sum(one.nbytes for one in waiting) >= ROW_GROUP_BYTES:
+        if sum(nbytes_of(one) for one in waiting) >= ROW_GROUP_BYTES:
             writer.write_table(pa.Table.from_batches(waiting, schema))
             waiting.clear()
 
@@ -79,14 +89,14 @@ def _parquet(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Wri
 
 
 @contextmanager
-def _arrow(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+def _arrow(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     # Left uncompressed, so that readers can map the file into memory.
     with pa.ipc.new_file(file, schema) as writer:
         yield writer.write_batch
 
 
 @contextmanager
-def _delimited(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+def _delimited(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     flat = pa.schema([(field.name, _flat(pa.nulls(0, field.type)).type) for field in schema])
     options = pv.WriteOptions(delimiter="\t" if kind_of(path) == "TSV" else ",")
     with pv.CSVWriter(file, flat, write_options=options) as writer:
@@ -103,12 +113,12 @@ def _flat(column: pa.Array) -> pa.Array:
 
 
 @contextmanager
-def _json(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+def _json(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     yield lambda batch: file.write(json_lines(batch))
 
 
 @contextmanager
-def _lines(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write]:
+def _lines(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     if len(schema) != 1 or not is_text(schema.field(0).type):
         raise OutputError(one_column_only(path, schema.names))
 
@@ -121,7 +131,7 @@ def _lines(file: pa.NativeFile, schema: pa.Schema, path: Path) -> Iterator[Write
     yield write
 
 
-_FORMATS: dict[str, Callable[[pa.NativeFile, pa.Schema, Path], AbstractContextManager[Write]]] = {
+_FORMATS: dict[str, Callable[[Any, pa.Schema, Path], AbstractContextManager[Write]]] = {
     "Parquet": _parquet,
     "Arrow": _arrow,
     "JSON lines": _json,

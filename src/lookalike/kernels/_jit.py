@@ -7,9 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import Any
 
 
 def _digest() -> str:
@@ -37,8 +35,6 @@ os.environ.setdefault("NUMBA_CACHE_DIR", _cache_folder())
 import numba  # noqa: E402  (the cache folder must be known before the import)
 
 
-def jit(function: F) -> F:
+def jit(function: Callable[..., Any]) -> Any:
     """Compile on first call, keep the machine code on disk, release the GIL; no fast-math."""
-    compiled: F = numba.njit(nogil=True, cache=True)(function)
-    return compiled
-
+    return numba.njit(nogil=True, cache=True)(function)

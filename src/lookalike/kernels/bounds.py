@@ -1,4 +1,4 @@
-"""Integer bounds of the set measures at a threshold num/den: what overlap a match needs. Ties count; no float decides."""
+"""Integer bounds of the set measures at a threshold num/den: the overlap a match needs. Ties count."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ def pack(keys: Any, band: int, bits: int, out: Any) -> None:  # keys u64[n, band
 
 
 @jit
-def pairs_in_buckets(packed: Any, bits: int) -> Any:  # packed u64[n], sorted -> (pairs, largest bucket, where it starts)
+def pairs_in_buckets(
+    packed: Any, bits: int
+) -> Any:  # packed u64[n], sorted -> (pairs, largest bucket, where it starts)
     """How many pairs share a bucket of this band."""
     shift = np.uint64(bits)
     total, largest, where = 0, 0, 0
@@ -53,6 +55,15 @@ def agreement(values: Any, x: int, y: int) -> int:  # values u32[n, k]
 
 
 @jit
+def agreements(
+    values: Any, left: Any, right: Any, out: Any
+) -> None:  # values u32[n, k]; left, right u32[p]; out i64[p]
+    """out[i] = slots in which the signatures of left[i] and right[i] agree."""
+    for i in range(len(out)):
+        out[i] = agreement(values, left[i], right[i])
+
+
+@jit
 def band_candidates(
     packed: Any,  # u64[n], sorted
     bits: int,  # of the item number in a packed word
@@ -71,7 +82,7 @@ def band_candidates(
     ends: Any,  # i64[>= stop-at], out
     partners: Any,  # u32[>= n], out
 ) -> Any:  # (position reached, anchors written, partners written)
-    """Candidates met first in this band that pass the length and signature checks; stops early when `partners` fills."""
+    """Candidates met first in this band that pass the length and signature checks; stops when `partners` is full."""
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     a = 0

@@ -47,6 +47,42 @@ def prefix_lengths(sizes: Any, measure: int, num: int, den: int, probe: Any, ind
 
 
 @jit
+def sort_smallest(values: Any, n: int, need: int) -> None:  # values u64[>= n], in place
+    """Move the `need` smallest of values[:n] to the front, in order: quickselect, then Shell's sort."""
+    low, high = 0, n - 1
+    while low < high and 0 < need < n:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if need - 1 <= j:
+            high = j
+        elif need - 1 >= i:
+            low = i
+        else:
+            break
+    gap = 1
+    while gap < need // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, need):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@jit
 def take_prefixes(
     elements: Any,  # u64[nnz]
     starts: Any,  # i64[n]
@@ -54,10 +90,11 @@ def take_prefixes(
     probe: Any,  # i64[n]
     counts: Any,  # u8[2**m]
     keys: Any,  # u64[sum of probe], out: identity of each prefix element that another set may have
-    places: Any,  # u32[sum of probe], out: its place in the order of its set, of several alike the first place
+    places: Any,  # u32[sum of probe], out: its place in the order of its set
     ends: Any,  # i64[n], out
 ) -> None:
-    """The rarest elements of each set, in the global order (count, hash); those that no other set has are left out."""
+    """The rarest elements of each set, in the global order (count, hash). Those that no other set has come first in the
+    order and are left out: they take up places, and where they fill the prefix nothing needs sorting."""
     mask = np.uint64(len(counts) - 1)
     most = 0
     for i in range(len(sizes)):
@@ -65,22 +102,20 @@ def take_prefixes(
     order = np.empty(most, np.uint64)
     at = 0
     for i in range(len(starts)):
-        n = sizes[i]
-        for j in range(n):
-            x = elements[starts[i] + j]
-            order[j] = (np.uint64(counts[x & mask]) << HIGH) | (x & IDENTITY)
-        p = probe[i]
-        if p > 0:
-            head = order[:n] if p >= n else np.partition(order[:n], p - 1)[:p]
-            head = np.sort(head)
-            first = 0
-            for j in range(p):
-                if head[j] != head[first]:
-                    first = j
-                if (head[j] >> HIGH) > ONE:
-                    keys[at] = head[j] & IDENTITY
-                    places[at] = first
-                    at += 1
+        shared = 0
+        for e in range(starts[i], starts[i] + sizes[i]):
+            x = elements[e]
+            count = counts[x & mask]
+            order[shared] = (np.uint64(count) << HIGH) | (x & IDENTITY)
+            shared += count > 1
+        alone = sizes[i] - shared
+        need = probe[i] - alone
+        if need > 0:
+            sort_smallest(order, shared, need)
+            for j in range(need):
+                keys[at] = order[j] & IDENTITY
+                places[at] = alone + j
+                at += 1
         ends[i] = at
 
 

@@ -1,4 +1,4 @@
-"""Documents to sets: tokens -> k-shingles -> 64-bit elements, each once per document (or numbered, for bags).
+"""Tokens to sets: tokens -> k-shingles -> 64-bit elements, each once per document (or numbered, for bags).
 
 A shingle's hash is the polynomial t1*B^(k-1) + ... + tk over its tokens, then mix. A document of fewer than k tokens
 is one shingle; one without tokens is the empty set.
@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.kernels import tokens as text
 from lookalike.kernels._jit import jit
 from lookalike.kernels.hashing import TOKENS, mix
 
-WORD, CHAR, BYTE, LINE = 0, 1, 2, 3
 ZERO, ONE = np.uint64(0), np.uint64(1)
 HALF = np.uint64(32)
 
@@ -98,68 +96,40 @@ def table_size(n: int) -> int:
 
 
 @jit
-def gather(tokens: Any, n: int, k: int, bag: bool, narrow: bool, work: Any, table: Any, counts: Any, out: Any, at: int) -> int:
-    """Tokens of one document -> its elements in out[at:]; returns the end. work u64[>=n]; tables as above."""
-    m = roll(tokens, n, k, narrow, work)
-    size = table_size(m)
-    if bag:
-        return numbered(work, m, table[:size], counts[:size], narrow, out, at)
-    return distinct(work, m, table[:size], out, at)
+def longest(offsets: Any) -> int:  # offsets i64[n+1]
+    """The length of the longest piece."""
+    most = 0
+    for d in range(len(offsets) - 1):
+        most = max(most, offsets[d + 1] - offsets[d])
+    return most
 
 
 @jit
-def shingle_texts(
-    data: Any,  # u8[bytes], UTF-8
-    offsets: Any,  # i64[n+1]
-    unit: int,  # WORD, CHAR, BYTE or LINE
-    k: int,
-    bag: bool,
-    narrow: bool,
-    squeeze: bool,
-    no_punctuation: bool,
-    tables: Any,  # kernels.unicode.Tables
-    out: Any,  # u64[at least max_tokens over all documents]
-    ends: Any,  # i64[n], out: where the elements of each document end
-) -> None:
-    """The elements of every document, one after the other."""
-    lut, classes, folds, multi = tables
-    longest = 0
-    for d in range(len(ends)):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    most = longest // 2 + 2 if unit == WORD else longest + longest // 2 + 2
-    tokens = np.empty(most, np.uint64)
+def shingle_sets(tokens: Any, offsets: Any, k: int, narrow: bool, out: Any, ends: Any) -> None:
+    """The distinct shingles of every document, one document after the other.
+
+    tokens u64[total]; offsets i64[n+1]; out u64[total]; ends i64[n], out: where the elements of each document end.
+    """
+    most = longest(offsets)
     work = np.empty(most, np.uint64)
     table = np.zeros(table_size(most), np.uint64)
-    counts = np.zeros(len(table) if bag else 0, np.uint64)
     at = 0
     for d in range(len(ends)):
-        start, end = offsets[d], offsets[d + 1]
-        if unit == WORD:
-            if text.is_ascii(data, start, end):
-                n = text.ascii_words(data, start, end, lut, tokens)
-            else:
-                n = text.words(data, start, end, lut, classes, folds, multi, tokens)
-        elif unit == CHAR:
-            n = text.characters(data, start, end, squeeze, no_punctuation, classes, folds, multi, tokens)
-        elif unit == LINE:
-            n = text.lines(data, start, end, squeeze, classes, folds, multi, tokens)
-        else:
-            n = text.raw_bytes(data, start, end, tokens)
-        at = gather(tokens, n, k, bag, narrow, work, table, counts, out, at)
+        n = roll(tokens[offsets[d] : offsets[d + 1]], offsets[d + 1] - offsets[d], k, narrow, work)
+        at = distinct(work, n, table[: table_size(n)], out, at)
         ends[d] = at
 
 
 @jit
-def shingle_tokens(tokens: Any, offsets: Any, k: int, bag: bool, narrow: bool, out: Any, ends: Any) -> None:
-    """As `shingle_texts` for lists of token hashes: tokens u64[total]; offsets i64[n+1]; out u64[total]; ends i64[n]."""
-    longest = 0
-    for d in range(len(ends)):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    work = np.empty(longest, np.uint64)
-    table = np.zeros(table_size(longest), np.uint64)
-    counts = np.zeros(len(table) if bag else 0, np.uint64)
+def shingle_bags(tokens: Any, offsets: Any, k: int, narrow: bool, out: Any, ends: Any) -> None:
+    """As `shingle_sets`, with every occurrence of a shingle as an element of its own."""
+    most = longest(offsets)
+    work = np.empty(most, np.uint64)
+    table = np.zeros(table_size(most), np.uint64)
+    counts = np.zeros(len(table), np.uint64)
     at = 0
     for d in range(len(ends)):
-        start, end = offsets[d], offsets[d + 1]
-        at = gather(tokens[start:end], end - start, k, bag, narrow, work, table, counts, out, at)
+        n = roll(tokens[offsets[d] : offsets[d + 1]], offsets[d + 1] - offsets[d], k, narrow, work)
+        size = table_size(n)
+        at = numbered(work, n, table[:size], counts[:size], narrow, out, at)
         ends[d] = at

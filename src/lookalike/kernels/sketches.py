@@ -1,4 +1,4 @@
-"""Sets to signatures: Fast Similarity Sketching, classic minhash, explicit permutations; and band keys of signatures."""
+"""Sets to signatures: Fast Similarity Sketching, classic minhash, explicit permutations; and the keys of bands."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def fast_similarity_sketch(elements: Any, start: int, end: int, seed: Any, bins:
 
 
 @jit
-def sketch_sets(elements: Any, offsets: Any, seed: Any, out: Any) -> None:
-    """Row i of out is the Fast Similarity Sketch of set i. elements u64[nnz]; offsets i64[n+1]; out u32[n, k]."""
+def sketch_sets(elements: Any, starts: Any, sizes: Any, seed: Any, out: Any) -> None:
+    """Row i of out is the Fast Similarity Sketch of set i. elements u64[nnz]; starts, sizes i64[n]; out u32[n, k]."""
     bins = np.empty(out.shape[1], np.uint64)
     for i in range(len(out)):
-        fast_similarity_sketch(elements, offsets[i], offsets[i + 1], seed, bins, out[i])
+        fast_similarity_sketch(elements, starts[i], starts[i] + sizes[i], seed, bins, out[i])
 
 
 @jit
@@ -84,11 +84,14 @@ def times_p61(a: Any, b: Any) -> Any:  # u64, u64 below p -> u64 below p
 
 
 @jit
-def minhash_sets(elements: Any, offsets: Any, a: Any, b: Any, size: Any, out: Any) -> None:
-    """out[i, j] = min over x in set i of ((a[j]*x + b[j]) mod p) mod size. a, b u64[k] below p; size u64; out u32[n, k]."""
+def minhash_sets(elements: Any, starts: Any, sizes: Any, a: Any, b: Any, size: Any, out: Any) -> None:
+    """out[i, j] = min over x in set i of ((a[j]*x + b[j]) mod p) mod size.
+
+    a, b u64[k], below p; size u64; out u32[n, k].
+    """
     for i in range(len(out)):
         out[i] = NOTHING
-        for e in range(offsets[i], offsets[i + 1]):
+        for e in range(starts[i], starts[i] + sizes[i]):
             x = mod_p61(elements[e])
             for j in range(len(a)):
                 h = np.uint32(mod_p61(times_p61(a[j], x) + b[j]) % size)
@@ -96,11 +99,11 @@ def minhash_sets(elements: Any, offsets: Any, a: Any, b: Any, size: Any, out: An
 
 
 @jit
-def permute_sets(elements: Any, offsets: Any, permutations: Any, out: Any) -> None:
+def permute_sets(elements: Any, starts: Any, sizes: Any, permutations: Any, out: Any) -> None:
     """out[i, j] = the least position of an element of set i in permutation j. permutations u32[k, universe]."""
     for i in range(len(out)):
         out[i] = NOTHING
-        for e in range(offsets[i], offsets[i + 1]):
+        for e in range(starts[i], starts[i] + sizes[i]):
             for j in range(len(permutations)):
                 out[i, j] = min(out[i, j], permutations[j, elements[e]])
 

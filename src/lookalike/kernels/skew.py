@@ -142,7 +142,7 @@ def walk_stars(
     for x in range(n):
         table = whole[: table_size(sizes[x])]
         filled = False
-        best, most = x, -1.0
+        best, most = np.int64(x), -1.0
         for band in range(len(first)):
             at = first[band, x]
             for q in range(kept_count[band, at]):

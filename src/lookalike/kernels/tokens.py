@@ -22,7 +22,7 @@ NEWLINE = 10
 
 
 @jit
-def is_ascii(data: Any, start: int, end: int) -> bool:  # data u8[bytes]
+def is_ascii(data: Any, start: int, end: int) -> Any:  # data u8[bytes]
     """True where no byte of data[start:end] is above 127."""
     seen = np.uint8(0)
     for i in range(start, end):
@@ -183,11 +183,44 @@ def characters(
 
 
 @jit
-def raw_bytes(data: Any, start: int, end: int, out: Any) -> int:
-    """The bytes, + 1."""
-    for i in range(start, end):
-        out[i - start] = np.uint64(data[i]) + ONE
-    return end - start
+def all_words(data: Any, offsets: Any, tables: Any, out: Any, out_offsets: Any) -> None:
+    """The words of every document: data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables;
+    out u64[at least bytes/2 + n + 1]; out_offsets i64[n+1], out."""
+    lut, classes, folds, multi = tables
+    at = 0
+    out_offsets[0] = 0
+    for d in range(len(offsets) - 1):
+        start, end = offsets[d], offsets[d + 1]
+        if is_ascii(data, start, end):
+            at += ascii_words(data, start, end, lut, out[at:])
+        else:
+            at += words(data, start, end, lut, classes, folds, multi, out[at:])
+        out_offsets[d + 1] = at
+
+
+@jit
+def all_lines(data: Any, offsets: Any, squeeze: bool, tables: Any, out: Any, out_offsets: Any) -> None:
+    """The lines of every document; as `all_words`, with out u64[at least bytes + n + 1]."""
+    _, classes, folds, multi = tables
+    at = 0
+    out_offsets[0] = 0
+    for d in range(len(offsets) - 1):
+        at += lines(data, offsets[d], offsets[d + 1], squeeze, classes, folds, multi, out[at:])
+        out_offsets[d + 1] = at
+
+
+@jit
+def all_characters(
+    data: Any, offsets: Any, squeeze: bool, no_punctuation: bool, tables: Any, out: Any, out_offsets: Any
+) -> None:
+    """The folded code points of every document; as `all_words`, with out u64[at least 1.5 bytes + n]."""
+    _, classes, folds, multi = tables
+    at = 0
+    out_offsets[0] = 0
+    for d in range(len(offsets) - 1):
+        start, end = offsets[d], offsets[d + 1]
+        at += characters(data, start, end, squeeze, no_punctuation, classes, folds, multi, out[at:])
+        out_offsets[d + 1] = at
 
 
 @jit

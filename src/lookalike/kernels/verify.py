@@ -1,4 +1,4 @@
-"""Exact overlaps of candidate pairs, grouped by anchor: one hash table per anchor, one early-stopping scan per partner."""
+"""Exact overlaps of candidate pairs, grouped by anchor: a hash table per anchor, a scan per partner."""
 
 from __future__ import annotations
 

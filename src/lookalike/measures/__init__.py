@@ -49,3 +49,6 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
             raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")
     elif not 0 < threshold <= 1:
         raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.")
+
+
+__all__ = ["SET_MEASURES", "Bar", "SetMeasure", "bar", "check_threshold", "set_measure"]

@@ -1,4 +1,4 @@
-"""Jaccard similarity: shared elements over all elements. Of bags, where the i-th occurrence is an element of its own."""
+"""Jaccard similarity: shared elements over all elements. In bags, every occurrence counts."""
 
 from lookalike.kernels import bounds
 from lookalike.measures.record import SetMeasure

@@ -1,6 +1,6 @@
 """Who may match: pairs that share a bucket of a band, or a rare element (the exact join). Nothing is scored here.
 
-Both ways hand out blocks of work for an engine to spread over threads; `candidates(block)` yields pieces that fit memory.
+Both ways hand out blocks of work for an engine to spread over threads; `candidates(block)` yields pieces.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class Items:
     def take(self, order: I64) -> Items:
         """The items of these numbers, in this order; the elements stay where they are."""
         return Items(self.elements, self.starts[order], self.sizes[order], self.sides[order])
+
+    def part(self, low: int, high: int) -> Items:
+        """The items from `low` to before `high`."""
+        return Items(self.elements, self.starts[low:high], self.sizes[low:high], self.sides[low:high])
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,11 @@ class Postings:
     owner: U32
     places: U32
     ends: I64
+
+    def bucket_pairs(self) -> tuple[int, int, int]:
+        """(pairs of postings with one element, the longest list of postings, where it starts)."""
+        total, longest, where = buckets.pairs_in_buckets(self.packed, self.bits)
+        return int(total), int(longest), int(where)
 
     def blocks(self, size: int) -> list[tuple[int, int]]:
         return [(at, min(at + size, len(self.items))) for at in range(0, len(self.items), size)]

@@ -10,8 +10,6 @@ from lookalike.data import I64, U64, Sets, ShingleRule
 from lookalike.errors import UsageError
 from lookalike.kernels import hashing, shingles, tokens, unicode
 
-KERNEL_UNIT = {"word": shingles.WORD, "char": shingles.CHAR, "byte": shingles.BYTE, "line": shingles.LINE}
-
 
 def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
     """The set of shingles of each text (large_string) or token list (large_list of large_string or int64).
@@ -25,28 +23,46 @@ def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
     if isinstance(texts.type, pa.LargeListType):
         return _shingle_lists(texts, rule)
     if rule.unit == "token":
-        raise UsageError("unit 'token' needs a column of lists; this one holds text. Units for text: word, char, byte, line.")
+        raise UsageError(
+            "unit 'token' needs a column of lists; this one holds text. Units for text: word, char, byte, line."
+        )
     if rule.normalize != "none":
         texts = pc.utf8_normalize(texts, form=rule.normalize)
+    return _shingle(*_tokens(texts, rule), rule)
+
+
+def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
+    """The hashed tokens of all texts, and where those of each text start and end."""
     data, offsets = _strings(texts)
-    total = int(offsets[-1] - offsets[0])
-    room = total // 2 + 2 * len(texts) if rule.unit == "word" else total + total // 2 + 2 * len(texts)
-    out, ends = np.empty(room, np.uint64), np.empty(len(texts), np.int64)
+    if rule.unit == "byte":
+        return data[offsets[0] : offsets[-1]].astype(np.uint64), offsets - offsets[0]
+    total, n = int(offsets[-1] - offsets[0]), len(texts)
+    room = total // 2 + n + 1 if rule.unit == "word" else total + total // 2 + n + 1
+    out, out_offsets = np.empty(room, np.uint64), np.empty(n + 1, np.int64)
     folding = unicode.tables(rule.fold_case, rule.strip_accents)
-    shingles.shingle_texts(
-        data, offsets, KERNEL_UNIT[rule.unit], rule.k, rule.bag, rule.hash_bits == 32, rule.squeeze_space,
-        rule.ignore_punctuation, folding, out, ends,
-    )  # fmt: skip
-    return _sets(out, ends)
+    if rule.unit == "word":
+        tokens.all_words(data, offsets, folding, out, out_offsets)
+    elif rule.unit == "line":
+        tokens.all_lines(data, offsets, rule.squeeze_space, folding, out, out_offsets)
+    else:
+        tokens.all_characters(data, offsets, rule.squeeze_space, rule.ignore_punctuation, folding, out, out_offsets)
+    return out, out_offsets
+
+
+def _shingle(hashes: U64, offsets: I64, rule: ShingleRule) -> Sets:
+    make = shingles.shingle_bags if rule.bag else shingles.shingle_sets
+    n = len(offsets) - 1
+    out, ends = np.empty(int(offsets[-1]), np.uint64), np.empty(n, np.int64)
+    make(hashes, offsets, rule.k, rule.hash_bits == 32, out, ends)
+    where = np.zeros(n + 1, np.int64)
+    where[1:] = ends
+    return Sets(out[: where[-1]], where)
 
 
 def _shingle_lists(lists: pa.Array, rule: ShingleRule) -> Sets:
     offsets = np.frombuffer(lists.buffers()[1], np.int64)[lists.offset : lists.offset + len(lists) + 1].copy()
     values = lists.values[offsets[0] : offsets[-1]]
-    offsets -= offsets[0]
-    out, ends = np.empty(len(values), np.uint64), np.empty(len(lists), np.int64)
-    shingles.shingle_tokens(token_hashes(values), offsets, rule.k, rule.bag, rule.hash_bits == 32, out, ends)
-    return _sets(out, ends)
+    return _shingle(token_hashes(values), offsets - offsets[0], rule)
 
 
 def token_hashes(values: pa.Array) -> U64:
@@ -68,9 +84,3 @@ def _strings(texts: pa.Array) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]
     if texts.null_count:
         raise UsageError("texts hold nulls; readers turn them into empty strings first.")
     return np.frombuffer(data or b"", np.uint8), window
-
-
-def _sets(elements: U64, ends: I64) -> Sets:
-    offsets = np.zeros(len(ends) + 1, np.int64)
-    offsets[1:] = ends
-    return Sets(elements[: offsets[-1]], offsets)

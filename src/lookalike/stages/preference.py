@@ -1,4 +1,4 @@
-"""Which of several look-alikes to keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c."""
+"""Which of several look-alikes to keep: first, last, longest, shortest, or by a column."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def preference(policy: str, lengths: I64, columns: Mapping[str, pa.ChunkedArray]
         return np.argsort(place.to_numpy(zero_copy_only=False), kind="stable")
     try:
         rising = "descending" if policy.startswith("max") else "ascending"
-        number = pc.rank(values, rising, null_placement="at_end", tiebreaker="min")
+        number = pc.rank(values, rising, tiebreaker="min")  # nulls are last unless said otherwise
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise UsageError(f"keep {policy!r}: column {column!r} holds {values.type}, which has no order.") from error
     return np.argsort(number.to_numpy(zero_copy_only=False), kind="stable")

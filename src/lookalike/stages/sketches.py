@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from lookalike.data import U32, U64, Recipe, Sets, Signatures
+from lookalike.data import I64, U32, U64, Recipe, Sets, Signatures
 from lookalike.errors import UsageError
 from lookalike.kernels import hashing, sketches
 
@@ -22,26 +24,33 @@ def sketch(sets: Sets, recipe: Recipe) -> Signatures:
     >>> sketch(one, Recipe(length=4)).values.shape
     (1, 4)
     """
-    values = np.empty((len(sets), recipe.length), np.uint32)
+    return sketch_items(sets.elements, sets.offsets[:-1], sets.sizes, recipe)
+
+
+def sketch_items(elements: U64, starts: I64, sizes: I64, recipe: Recipe) -> Signatures:
+    """As `sketch`, for sets that stand anywhere in the array of elements."""
+    values = np.empty((len(starts), recipe.length), np.uint32)
     if recipe.scheme == "fss-1":
-        sketches.sketch_sets(sets.elements, sets.offsets, np.uint64(recipe.seed), values)
+        sketches.sketch_sets(elements, starts, sizes, np.uint64(recipe.seed), values)
     elif recipe.scheme == "minhash-1":
         a, b = universal_functions(recipe.seed, recipe.length)
-        sketches.minhash_sets(sets.elements, sets.offsets, a, b, np.uint64(1 << 32), values)
+        sketches.minhash_sets(elements, starts, sizes, a, b, np.uint64(1 << 32), values)
     else:
         raise UsageError("scheme 'permutation-1' needs its permutations: use sketch_by_permutations.")
-    whole = Signatures(values, recipe if recipe.bits == 32 else Recipe(**{**recipe.__dict__, "bits": 32}))
+    whole = Signatures(values, replace(recipe, bits=32))
     return whole if recipe.bits == 32 else whole.cut(recipe.bits)
 
 
 def sketch_by_permutations(sets: Sets, permutations: U32) -> Signatures:
-    """Minhash as the textbook draws it: elements are row numbers, permutations[j, row] is the row's place in order j."""
+    """Minhash as the textbook draws it: elements are row numbers, permutations[j, row] is a row's place in order j."""
     if len(sets.elements) and int(sets.elements.max()) >= permutations.shape[1]:
         raise UsageError(
             f"an element is {sets.elements.max()}; the permutations are of 0 to {permutations.shape[1] - 1} only."
         )
     values = np.empty((len(sets), len(permutations)), np.uint32)
-    sketches.permute_sets(sets.elements, sets.offsets, np.ascontiguousarray(permutations, np.uint32), values)
+    sketches.permute_sets(
+        sets.elements, sets.offsets[:-1], sets.sizes, np.ascontiguousarray(permutations, np.uint32), values
+    )
     return Signatures(values, Recipe(scheme="permutation-1", length=len(permutations)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.data import F64, I64, U32
-from lookalike.kernels import bounds, verify
+from lookalike.kernels import bounds, buckets, verify
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items
 
@@ -24,3 +24,11 @@ def verified(items: Items, candidates: Candidates, bar: Bar) -> tuple[U32, U32, 
     similarity = np.empty(len(left), np.float64)
     bounds.scores(bar.code, overlap[keep], left, right, items.sizes, similarity)
     return left, right, similarity
+
+
+def estimated(values: U32, candidates: Candidates) -> tuple[U32, U32, F64]:
+    """(anchor, partner, estimated Jaccard similarity) of all candidates: the share of agreeing slots."""
+    left = np.repeat(candidates.anchors, np.diff(candidates.ends, prepend=0))
+    agree = np.empty(len(left), np.int64)
+    buckets.agreements(values, left, candidates.partners, agree)
+    return left, candidates.partners, agree / values.shape[1]

@@ -1,0 +1,56 @@
+"""Which way to look for pairs: what each would cost, foretold from a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lookalike.data import Recipe
+from lookalike.engines.joins import BandedJoin, index_prefixes
+from lookalike.engines.pool import Pool
+from lookalike.engines.trace import Trace
+from lookalike.measures import Bar
+from lookalike.plan import Plan
+from lookalike.stages.candidates import Items
+
+SAMPLE = 4000
+# Nanoseconds on one core, measured by benchmarks/costs.py; only their ratios matter.
+PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 3.0, 3.0, 12.0
+PER_ELEMENT_COUNTED, PER_POSTING, PER_POSTING_PAIR = 9.0, 90.0, 6.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The way taken, the seconds foretold for each on one core, and the reason in words."""
+
+    method: str
+    seconds: dict[str, float]
+    why: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
+
+
+def choose(items: Items, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool) -> Choice:
+    """The cheapest way that keeps the promise of recall; exact where the two cost about the same."""
+    if plan is None:
+        return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
+    if len(items) <= SAMPLE:
+        return Choice("exact", {}, f"{len(items):,} items are few enough to miss none")
+    picked = np.sort(np.random.default_rng(recipe.seed).choice(len(items), SAMPLE, replace=False))
+    sample = items.take(picked)
+    grow = len(items) / SAMPLE
+    elements = float(items.sizes.sum())
+    join = BandedJoin(sample, recipe, plan, bar, pool, Trace())
+    bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
+    lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT + bucket_pairs * PER_BUCKET_PAIR
+    postings = index_prefixes(sample, bar, pool)
+    pairs, _, _ = postings.bucket_pairs()
+    exact = elements * PER_ELEMENT_COUNTED + len(postings.packed) * grow * PER_POSTING
+    exact += pairs * grow * grow * PER_POSTING_PAIR
+    seconds = {"lsh": round(lsh / 1e9, 3), "exact": round(exact / 1e9, 3)}
+    if exact <= lsh:
+        return Choice("exact", seconds, "the exact join costs no more than banding here, and misses nothing")
+    return Choice("lsh", seconds, f"banding is {exact / lsh:.1f} times cheaper than the exact join here")

@@ -1,0 +1,222 @@
+"""Divide-Compute-Merge: every pair at or above a bar by external sorting, as Broder et al. (1997) compared the web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lookalike.data import I64, U32, U64
+from lookalike.engines.joins import Block, Report, Scored, gather
+from lookalike.engines.pool import Pool
+from lookalike.engines.runs import Batch, Run, Shelf, Spill, spans
+from lookalike.engines.trace import Trace
+from lookalike.errors import TooManyPairs
+from lookalike.kernels import bounds, dcm
+from lookalike.measures import Bar
+from lookalike.stages.candidates import Items, item_bits
+
+MOST_TRIPLES = 20_000_000_000  # minutes of adding up; where there are more, the exact join is the better way
+POSTING = 24  # bytes of memory for each posting of a batch: 12 in a run, and as much while lists are made of it
+TRIPLE = 96  # bytes of memory per thread for each triple of a task: pairs of 12 bytes go in and out, three tasks deep
+SMALL, MANY = 16, 14  # buckets of about 2^16 postings are sorted in the cache; above 2^14, filling them gets slow
+ANY = Bar(bounds.OVERLAP, 1, 1)  # one shared shingle is enough
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Inverted lists end to end, as kernels.dcm has them; places[ends[x-1]:ends[x]]: where x stands in them."""
+
+    postings: U32
+    places: U32
+    ends: I64
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Pairs, u64[p] (the larger item above the smaller), their overlaps, and how many pairs have been looked at."""
+
+    pairs: U64
+    overlaps: U32
+    seen: int
+
+
+def dcm_pairs(
+    items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int, *, memory: int = 1 << 30, folder: Path | None = None
+) -> Scored:
+    """(left, right, similarity) of every pair at or above the bar, none missed: what `joins.exact_pairs` gives.
+
+    `memory` bounds what is held beside the answer and some 60 bytes for each item; what does not fit goes to files in
+    `folder` (or the system's temporary one) that are gone at the end. Time grows with the number of triples, the sum of
+    m(m-1)/2 over shingles of m items, less those whose sizes rule out a match: TooManyPairs above MOST_TRIPLES.
+    The order of the pairs depends on the items alone, not on threads or memory.
+    """
+    order = np.argsort(items.sizes, kind="stable")
+    join = TripleJoin(items.take(order), bar, pool, memory)
+    with Spill(folder, stay=join.fits) as aside:
+        with Spill(folder, stay=join.fits) as postings:
+            with trace.stage("divide") as report:
+                runs = join.divide(postings, report)
+            with trace.stage("merge") as report:
+                index = join.merge(runs, postings, aside, report)
+            del runs
+            trace.add(postings=join.postings, triples=join.triples.sum(), spilled_bytes=postings.nbytes)
+        join.check_triples()
+        with trace.stage("match") as report:
+            left, right, similarity = gather(join.match(index, aside, report), trace, limit)
+        trace.add(spilled_bytes=aside.nbytes)
+    return order[left], order[right], similarity
+
+
+class TripleJoin:
+    """Items numbered by size, joined by the triples (item, smaller item, 1) that their shared shingles make."""
+
+    def __init__(self, items: Items, bar: Bar, pool: Pool, memory: int) -> None:
+        self.items, self.bar, self.pool = items, bar, pool
+        self.batch = max(1, memory // POSTING)  # postings in memory at once
+        self.share = max(1, memory // (TRIPLE * pool.threads))  # triples of one task
+        self.batches = spans(items.sizes, self.batch)
+        self.fits = len(self.batches) <= 1
+        self.postings = int(items.sizes.sum())
+        self.known = min(MANY, max(1, (self.postings >> SMALL).bit_length()))  # high bits that say a shingle's bucket
+        self.reach: U32 = np.empty(len(items), np.uint32)
+        dcm.reaches(items.sizes, *bar, self.reach)
+        self.triples: I64 = np.zeros(len(items), np.int64)  # that belong to each item, once `merge` has counted them
+        self.longest = 0  # items that have the most common shingle
+
+    def divide(self, spill: Spill, report: Report) -> list[Run]:
+        """The postings in buckets by the high bits of the shingle, a batch at a time.
+
+        Shingles are hashes, so the buckets are about equally full and each can be sorted by itself: a posting is moved
+        once and sorted once, and threads need not wait for one another as in a merge of sorted runs.
+        """
+        runs = []
+        for low, high in self.batches:
+            runs.append(Run.put(self._scattered(low, high), spill))
+            report(high, len(self.items))
+        return runs
+
+    def _scattered(self, low: int, high: int) -> Batch:
+        """The postings of these items in buckets; each thread has some of the items."""
+        elements, starts, sizes = self.items.elements, self.items.starts[low:high], self.items.sizes[low:high]
+        total, shift = int(sizes.sum()), np.uint64(64 - self.known)
+        parts = spans(sizes, total // self.pool.threads + 1)
+        counts = np.zeros((len(parts), 1 << self.known), np.int64)
+        work = [(starts[a:b], sizes[a:b], low + a, row) for (a, b), row in zip(parts, counts, strict=True)]
+        list(self.pool.map(lambda part: dcm.count_buckets(elements, *part[:2], shift, part[3]), work))
+        ends = np.cumsum(counts.T.ravel()).reshape(-1, len(parts)).T  # bucket by bucket, in each the parts in order
+        counts[:] = ends - counts
+        batch = Batch(np.empty(total, np.uint64), np.empty(total, np.uint32), ends[-1].copy())
+        list(
+            self.pool.map(
+                lambda part: dcm.scatter(elements, *part[:3], shift, part[3], batch.shingles, batch.owners), work
+            )
+        )
+        return batch
+
+    def merge(self, runs: list[Run], spill: Spill, aside: Spill, report: Report) -> list[Shelf]:
+        """The inverted lists of all shared shingles, as many buckets at a time as fit memory; counts the triples."""
+        sizes = np.sum([np.diff(run.ends, prepend=0) for run in runs], axis=0) if runs else np.zeros(0, np.int64)
+        index = []
+        for low, high in spans(sizes, self.batch):
+            batches = [run.get(spill, low, high) for run in runs]
+            found = []
+            for postings, longest in self.pool.map(
+                lambda bucket, batches=batches: inverted([batch.bucket(bucket) for batch in batches], self.known),  # type: ignore[misc]
+                range(high - low),
+            ):
+                dcm.count_triples(postings, self.reach, self.items.sides, self.triples)
+                self.longest = max(self.longest, longest)
+                found.append(postings)
+            index.append(aside.put(np.concatenate(found)))
+            report(high, len(sizes))
+        return index
+
+    def check_triples(self) -> None:
+        """Refuse, before they are made, more triples than can be added up in reasonable time."""
+        total = int(self.triples.sum())
+        if total > MOST_TRIPLES:
+            raise TooManyPairs(
+                f"Divide-Compute-Merge would make {total:,} (item, item, 1) triples, more than {MOST_TRIPLES:,}; the "
+                f"most common shingle is in {self.longest / len(self.items):.1%} of the items. Drop common shingles "
+                "with --max-share, or use --method exact."
+            )
+
+    def match(self, index: list[Shelf], aside: Spill, report: Report) -> Iterator[tuple[Block, int]]:
+        """The pairs at or above the bar. Lists that fit memory are added up at once, others in parts, then merged."""
+        total = int(self.triples.sum())
+        tasks = spans(self.triples, min(self.share, total // (16 * self.pool.threads) + 1)) if total else []
+        parts = spans(np.array([shelf.length for shelf in index], np.int64), self.batch)
+        if len(parts) == 1:
+            lists = self._lists(index, aside)
+            found = self.pool.map(lambda task: self._counted(lists, task, self.bar), tasks)
+        else:
+            runs = [self._counted_run(self._lists(index[low:high], aside), tasks, aside) for low, high in parts]
+            pieces = (
+                (task, [(aside.get(p), aside.get(o)) for p, o in shelves]) for task, *shelves in zip(tasks, *runs)
+            )
+            found = self.pool.map(lambda piece: self._added(*piece), pieces)
+        for done, counted in enumerate(found, 1):
+            report(done, len(tasks))
+            yield self._scored(counted), counted.seen
+
+    def _lists(self, shelves: list[Shelf], aside: Spill) -> Lists:
+        parts = [aside.get(shelf) for shelf in shelves]
+        postings = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        counts = np.zeros(len(self.items), np.int64)
+        dcm.count_followers(postings, counts)
+        ends = np.cumsum(counts)
+        lists = Lists(postings, np.empty(counts.sum(), np.uint32), ends)
+        cuts = spans(counts, len(lists.places) // self.pool.threads + 1)
+        counts[:] = ends - counts
+        list(self.pool.map(lambda cut: dcm.place_followers(postings, *cut, counts, lists.places), cuts))
+        return lists
+
+    def _counted_run(self, lists: Lists, tasks: list[Span], aside: Spill) -> list[tuple[Shelf, Shelf]]:
+        """All pairs of some of the lists with their counts, on disk, task by task."""
+        found = self.pool.map(lambda task: self._counted(lists, task, ANY), tasks)
+        return [(aside.put(counted.pairs), aside.put(counted.overlaps)) for counted in found]
+
+    def _counted(self, lists: Lists, task: Span, bar: Bar) -> Counted:
+        """The triples of the items of this task, added up: pairs that reach the bar."""
+        n = len(self.items)
+        room = int(np.minimum(self.triples[slice(*task)], np.arange(*task)).sum())
+        pairs, overlaps = np.empty(room, np.uint64), np.empty(room, np.uint32)
+        written, seen = dcm.match_lists(
+            *task, lists.postings, lists.places, lists.ends, self.reach, self.items.sides, self.items.sizes, *bar,
+            np.zeros(n, np.uint32), np.empty(n + 1, np.uint32), pairs, overlaps,
+        )  # fmt: skip
+        return Counted(pairs[:written].copy(), overlaps[:written].copy(), seen)
+
+    def _added(self, task: Span, runs: list[tuple[U64, U32]]) -> Counted:
+        """The counts of all runs of one task, added up: pairs that reach the bar."""
+        n = len(self.items)
+        counted, weights = (np.concatenate(column) for column in zip(*runs, strict=True))
+        ends = np.cumsum([len(pairs) for pairs, _ in runs])
+        pairs, overlaps = np.empty_like(counted), np.empty_like(weights)
+        written, seen = dcm.match_counted(
+            *task, counted, weights, np.concatenate([[0], ends[:-1]]), ends, self.items.sizes, *self.bar,
+            np.zeros(n, np.uint32), np.empty(n + 1, np.uint32), pairs, overlaps,
+        )  # fmt: skip
+        return Counted(pairs[:written].copy(), overlaps[:written].copy(), seen)
+
+    def _scored(self, counted: Counted) -> Block:
+        left, right = (counted.pairs >> np.uint64(32)).astype(np.uint32), counted.pairs.astype(np.uint32)
+        similarity = np.empty(len(left), np.float64)
+        bounds.scores(self.bar.code, counted.overlaps.astype(np.int64), left, right, self.items.sizes, similarity)
+        return left, right, similarity
+
+
+def inverted(parts: list[tuple[U64, U32]], known: int) -> tuple[U32, int]:
+    """(the inverted lists of one bucket, the length of the longest). parts: its shingles and items, run by run."""
+    shingles, owners = parts[0] if len(parts) == 1 else (np.concatenate(column) for column in zip(*parts, strict=True))
+    bits = item_bits(len(shingles))
+    words, out = np.empty(len(shingles), np.uint64), np.empty(len(shingles), np.uint32)
+    dcm.pack(shingles, known, bits, words)
+    words.sort()
+    used, longest = dcm.shared_lists(words, bits, shingles, owners, out)
+    return out[:used].copy(), int(longest)

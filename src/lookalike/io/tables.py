@@ -1,0 +1,160 @@
+"""Small tables read whole, a few columns of them: lists of pairs, lists of groups. And ids to numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.data import I64
+from lookalike.errors import InputError, UsageError
+from lookalike.io.collection import common_schema
+from lookalike.io.columnar import ArrowFile, InMemory, ParquetFile
+from lookalike.io.columns import check_column
+from lookalike.io.delimited import Delimited
+from lookalike.io.jsonlines import JsonLines
+from lookalike.io.paths import find
+from lookalike.io.reader import Reader, select
+from lookalike.io.texts import is_text
+
+FORMATS: dict[str, Callable[[Path, str], Reader]] = {
+    "Parquet": ParquetFile,
+    "Arrow": ArrowFile,
+    "JSON lines": JsonLines,
+    "CSV": partial(Delimited, kind="CSV"),
+    "TSV": partial(Delimited, kind="TSV"),
+}
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table whose columns are known and whose rows wait to be read. name: what messages call it."""
+
+    name: str
+    readers: tuple[Reader, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """Of the first file; the others must have those that are asked for. None where a file without rows has none."""
+        return list(self.readers[0].schema.names) if self.readers else []
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """These columns, whole. Every column of a CSV or TSV file is text, as it stands there."""
+        for reader in self.readers:
+            for name in names:
+                check_column(reader.schema, name, reader.name)
+        # Typed as numbers, the ids 007 and 7 of a CSV file would be one.
+        schemas = [
+            select(reader.schema, names) if isinstance(reader, Delimited) else reader.settled(names)
+            for reader in self.readers
+        ]
+        whole = common_schema(self.readers, schemas)
+        parts = [
+            pa.Table.from_batches((batch.select(names) for batch in reader.batches(schema)), schema)
+            for reader, schema in zip(self.readers, schemas, strict=True)
+        ]
+        return pa.concat_tables(part.cast(whole) for part in parts)
+
+
+def open_table(source: Any, *, name: str) -> OpenTable:
+    """A table in a file (a folder, a glob) of any format that has columns, or in memory: anything that exports Arrow.
+
+    `name`: what messages call a table that is no file.
+
+    >>> open_table(pa.table({"left": [1, 2], "right": [3, 4]}), name="the pairs").read(["right"]).to_pylist()
+    [{'right': 3}, {'right': 4}]
+    """
+    if isinstance(source, str | os.PathLike):
+        found = find([source])
+        if found.kind not in FORMATS:
+            raise InputError(
+                f"{os.fspath(source)} is {found.kind}; expected a table with named columns: "
+                "Parquet, Arrow, JSON lines, CSV or TSV with a header line."
+            )
+        readers = [FORMATS[found.kind](file, str(file)) for file in found.files]
+        return OpenTable(os.fspath(source), tuple(reader for reader in readers if reader.schema.names))
+    return OpenTable(name, (InMemory(_in_memory(source), name),))
+
+
+def _in_memory(source: Any) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
+        if not hasattr(source, "to_arrow"):
+            raise UsageError(f"cannot read {type(source).__name__}; expected a path, or Arrow data such as a table.")
+        source = source.to_arrow()
+    return pa.table(source)
+
+
+def as_ids(column: pa.ChunkedArray, *, what: str) -> pa.ChunkedArray:
+    """int64 or large_string, without nulls. `what` names the column in messages.
+
+    >>> as_ids(pa.chunked_array([["a", None]]), what="column 'left' in a.csv")
+    Traceback (most recent call last):
+    lookalike.errors.InputError: column 'left' in a.csv has no id in row 1; expected one in every row.
+    """
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise InputError(f"{what} has no id in row {row}; expected one in every row.")
+    if pa.types.is_integer(column.type):
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:  # beyond 2^63: as text it is the same id
+            return column.cast(pa.large_string())
+    if not is_text(column.type):
+        raise InputError(f"{what} is {column.type}; ids are strings or integers.")
+    try:
+        # A cast from binary looks into the strings, which readers do not.
+        return column.cast(pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{what} holds an id that is not valid UTF-8.") from error
+
+
+def numbered(columns: Sequence[pa.ChunkedArray]) -> tuple[list[I64], pa.Array]:
+    """(a number for each value, the same wherever the value stands; the value of each number).
+
+    Integers stay integers where all columns are; else all are text. Numbers follow the first appearance, or the value
+    where these are integers that lie close together.
+
+    >>> numbers, ids = numbered([pa.chunked_array([["7", "b"]]), pa.chunked_array([[7, 8]])])
+    >>> [one.tolist() for one in numbers], ids.to_pylist()
+    ([[0, 1], [0, 2]], ['7', 'b', '8'])
+    """
+    whole = all(pa.types.is_integer(column.type) for column in columns)
+    kind = pa.int64() if whole else pa.large_string()
+    values = pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    numbers, ids = _ranked(values) if whole and _dense(values) else _encoded(values)
+    return np.split(numbers, ends), ids
+
+
+def _dense(values: pa.ChunkedArray) -> bool:
+    """Whether integers lie so close that a table of their whole range is small."""
+    ends = pc.min_max(values).as_py()
+    return len(values) > 0 and ends["max"] - ends["min"] < 4 * len(values)
+
+
+def _ranked(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
+    """By value, without hashing: several times faster than `_encoded`."""
+    plain = values.to_numpy()
+    low = plain.min()
+    shifted = plain - low
+    used = np.zeros(int(shifted.max()) + 1, np.bool_)
+    used[shifted] = True
+    return (np.cumsum(used) - 1)[shifted], pa.array(np.flatnonzero(used) + low)
+
+
+def _encoded(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
+    encoded = values.dictionary_encode()
+    if not encoded.num_chunks:
+        return np.empty(0, np.int64), pa.array([], values.type)
+    # All chunks share one dictionary.
+    numbers = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    return numbers.astype(np.int64), encoded.chunk(0).dictionary

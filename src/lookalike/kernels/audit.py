@@ -1,0 +1,87 @@
+"""True partners of a few sampled sets among all sets: the sample's rarest elements, looked up by everyone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+SIX, BIT = np.uint64(6), np.uint64(63)
+
+
+@jit
+def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
+    """Put distinct elements (u64[m], none 0) in the open-addressing table (u64[2**b], zeros); slots i64[2**b]: which.
+
+    bloom u64[2**w], zeros: one bit an element, small enough for the cache, that turns most strangers away.
+    """
+    mask = np.uint64(len(table) - 1)
+    words = np.uint64(len(bloom) - 1)
+    for i in range(len(elements)):
+        bloom[(elements[i] >> SIX) & words] |= ONE << (elements[i] & BIT)
+        slot = elements[i] & mask
+        while table[slot] != ZERO:
+            slot = (slot + ONE) & mask
+        table[slot] = elements[i]
+        slots[slot] = i
+
+
+@jit
+def sample_candidates(
+    elements: Any,  # u64[nnz], of all sets
+    starts: Any,  # i64[n]
+    sizes: Any,  # i64[n]
+    x: int,  # first set to look up
+    stop: int,
+    table: Any,  # u64[2**b]
+    slots: Any,  # i64[2**b]
+    bloom: Any,  # u64[2**w]
+    ends: Any,  # i64[m]: postings of each indexed element
+    postings: Any,  # u32[p]: sampled sets, numbered within the sample
+    sample: Any,  # i64[s]: their numbers among all sets
+    shortest: Any,  # i64[s]: sizes that a partner of each can have
+    longest: Any,  # i64[s]
+    sides: Any,  # u8[n]
+    is_sampled: Any,  # bool[n]
+    anchors: Any,  # u32[>= stop-x], out
+    out_ends: Any,  # i64[>= stop-x], out
+    partners: Any,  # u32[>= s], out
+) -> Any:  # (set reached, anchors written, partners written)
+    """Sampled sets that share an indexed element with each set; a pair of two sampled sets is written once."""
+    mask = np.uint64(len(table) - 1)
+    words = np.uint64(len(bloom) - 1)
+    seen = np.full(len(sample), -1, np.int64)
+    a = 0
+    p = 0
+    while x < stop:
+        if len(partners) - p < len(sample):
+            return x, a, p
+        first = p
+        for e in range(starts[x], starts[x] + sizes[x]):
+            element = elements[e]
+            if (bloom[(element >> SIX) & words] >> (element & BIT)) & ONE == ZERO:
+                continue
+            slot = element & mask
+            while table[slot] != ZERO and table[slot] != element:
+                slot = (slot + ONE) & mask
+            if table[slot] == ZERO:
+                continue
+            i = slots[slot]
+            for q in range(ends[i - 1] if i > 0 else 0, ends[i]):
+                s = postings[q]
+                y = sample[s]
+                if seen[s] == x or y == x or (is_sampled[x] and y > x) or sides[x] | sides[y] != 3:
+                    continue
+                if shortest[s] <= sizes[x] <= longest[s]:
+                    seen[s] = x
+                    partners[p] = y
+                    p += 1
+        if p > first:
+            anchors[a] = x
+            out_ends[a] = p
+            a += 1
+        x += 1
+    return x, a, p

@@ -1,0 +1,117 @@
+"""The exact join against brute force: every measure, every threshold, ties included."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracles import MEASURES, join
+from strategies import as_dict, elements, families, make_items
+
+from lookalike.engines import joins
+from lookalike.engines.joins import exact_pairs
+from lookalike.engines.pool import Pool
+from lookalike.engines.trace import Trace
+from lookalike.errors import TooManyPairs
+from lookalike.measures import bar, set_measure
+from lookalike.stages import candidates
+
+
+def exact(
+    sets: list[set[int]], measure: str, threshold: Fraction, sides: list[int] | None = None, threads: int = 1
+) -> dict[tuple[int, int], float]:
+    with Pool(threads) as pool:
+        wished = bar(set_measure(measure), float(threshold))
+        return as_dict(*exact_pairs(make_items(sets, sides), wished, pool, Trace(), 10**9))
+
+
+def shares_that_occur(sets: list[set[int]], measure: str) -> list[Fraction]:
+    """Similarities of these very sets that are fractions: a threshold there is a tie."""
+    found = set()
+    for one in sets:
+        for other in sets:
+            c, a, b = len(one & other), len(one), len(other)
+            whole = {"jaccard": a + b - c, "containment": min(a, b), "dice": Fraction(a + b, 2), "overlap": 1}
+            root = next((r for r in range(1, 50) if r * r == a * b), None)  # of sets as vectors: sqrt(a b), if whole
+            size = root if measure == "cosine" else whole[measure]
+            if c and size and Fraction(c) / size >= Fraction(1, 20):
+                found.add(Fraction(c) / size)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@given(sets=families, data=st.data())
+@settings(max_examples=120, deadline=None)
+@example(sets=[{1, 2, 3, 4}, {1, 2, 3, 4, 5}], data=None)
+def test_exact_join_is_brute_force(measure: str, sets: list[set[int]], data: st.DataObject | None) -> None:
+    any_share = st.integers(5, 100).map(lambda percent: Fraction(percent, 100))
+    if measure == "overlap":
+        any_share = st.integers(1, 12).map(Fraction)
+    ties = shares_that_occur(sets, measure)
+    for threshold in [Fraction(4, 5)] if data is None and measure != "overlap" else ties[:1] + ties[-1:]:
+        assert exact(sets, measure, threshold) == pytest.approx(join(sets, measure, threshold), rel=1e-15)
+    if data is not None:
+        threshold = data.draw(st.sampled_from(ties) | any_share if ties else any_share)
+        assert exact(sets, measure, threshold) == pytest.approx(join(sets, measure, threshold), rel=1e-15)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@given(sets=families, percent=st.integers(5, 100), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_exact_join_of_two_collections(measure: str, sets: list[set[int]], percent: int, data: st.DataObject) -> None:
+    """Sides: 1 left, 2 right, 3 both (a class with members in each); a pair needs one of each."""
+    sides = data.draw(st.lists(st.sampled_from([1, 2, 3]), min_size=len(sets), max_size=len(sets)))
+    threshold = Fraction(1 + percent // 10) if measure == "overlap" else Fraction(percent, 100)
+    expected = join(sets, measure, threshold, lambda i, j: sides[i] | sides[j] == 3)
+    assert exact(sets, measure, threshold, sides) == pytest.approx(expected, rel=1e-15)
+
+
+def zipf_sets(count: int, seed: int) -> list[set[int]]:
+    """Small sets with a few elements in nearly all of them (more than 255 times), and near-copies."""
+    draw = random.Random(seed)
+    universe = [draw.getrandbits(64) | 1 for _ in range(400)]
+    weights = [1 / (i + 1) for i in range(400)]
+    sets = [set(draw.choices(universe, weights, k=draw.randint(1, 25))) for _ in range(count)]
+    for i in range(0, count, 3):
+        sets[i] = set(draw.sample(sorted(sets[i - 1]), max(1, len(sets[i - 1]) - 1))) | {universe[draw.randrange(400)]}
+    return sets
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_many_sets_in_many_blocks(measure: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "PIECE", 64)
+    monkeypatch.setattr(joins, "BLOCK", 100)
+    sets = zipf_sets(600, seed=5)
+    for threshold in [3, 8] if measure == "overlap" else [Fraction(1, 5), Fraction(1, 2), Fraction(4, 5), Fraction(1)]:
+        expected = join(sets, measure, Fraction(threshold))
+        assert len(expected) > 10
+        assert exact(sets, measure, Fraction(threshold), threads=threads) == pytest.approx(expected, rel=1e-15)
+
+
+@given(data=st.data(), tenths=st.integers(2, 9))
+@settings(max_examples=150, deadline=None)
+def test_hashes_that_meet_in_their_low_bits(data: st.DataObject, tenths: int) -> None:
+    """Elements are told apart by all 64 bits, though counters, the order and the postings look at fewer."""
+    sets = data.draw(st.lists(st.sets(elements, min_size=1, max_size=12), min_size=2, max_size=8))
+    filler = [{1000 * i + j for j in range(3)} for i in range(1, 101)] * 2  # postings need 9 bits and more
+    got = exact(sets + filler, "jaccard", Fraction(tenths, 10))
+    assert {pair: s for pair, s in got.items() if pair[1] < len(sets)} == join(sets, "jaccard", Fraction(tenths, 10))
+
+
+def test_too_many_pairs_stop_the_search() -> None:
+    sets = [{1, 2, 3, 100 + i} for i in range(100)]
+    with Pool(1) as pool, pytest.raises(TooManyPairs) as caught:
+        exact_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), 50)
+    assert str(caught.value) == (
+        "more than 50 pairs (--max-pairs) are at or above the threshold, and the search has not ended. Ask for groups "
+        "or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+    )
+
+
+def test_nothing_to_join() -> None:
+    assert exact([], "jaccard", Fraction(1, 2)) == {}
+    assert exact([set(), set()], "jaccard", Fraction(1, 2)) == {}
