@@ -167,11 +167,12 @@ def band_key(values: Sequence[int]) -> int:
 
 
 def reaches(measure: str, shared: int, a: int, b: int, threshold: Fraction) -> bool:
-    """True where sets of a and b elements that share some are similar enough, in fractions; none shared is never."""
+    """True where sets of a and b elements that share some are similar enough, in integers; none shared is never."""
+    num, den = threshold.numerator, threshold.denominator
     if measure == "cosine":
-        return shared > 0 and shared * shared >= threshold * threshold * a * b
-    whole = {"jaccard": a + b - shared, "containment": min(a, b), "dice": Fraction(a + b, 2), "overlap": 1}[measure]
-    return shared > 0 and shared >= threshold * whole
+        return shared > 0 and (shared * den) ** 2 >= num**2 * a * b
+    twice = {"jaccard": 2 * (a + b - shared), "containment": 2 * min(a, b), "dice": a + b, "overlap": 2}[measure]
+    return shared > 0 and 2 * shared * den >= num * twice
 
 
 def similarity(measure: str, shared: int, a: int, b: int) -> float:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lookalike.apps.curves import BOTTOM, CURVE, EXTENSIONS, FALSE, FALSE_INK, GRID, INK, LEFT, LOOK, MUTED, TOP
+from lookalike.apps.curves import CURVE, EXTENSIONS, FALSE, FALSE_INK, INK, LOOK, MUTED
 from lookalike.apps.evaluate import Evaluation, thinned
 from lookalike.data import F64
 from lookalike.errors import MissingExtra, UsageError, nearest
 from lookalike.io.atomic import replacing
 from lookalike.stages.agreement import GroupCurve, PairCurve
 
-WIDTH, HEIGHT = 520, 300  # of one panel, without what is written around it
-LABEL_ROOM, LINE = 84, 17  # right of a panel, for the names of the lines; the least distance between two names
-GAP = 46  # between two panels
-POINTS = 600  # more than this many steps cannot be seen
-RAND = "#6a3d9a"
+WIDTH, HEIGHT = 520, 300  # of one panel, in pixels (a PNG has twice as many), without what is written around it
+GAP = 40  # between two panels
+LINE = 17  # the least distance between the names of two lines
+POINTS = 600  # more steps than this cannot be seen
+RAND = "#7b3f98"
+PANEL_TITLE = {"fontSize": 13, "fontWeight": "bold", "color": INK, "offset": 10, "anchor": "start", "frame": "group"}
 
 
 def save_evaluation(evaluation: Evaluation, path: str | Path, *, force: bool = False) -> None:
@@ -27,6 +29,15 @@ def save_evaluation(evaluation: Evaluation, path: str | Path, *, force: bool = F
 
     The best F1 is marked. The file appears whole or not at all. The HTML page holds all it needs and asks no other
     machine. An answer without similarities has no curve: UsageError.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from lookalike.apps.evaluate import evaluate
+    >>> pairs = pa.table({"left": [1, 2], "right": [2, 3], "similarity": [0.9, 0.8]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_evaluation(evaluate(pairs, pairs), Path(folder) / "curve.svg")
+    ...     print((Path(folder) / "curve.svg").read_text()[:4])
+    <svg
     """
     target = Path(path)
     kind = check_picture(target)
@@ -73,18 +84,117 @@ def _drawable(curve: PairCurve) -> bool:
 
 
 def _chart(alt: Any, evaluation: Evaluation, curves: Sequence[PairCurve]) -> Any:
-    panels = [_group_panel(alt, c) if isinstance(c, GroupCurve) else _pair_panel(alt, c) for c in curves]
     main, counts = curves[0], evaluation.counts
     best = main.best
     title = alt.TitleParams(
-        f"Best F1 {main.f1[best]:.3f} at threshold {_short(main.threshold[best])}: "
-        f"precision {main.precision[best]:.3f}, recall {main.recall[best]:.3f}",
-        subtitle=f"{counts['reported_pairs']:,} pairs reported, {counts['correct_pairs']:,} of {counts['true_pairs']:,} "
-        f"true pairs among them, average precision {main.average_precision:.3f}",
+        f"Best F1 {_share(main.f1[best])} at threshold {main.threshold[best]:.4g}: "
+        f"precision {_share(main.precision[best])}, recall {_share(main.recall[best])}",
+        subtitle=f"pairs reported: {counts['reported_pairs']:,}, true ones among them: {counts['correct_pairs']:,} of "
+        f"{counts['true_pairs']:,}, average precision {_share(main.average_precision)}",
     )
     return (
-        alt.hconcat(*panels, spacing=GAP + LABEL_ROOM)
+        alt.hconcat(*(_panel(_Plot.of(alt, curve), curve, alone=len(curves) == 1) for curve in curves), spacing=GAP)
         .properties(title=title, background="white", description="Precision, recall and F1 against the threshold")
-        .properties(padding={"left": 12, "right": 12, "top": 12, "bottom": 12})
+        .properties(padding={"left": 14, "right": 14, "top": 16, "bottom": 12})
         .configure(**LOOK)
     )
+
+
+@dataclass(frozen=True)
+class _Plot:
+    """Axes of one panel: thresholds from low to high, shares from 0 to 1."""
+
+    alt: Any
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, alt: Any, curve: PairCurve) -> _Plot:
+        low, high = float(curve.threshold[-1]), float(curve.threshold[0])
+        # The axis begins a little lower, where all that was reported counts.
+        return cls(alt, low - ((high - low) / 40 or abs(high) / 10 or 1.0), high)
+
+    def layer(self, points: Sequence[tuple[float, float]]) -> Any:
+        alt = self.alt
+        wide = alt.Scale(domain=[self.low, self.high], nice=False, zero=False)
+        x = alt.X(
+            "t:Q",
+            title="threshold: the similarity from which a pair counts",
+            scale=wide,
+            axis=alt.Axis(format=".4~g", tickCount=8),
+        )
+        y = alt.Y("v:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, clamp=True))
+        return alt.Chart(alt.Data(values=[{"t": t, "v": v} for t, v in points])).encode(x=x, y=y)
+
+    def text(self, t: float, v: float, words: str, **style: Any) -> Any:
+        """Words at a point, on a white halo that keeps them readable over lines."""
+        style = {"align": "left", "color": INK, "fontSize": 13, "text": words, **style}
+        halo = style | {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
+        return self.layer([(t, v)]).mark_text(**halo) + self.layer([(t, v)]).mark_text(**style)
+
+
+def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
+    """The lines of one curve with their names at the right ends, and a mark at the highest F1, which is the last."""
+    lines = _lines(curve)
+    places = thinned(curve, POINTS)[::-1]
+    thresholds = [plot.low, *curve.threshold[places].tolist()]
+    layers, ends = [], []
+    for name, values, style, ink in lines:
+        drawn = np.nan_to_num(values[places]).tolist()
+        # what counts between two similarities is what is at or above the higher one
+        line = plot.layer(list(zip(thresholds, [drawn[0], *drawn], strict=True)))
+        layers.append(line.mark_line(interpolate="step-before", **style))
+        ends.append((drawn[-1], name, ink))
+    layers += _best(plot, curve, lines[-1][1])
+    layers += [plot.text(plot.high, height, name, color=ink, dx=8) for height, name, ink in _apart(ends)]
+    chart = plot.alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    if alone and not isinstance(curve, GroupCurve):
+        return chart
+    head = "Groups of connected pairs: B-cubed, and Rand" if isinstance(curve, GroupCurve) else "Pairs"
+    return chart.properties(title=plot.alt.TitleParams(head, **PANEL_TITLE))
+
+
+def _lines(curve: PairCurve) -> list[tuple[str, F64, dict[str, Any], str]]:
+    """(name, heights, style, colour of the name); F1 last, on top of the others."""
+    thin, thick = {"strokeWidth": 2}, {"strokeWidth": 3, "color": INK}
+    if isinstance(curve, GroupCurve):
+        return [
+            ("adjusted Rand", curve.adjusted_rand, {"strokeWidth": 1.6, "color": RAND, "strokeDash": [5, 3]}, RAND),
+            ("precision", curve.bcubed_precision, thin | {"color": CURVE}, CURVE),
+            ("recall", curve.bcubed_recall, thin | {"color": FALSE}, FALSE_INK),
+            ("F1", curve.bcubed_f1, thick, INK),
+        ]
+    return [
+        ("precision", curve.precision, thin | {"color": CURVE}, CURVE),
+        ("recall", curve.recall, thin | {"color": FALSE}, FALSE_INK),
+        ("F1", curve.f1, thick, INK),
+    ]
+
+
+def _best(plot: _Plot, curve: PairCurve, f1: F64) -> list[Any]:
+    place = int(np.argmax(np.nan_to_num(f1)))
+    t, height = float(curve.threshold[place]), float(np.nan_to_num(f1[place]))
+    left = (t - plot.low) < 0.7 * (plot.high - plot.low)
+    side: dict[str, Any] = {"align": "left", "dx": 6} if left else {"align": "right", "dx": -6}
+    return [
+        plot.layer([(t, 0.0), (t, height)]).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2),
+        plot.layer([(t, height)]).mark_point(filled=True, color=INK, size=90, stroke="white", opacity=1),
+        plot.text(t, 0.0, f"best F1 {height:.3f} at {t:.4g}", color=MUTED, fontSize=12, dy=-10, **side),
+    ]
+
+
+def _apart(ends: Sequence[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
+    """The names, from the highest down, moved so that none covers another and none is below the axis."""
+    least = LINE / HEIGHT
+    ordered = sorted(ends, key=lambda end: -end[0])
+    heights = [end[0] for end in ordered]
+    for i in range(1, len(heights)):
+        heights[i] = min(heights[i], heights[i - 1] - least)
+    heights[-1] = max(heights[-1], 0.0)
+    for i in range(len(heights) - 2, -1, -1):
+        heights[i] = max(heights[i], heights[i + 1] + least)
+    return [(height, name, ink) for height, (_, name, ink) in zip(heights, ordered, strict=True)]
+
+
+def _share(value: float) -> str:
+    return "unknown" if np.isnan(value) else f"{value:.3f}"

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from lookalike.cli import compare, demo, documents, plan
+from lookalike.cli import compare, demo, documents, evaluate, plan
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command()(documents.groups)
 app.command()(documents.dedup)
 app.command()(plan.plan)
 app.command()(compare.compare)
+app.command()(evaluate.evaluate)
 app.command()(demo.demo)
 
 
@@ -39,13 +40,10 @@ def version(
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."""
     try:
-        app(standalone_mode=True)
+        app()
     except LookalikeError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("Stopped. No output was written.\n")
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: let Python flush in peace
         sys.exit(0)

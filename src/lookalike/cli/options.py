@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -156,7 +157,11 @@ def takes(shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callab
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
             plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
-            command(**given, options=plain)
+            try:
+                command(**given, options=plain)
+            except KeyboardInterrupt:
+                sys.stderr.write("Stopped. No output was written.\n")
+                sys.exit(130)
 
         merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]

@@ -123,18 +123,20 @@ class TripleJoin:
         sizes = np.sum([np.diff(run.ends, prepend=0) for run in runs], axis=0) if runs else np.zeros(0, np.int64)
         index = []
         for low, high in spans(sizes, self.batch):
-            batches = [run.get(spill, low, high) for run in runs]
-            found = []
-            for postings, longest in self.pool.map(
-                lambda bucket, batches=batches: inverted([batch.bucket(bucket) for batch in batches], self.known),  # type: ignore[misc]
-                range(high - low),
-            ):
-                dcm.count_triples(postings, self.reach, self.items.sides, self.triples)
-                self.longest = max(self.longest, longest)
-                found.append(postings)
-            index.append(aside.put(np.concatenate(found)))
+            index.append(aside.put(self._inverted([run.get(spill, low, high) for run in runs])))
             report(high, len(sizes))
         return index
+
+    def _inverted(self, batches: list[Batch]) -> U32:
+        """The inverted lists of some buckets, read from all runs; threads take the buckets one by one."""
+        found = []
+        buckets = range(len(batches[0].ends))
+        work = self.pool.map(lambda bucket: inverted([batch.bucket(bucket) for batch in batches], self.known), buckets)
+        for postings, longest in work:
+            dcm.count_triples(postings, self.reach, self.items.sides, self.triples)
+            self.longest = max(self.longest, longest)
+            found.append(postings)
+        return np.concatenate(found)
 
     def check_triples(self) -> None:
         """Refuse, before they are made, more triples than can be added up in reasonable time."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from lookalike.errors import InputError
 from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.json_rows import json_document
-from lookalike.io.reader import reading
+from lookalike.io.reader import nbytes_of, reading
 
 RECEIPT = "receipt.json"
 
@@ -40,7 +40,7 @@ def write_folder(
     check_folder(folder, force=force)
     text = json_document(dict(receipt))
     with replacing(folder, force=force) as draft:
-        draft.nbytes = len(text) + sum(table.nbytes for table in tables.values())
+        draft.nbytes = len(text) + sum(nbytes_of(table) for table in tables.values())
         draft.path.mkdir()
         for name, table in tables.items():
             pq.write_table(table, draft.path / f"{name}.parquet", compression="zstd")

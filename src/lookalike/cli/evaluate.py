@@ -1,0 +1,169 @@
+"""lookalike evaluate."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.cli import options as o
+
+if TYPE_CHECKING:
+    from lookalike.apps.evaluate import Evaluation
+    from lookalike.stages.agreement import GroupCurve, PairCurve
+
+TRUTH = "Truth"
+STEPS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
+
+
+def evaluate(
+    pairs: Annotated[
+        str, typer.Argument(help="Pairs (left, right, similarity), groups (id, group), or a result folder.")
+    ],
+    truth: Annotated[
+        str, o.option(TRUTH, help="True pairs (left, right, or the first two columns), or true groups (id, group).")
+    ],
+    truth_id: Annotated[str | None, o.option(TRUTH, help="Column of the ids, where the truth is groups.")] = None,
+    truth_group: Annotated[str | None, o.option(TRUTH, help="Column of the groups, where the truth is groups.")] = None,
+    groups: Annotated[
+        bool, o.option(o.WHAT, "--groups", help="Also compare the groups that the pairs connect, at each threshold.")
+    ] = False,
+    worst: Annotated[int, o.option(o.RUN, help="How many misses and false pairs to list.", min=0)] = 10,
+    output: Annotated[
+        list[Path] | None,
+        o.option(o.RUN, "-o", "--output", help="A report (.json) or a picture (.svg, .png, .html); repeatable."),
+    ] = None,
+    force: o.RunOptions.Force = False,
+    json: Annotated[bool, o.option(o.RUN, "--json", help="Print the report as JSON on standard output.")] = False,
+) -> None:
+    """Compare pairs or groups with the truth: precision, recall and F1 at every threshold, and the worst misses.
+
+    Pairs have no direction and count once. Groups are compared pairwise, by B-cubed and by the adjusted Rand
+    index, over the ids of both sides; an id that one side does not list is a group of its own there.
+    """
+    from rich.console import Console
+
+    from lookalike.apps.evaluate import evaluate as compare
+    from lookalike.io.json_rows import json_document
+    from lookalike.io.results import write_json
+
+    for path in output or ():
+        _check(path, force=force)
+    made = compare(pairs, truth, groups=groups, worst=worst, truth_id=truth_id, truth_group=truth_group)
+    for note in made.notes:
+        Console(stderr=True).print(f"Note: {note}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    sys.stdout.write(json_document(made.as_dict()).decode() if json else _text(made))
+    for path in output or ():
+        if path.suffix.lower() == ".json":
+            write_json(made.as_dict(), path, force=force)
+        else:
+            from lookalike.apps.evaluation_curves import save_evaluation
+
+            save_evaluation(made, path, force=force)
+        sys.stderr.write(f"Wrote {path}\n")
+
+
+def _check(path: Path, *, force: bool) -> None:
+    """Refuse, before the work, an output that could not be written in the end."""
+    from lookalike.errors import UsageError, nearest
+    from lookalike.io.atomic import check_place
+
+    known = (".json", ".svg", ".png", ".html")
+    if (kind := path.suffix.lower()) not in known:
+        raise UsageError(
+            f"cannot write an evaluation as {path.suffix or path.name!r}.{nearest(kind, known)} Choices: {', '.join(known)}."
+        )
+    check_place(path, force=force)
+
+
+def _text(made: Evaluation) -> str:
+    counts = made.counts
+    parts = [
+        f"{counts['reported_pairs']:,} reported · {counts['true_pairs']:,} true · {counts['correct_pairs']:,} both (pairs)"
+    ]
+    if made.pairs is not None and len(made.pairs):
+        parts.append(_table(_pair_head(), _rows(made.pairs, _pair_cells)))
+        parts.append(f"average precision {_share(made.pairs.average_precision)}")
+    if made.groups is not None and len(made.groups):
+        parts.append("Groups\n" + _table(_group_head(), _rows(made.groups, _group_cells)))
+    for title, table in (("True pairs not found", made.misses), ("Pairs found that are not true", made.false_pairs)):
+        if table.num_rows:
+            parts.append(f"{title}, the worst {table.num_rows:,}\n" + _listed(table))
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
+    """A row for each readable threshold, for the lowest and for the best F1, from the highest down."""
+    if math.isnan(curve.threshold[0]):
+        return [["none", *cells(curve, 0), ""]]
+    high, low, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
+    thresholds = sorted({*readable_thresholds(low, high), low, best}, reverse=True)
+    return [[f"{t:.4g}", *cells(curve, curve.at(t)), "best F1" if t == best else ""] for t in thresholds]
+
+
+def readable_thresholds(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten, from low to high, at most 21 of them.
+
+    >>> readable_thresholds(0.62, 0.8)
+    [0.62, 0.63, 0.64, 0.65, 0.66, 0.67, 0.68, 0.69, 0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.8]
+    >>> readable_thresholds(0.5, 1.0)
+    [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0]
+    """
+    if not high > low or math.isinf(high - low):
+        return [high]
+    power = math.floor(math.log10((high - low) / STEPS))
+    for mantissa, exponent in ((1, power), (2, power), (5, power), (1, power + 1)):
+        # decimal strings, so that 7 steps of 0.1 are 0.7 and a similarity of 0.7 is at the threshold
+        first = math.ceil(low / (mantissa * 10.0**exponent) - 1e-9)
+        last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
+        if last - first <= STEPS:
+            break
+    return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]
+
+
+def _pair_head() -> list[str]:
+    return ["threshold", "reported", "correct", "precision", "recall", "F1", ""]
+
+
+def _pair_cells(curve: PairCurve, place: int) -> list[str]:
+    counts = [f"{curve.reported[place]:,}", f"{curve.correct[place]:,}"]
+    return counts + [_share(values[place]) for values in (curve.precision, curve.recall, curve.f1)]
+
+
+def _group_head() -> list[str]:
+    bcubed = ["B³ precision", "recall", "F1"]
+    return ["threshold", "groups", "pairs", "precision", "recall", "F1", *bcubed, "adjusted Rand", ""]
+
+
+def _group_cells(curve: GroupCurve, place: int) -> list[str]:
+    shares = (curve.precision, curve.recall, curve.f1, curve.bcubed_precision, curve.bcubed_recall, curve.bcubed_f1)
+    counts = [f"{curve.groups[place]:,}", f"{curve.reported[place]:,}"]
+    return counts + [_share(values[place]) for values in (*shares, curve.adjusted_rand)]
+
+
+def _listed(table: Any) -> str:
+    rows = [[_share(row["similarity"]), _one_line(row["left"]), _one_line(row["right"])] for row in table.to_pylist()]
+    return _table(["similarity", "left", "right"], rows, left=(1, 2))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    last = len(head) - 1
+    words = [
+        [cell.ljust(w) if i in left or i == last else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
+        for line in lines
+    ]  # fmt: skip
+    return "\n".join("  ".join(line).rstrip() for line in words)
+
+
+def _one_line(value: object) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in str(value))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None or math.isnan(value) else f"{value:.4f}"

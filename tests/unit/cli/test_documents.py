@@ -1,0 +1,224 @@
+"""pairs, groups and dedup from the command line: every format, every message, pipes and exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+ROSE = "a rose is a rose is a rose and nothing but a rose will ever be a rose"
+ROWS = [
+    {"id": "a", "text": ROSE, "score": 1},
+    {"id": "b", "text": "Entirely different words stand in this line, and no others at all.", "score": 2},
+    {"id": "c", "text": ROSE.upper() + "!", "score": 3},
+    {"id": "d", "text": "", "score": 4},
+]
+
+
+def write(path: Path) -> Path:
+    """ROWS in the format of the extension."""
+    table = pa.Table.from_pylist(ROWS)
+    name = path.name
+    if name.endswith(".parquet"):
+        pq.write_table(table, path)
+    elif name.endswith((".arrow", ".feather")):
+        feather.write_feather(table, path)
+    elif ".jsonl" in name:
+        body = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+        path.write_bytes(gzip.compress(body) if name.endswith(".gz") else pa.compress(body, "zstd", asbytes=True)
+                         if name.endswith(".zst") else body)  # fmt: skip
+    else:
+        options = pacsv.WriteOptions(delimiter="\t" if ".tsv" in name else ",")
+        with pa.output_stream(path, compression="gzip" if name.endswith(".gz") else None) as out:
+            pacsv.write_csv(table, out, options)
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["x.parquet", "x.arrow", "x.feather", "x.jsonl", "x.jsonl.gz", "x.jsonl.zst", "x.csv", "x.csv.gz", "x.tsv"]
+)
+def test_every_format_in_and_out(tmp_path: Path, lookalike, name: str) -> None:
+    source, target = write(tmp_path / name), tmp_path / f"clean{name[1:]}"
+    done = lookalike("dedup", source, "-o", target, "--removed", tmp_path / "removed.csv")
+    assert done.code == 0, done.err
+    assert (tmp_path / "removed.csv").read_text().replace('"', "") == "id,kept,similarity\nc,a,1\n"
+    again = lookalike("pairs", target, "-o", tmp_path / "pairs.parquet")
+    assert again.code == 0, again.err
+    assert pq.read_table(tmp_path / "pairs.parquet").num_rows == 0
+    assert json.loads((tmp_path / "clean.receipt.json").read_text())["counts"]["kept"] == 3
+
+
+def test_pairs_have_the_users_ids(tmp_path: Path, lookalike) -> None:
+    done = lookalike("pairs", write(tmp_path / "x.csv"), "-o", tmp_path / "pairs.jsonl")
+    assert done.code == 0
+    assert json.loads((tmp_path / "pairs.jsonl").read_text()) == {"left": "a", "right": "c", "similarity": 1.0}
+
+
+def test_text_lines_and_folders(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "lines.txt").write_text(f"{ROSE}\nother words\n{ROSE}\n")
+    assert lookalike("pairs", tmp_path / "lines.txt").out == "left\tright\tsimilarity\n0\t2\t1\n"
+    folder = tmp_path / "texts"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "one.txt").write_text(ROSE)
+    (folder / "sub" / "two.txt").write_text(ROSE + "\n")
+    assert lookalike("pairs", folder).out == "left\tright\tsimilarity\none.txt\tsub/two.txt\t1\n"
+
+
+def test_groups_and_a_result_folder(tmp_path: Path, lookalike) -> None:
+    source = write(tmp_path / "x.parquet")
+    assert lookalike("groups", source).out == "id\tgroup\tsize\trepresentative\na\t0\t2\ta\nc\t0\t2\ta\n"
+    assert lookalike("groups", source, "--keep", "max:score", "--grouping", "stars", "-o", tmp_path / "result").code == 0
+    groups = pq.read_table(tmp_path / "result" / "groups.parquet")
+    assert groups["representative"].to_pylist() == ["c", "c"]
+    assert json.loads((tmp_path / "result" / "receipt.json").read_text())["asked"] == "groups"
+
+
+def test_against_another_collection(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "test.txt").write_text(f"{ROSE}\n")
+    source = write(tmp_path / "x.jsonl")
+    assert lookalike("pairs", source, "--against", tmp_path / "test.txt").out.splitlines()[1:] == ["a\t0\t1", "c\t0\t1"]
+    assert lookalike("dedup", source, "--against", tmp_path / "test.txt", "-o", tmp_path / "clean.jsonl").code == 0
+    kept = [json.loads(line)["id"] for line in (tmp_path / "clean.jsonl").read_text().splitlines()]
+    assert kept == ["b", "d"]
+
+
+def test_json_prints_the_receipt_and_nothing_else(tmp_path: Path, lookalike) -> None:
+    done = lookalike("pairs", write(tmp_path / "x.csv"), "--json", "--quiet", "--method", "lsh")
+    receipt = json.loads(done.out)
+    assert done.err == ""
+    assert receipt["counts"]["documents"] == 4
+    assert receipt["counts"]["empty"] == 1
+    assert receipt["plan"]["bands"] * receipt["plan"]["rows"] <= 128
+    assert receipt["recall_measured"]["sampled"] == 2
+
+
+def test_no_verify_says_so(tmp_path: Path, lookalike) -> None:
+    done = lookalike("pairs", write(tmp_path / "x.csv"), "--no-verify", "-o", tmp_path / "out.csv")
+    assert "similarities estimated, not verified" in done.err
+    assert json.loads((tmp_path / "out.receipt.json").read_text())["verified"] is False
+
+
+def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
+    done = lookalike("dedup", write(tmp_path / "x.csv"), "-o", tmp_path / "out.csv")
+    assert "Read     4 documents" in done.err
+    assert "3 kept · 1 removed" in done.err
+    assert f"Wrote    {tmp_path / 'out.csv'}" in done.err
+    assert lookalike("dedup", tmp_path / "x.csv", "-o", tmp_path / "q.csv", "-q").err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["pairs", "{x}", "-t", "1.3"], 2, "UsageError: threshold is 1.3; expected a number above 0 and at most 1."),
+        (["pairs", "{x}", "--text", "txet"], 1, "ColumnNotFound: no column 'txet' in x.csv. Nearest: 'text'. Columns: id"),
+        (["pairs", "{x}", "--id", "ide"], 1, "ColumnNotFound: no column 'ide' in x.csv. Nearest: 'id'."),
+        (["pairs", "nothing.csv"], 1, "InputError: no such file: nothing.csv"),
+        (["dedup", "{x}"], 2, "UsageError: dedup writes the kept rows to a file: give -o OUT"),
+        (["dedup", "{x}", "-o", "out.csv", "--keep", "oldest"], 2, "UsageError: keep 'oldest' is unknown. Nearest: 'longest'"),
+        (["dedup", "{x}", "-o", "out.csv", "--keep", "max:when"], 1, "ColumnNotFound: no column 'when' in x.csv."),
+        (["pairs", "{x}", "-o", "out.xlsx"], 2, "UsageError: out.xlsx has the unknown extension '.xlsx'."),
+        (["pairs", "{x}", "-o", "no/out.csv"], 1, "OutputError: no such folder: no. Make it first"),
+        (["pairs", "{x}", "-o", "x.csv"], 1, "OutputError: x.csv exists. Use --force to replace it"),
+        (["pairs", "{x}", "--max-share", "2"], 2, "UsageError: max_share is 2.0; expected a share above 0 and at most 1."),
+        (["pairs", "{x}", "--bands", "50", "--rows", "50"], 2, "UsageError: bands x rows is 50 x 50 = 2500, num_hashes is 128"),
+        (["pairs", "{x}", "-k", "0"], 2, "UsageError: k is 0; a shingle needs at least 1 token."),
+        (["pairs", "{x}", "--unit", "token"], 2, "UsageError: unit 'token' does not fit a column of text"),
+        (["pairs", "{x}", "--measure", "containment", "--method", "lsh"], 2, "UsageError: banding cannot promise a recall"),
+        (["pairs", "{x}", "--exact", "--method", "lsh"], 2, "UsageError: exact and method 'lsh' do not go together"),
+        (["pairs", "{x}", "--max-pairs", "0"], 2, "UsageError: max_pairs is 0; expected at least 1."),
+        (["pairs", "{x}", "--threads", "0"], 2, "UsageError: threads is 0; expected at least 1."),
+        (["pairs", "{x}", "--seed", "-1"], 2, "UsageError: seed is -1; expected a whole number from 0 to 2^64-1."),
+    ],
+)  # fmt: skip
+def test_bad_wishes_get_one_clear_line(
+    tmp_path: Path, lookalike, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "x.csv")
+    done = lookalike(*[word.format(x="x.csv") for word in words])
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith(message)
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_duplicate_ids(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "x.csv").write_text("id,text\n1,one\n1,two\n")
+    done = lookalike("pairs", tmp_path / "x.csv")
+    assert done.code == 1
+    assert done.err.startswith("DuplicateIds: the id '1' occurs 2 times in")
+
+
+def test_bad_utf8_and_its_policies(tmp_path: Path, lookalike) -> None:
+    bad = pa.array([ROSE.encode(), b"\xff" + ROSE.encode()]).view(pa.string())
+    pq.write_table(pa.table({"text": bad}), tmp_path / "x.parquet")
+    done = lookalike("pairs", tmp_path / "x.parquet")
+    assert done.code == 1
+    assert "row 1: text is not valid UTF-8 (byte 0xff at position 0)" in done.err
+    assert lookalike("pairs", tmp_path / "x.parquet", "--on-bad-text", "replace").out.splitlines()[1:] == ["0\t1\t1"]
+    skipped = lookalike("pairs", tmp_path / "x.parquet", "--on-bad-text", "skip")
+    assert skipped.out.splitlines()[1:] == []
+    assert "1 not UTF-8" in skipped.err
+
+
+def test_too_many_pairs_says_how_many(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "x.txt").write_text(f"{ROSE}\n" * 100)
+    done = lookalike("pairs", tmp_path / "x.txt", "--max-pairs", "1000")
+    assert done.code == 1
+    assert done.err.startswith("TooManyPairs: the answer has 4,950 pairs, more than --max-pairs 1,000")
+    assert lookalike("groups", tmp_path / "x.txt", "--max-pairs", "1000").code == 0
+
+
+def test_plan_and_compare(tmp_path: Path, lookalike) -> None:
+    planned = lookalike("plan", "-t", "0.8", "-o", tmp_path / "curve.svg")
+    assert planned.code == 0
+    assert "16 bands of 6 rows" in planned.out
+    assert (tmp_path / "curve.svg").read_text().startswith("<svg")
+    assert lookalike("plan", "-o", tmp_path / "curve.svg").code == 1
+    assert json.loads(lookalike("plan", "--bands", "20", "--rows", "5", "--json").out)["bands"] == 20
+    (tmp_path / "a.txt").write_text(ROSE)
+    compared = lookalike("compare", tmp_path / "a.txt", "nothing of the kind stands here")
+    assert compared.code == 0
+    assert "jaccard                  0.0000" in compared.out
+    assert lookalike("compare", tmp_path / "b.txt", "x y").err.startswith("InputError: no such file:")
+
+
+def test_unmet_recall_is_a_warning(tmp_path: Path, lookalike) -> None:
+    done = lookalike("pairs", write(tmp_path / "x.csv"), "--num-hashes", "4", "--method", "lsh", "-q")
+    assert done.code == 0
+    assert done.err.startswith("Warning: ")
+
+
+def test_help_and_version(lookalike) -> None:
+    assert lookalike("--version").out.startswith("lookalike 0.")
+    assert "near-duplicates" in lookalike("--help").out
+    assert lookalike("pears").code == 2
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(f"{ROSE}\n" * 400)
+    command = f"{sys.executable} -m lookalike.cli.main pairs {tmp_path / 'x.txt'} -q | head -n 2"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("left\tright\tsimilarity\n0\t1\t1\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path: Path, lookalike, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.result import Result
+
+    def interrupted(_: Result) -> None:
+        raise KeyboardInterrupt
+
+    source = write(tmp_path / "x.csv")
+    monkeypatch.setattr(Result, "kept_batches", interrupted)
+    done = lookalike("dedup", source, "-o", tmp_path / "clean.csv")
+    assert (done.code, done.err) == (130, "Stopped. No output was written.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
