@@ -34,7 +34,8 @@ def text_files(roots: Iterable[Path]) -> list[tuple[str, int]]:
     found: dict[str, int] = {}
     for root in roots:
         for folder, folders, names in os.walk(root.resolve()):
-            folders[:] = [name for name in folders if name != "__pycache__"]
+            # Not our own files: they change from run to run, and with them the corpus would.
+            folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith("lookalike")]
             for name in names:
                 path = os.path.join(folder, name)
                 if name.endswith(PROSE + CODE) and not os.path.islink(path):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -60,6 +61,7 @@ def run(tool: str, corpus: dict[str, Any], *, home: Path, timeout: float) -> dic
     answer.unlink(missing_ok=True)
     command = commands(corpus["path"], str(answer))[tool]
     result: dict[str, Any] = {"corpus": corpus["name"], "tool": tool, "when": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+    result["load_before"] = round(os.getloadavg()[0], 2)
     try:
         measured = measure(command, folder=HERE, log=log, timeout=timeout)
         if tool in OURS and measured["status"] == "ok":
@@ -128,6 +130,20 @@ def make_corpora(given: argparse.Namespace, home: Path) -> list[dict[str, Any]]:
     return corpora
 
 
+def merged(old: dict[str, Any], corpora: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The new rows, and those of the last results that were not run again; an older real corpus gives way to a new."""
+    names = {corpus["name"] for corpus in corpora}
+    kinds = {name.split("-")[0] for name in names} & {"real"}
+    kept = [one for one in old["corpora"] if one["name"] not in names and one["name"].split("-")[0] not in kinds]
+    known = names | {corpus["name"] for corpus in kept}
+    again = {(one["corpus"], one["tool"]) for one in runs}
+    rows = [one for one in old["runs"] if one["corpus"] in known and (one["corpus"], one["tool"]) not in again]
+    order = list(commands("", ""))
+    rows = sorted(rows + runs, key=lambda one: order.index(one["tool"]))
+    ratios(rows)
+    return {"corpora": kept + corpora, "runs": rows}
+
+
 def main() -> None:
     given = arguments()
     home = given.home.resolve()
@@ -137,21 +153,15 @@ def main() -> None:
     tools = given.only or [tool for tool in commands("", "") if given.slow or tool not in SLOW]
     tools = tools if given.only or not given.scaling else ["lookalike"]
     target = home / "documents.json"
-    runs: list[dict[str, Any]] = []
     old = json.loads(target.read_text()) if given.merge and target.exists() else {"runs": [], "corpora": []}
+    runs: list[dict[str, Any]] = []
     for corpus in corpora:
         for tool in tools:
             runs.append(run(tool, corpus, home=home, timeout=given.timeout))
             sys.stderr.write(json.dumps(runs[-1]) + "\n")
-    again = {(one["corpus"], one["tool"]) for one in runs}
-    kept = [one for one in old["runs"] if (one["corpus"], one["tool"]) not in again]
-    order = list(commands("", ""))
-    runs = sorted(kept + runs, key=lambda one: order.index(one["tool"]))
-    names = {corpus["name"] for corpus in corpora}
-    corpora = [corpus for corpus in old["corpora"] if corpus["name"] not in names] + corpora
-    ratios(runs)
-    result = {"machine": machine(), "versions": versions(), "seed": given.seed, "corpora": corpora, "runs": runs}
-    result["exponents"] = exponents(runs, corpora)
+    result = {"machine": machine(), "versions": versions(), "seed": given.seed, **merged(old, corpora, runs)}
+    if given.scaling:
+        result["exponents"] = exponents(runs, corpora)
     target.write_text(json.dumps(result, indent=1) + "\n")
     (home / "documents.md").write_text(markdown(result))
     sys.stdout.write(markdown(result))

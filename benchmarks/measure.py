@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ def measure(command: Sequence[str], *, folder: Path, log: Path, timeout: float) 
         "status": "timeout" if late.is_set() else "ok" if child.returncode == 0 else "failed",
         "seconds": round(seconds, 3),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 3),
-        "peak_bytes": usage.ru_maxrss * 1024,
+        "peak_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
     }
     if result["status"] == "failed":
         lines = log.read_text(errors="replace").strip().splitlines()

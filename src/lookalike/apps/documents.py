@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     exact: bool  # every pair, none missed; the same as method="exact"
     method: Method  # auto
     measure: str  # jaccard
+    min_shared: int | None  # pairs that share so many shingles; the same as measure="overlap" with this threshold
     unit: Unit  # word
     k: int | None  # tokens in a shingle
     bag: bool
@@ -137,4 +138,7 @@ def _job(options: dict[str, Any], *, tokens: bool) -> Job:
         if options.get("method", "auto") not in ("auto", "exact"):
             raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
         options["method"] = "exact"
+    shared = options.pop("min_shared", None)
+    if shared is not None:
+        options |= {"measure": "overlap", "threshold": shared}
     return Job(rule=rule, **options)

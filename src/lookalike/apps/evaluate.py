@@ -40,6 +40,7 @@ class Evaluation:
         """Ready for JSON; of each curve at most 1000 points, the first, the last and the best among them."""
         return {
             "counts": self.counts,
+            "average_precision": None if self.pairs is None else self.pairs.average_precision,
             "pairs": None if self.pairs is None else _report(self.pairs, OF_PAIRS),
             "groups": None if self.groups is None else _report(self.groups, OF_GROUPS),
             "misses": self.misses.to_pylist(),
@@ -85,7 +86,7 @@ def evaluate(
     paired = _with_all_similarities(answers[0].matches, answers[0].name, notes)
     grouped = next((side.matches for side in answers if isinstance(side.matches, Partition)), None)
     unknown = _unknown_ids(answers[0], true, notes)
-    curve = None if paired is None else _pair_curve(paired, answers[0].name, true, notes)
+    curve = None if paired is None else _pair_curve(paired, true)
     agreement = _agreement(paired if groups and paired is not None else grouped, true, notes)
     answer: PairSet | Partition = answers[0].matches if paired is None else paired
     whole = agreement if curve is None else curve
@@ -156,9 +157,13 @@ def _compared_as_text(listed: Sequence[Listed]) -> list[str]:
 
 def _unknown_ids(answer: _Side, true: _Side, notes: list[str]) -> int:
     unknown = int(np.count_nonzero(answer.known & ~true.known))
+    if answer.matches.total == 0:
+        notes.append(f"{answer.name} holds no pairs: nothing was found.")
+    if true.matches.total == 0:
+        notes.append(f"{true.name} holds no pairs: recall has no meaning.")
     if unknown:
-        listed = _count(int(np.count_nonzero(answer.known)), "id is", "ids are")
-        notes.append(f"{answer.name}: {unknown:,} of {listed} not in {true.name}; pairs with them count as false.")
+        listed = int(np.count_nonzero(answer.known))
+        notes.append(f"{answer.name}: {unknown:,} of {listed:,} ids unknown to {true.name}; their pairs count as false.")
     return unknown
 
 
@@ -170,18 +175,14 @@ def _with_all_similarities(matches: PairSet | Partition, name: str, notes: list[
     if not without.any():
         return matches
     if without.all():
-        notes.append(f"{name} has no similarities: one answer, without thresholds.")
+        notes.append(f"{name} has no similarities: it is one answer, without thresholds.")
         return matches
     words = _count(int(without.sum()), "pair has no similarity and counts", "pairs have no similarity and count")
     notes.append(f"{name}: {words} at the lowest threshold only.")
     return PairSet(matches.keys, np.where(without, similarity[~without].min(), similarity))
 
 
-def _pair_curve(pairs: PairSet, name: str, true: _Side, notes: list[str]) -> PairCurve:
-    if true.matches.total == 0:
-        notes.append(f"{true.name} holds no pairs: recall has no meaning.")
-    if len(pairs) == 0:
-        notes.append(f"{name} holds no pairs: nothing was found.")
+def _pair_curve(pairs: PairSet, true: _Side) -> PairCurve:
     is_true = true.matches.holds(pairs.left, pairs.right)
     return pair_curve(pairs, is_true, true=true.matches.total)
 
@@ -209,7 +210,7 @@ def _report(curve: PairCurve, names: Sequence[str]) -> dict[str, Any]:
     columns = {name: getattr(curve, name) for name in names}
     points = [{name: columns[name][place].item() for name in names} for place in thinned(curve, POINTS)]
     best = {name: columns[name][curve.best].item() for name in names} if len(curve) else None
-    return {"average_precision": curve.average_precision, "best_f1": best, "points": points}
+    return {"best_f1": best, "points": points}
 
 
 def thinned(curve: PairCurve, most: int) -> list[int]:

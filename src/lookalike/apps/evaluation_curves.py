@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: precision, recall and F1 against the threshold, as SVG, PNG or HTML (the extra `plots`)."""
+"""Pictures of an evaluation: precision, recall and F1 against the threshold; SVG, PNG or HTML (the extra `plots`)."""
 
 from __future__ import annotations
 

@@ -72,19 +72,18 @@ def _check(path: Path, *, force: bool) -> None:
     from lookalike.errors import UsageError, nearest
     from lookalike.io.atomic import check_place
 
-    known = (".json", ".svg", ".png", ".html")
-    if (kind := path.suffix.lower()) not in known:
+    known, kind = (".json", ".svg", ".png", ".html"), path.suffix.lower()
+    if kind not in known:
         raise UsageError(
-            f"cannot write an evaluation as {path.suffix or path.name!r}.{nearest(kind, known)} Choices: {', '.join(known)}."
+            f"cannot write an evaluation as {path.suffix or path.name!r}.{nearest(kind, known)} "
+            f"Choices: {', '.join(known)}."
         )
     check_place(path, force=force)
 
 
 def _text(made: Evaluation) -> str:
-    counts = made.counts
-    parts = [
-        f"{counts['reported_pairs']:,} reported · {counts['true_pairs']:,} true · {counts['correct_pairs']:,} both (pairs)"
-    ]
+    reported, true, both = (made.counts[f"{name}_pairs"] for name in ("reported", "true", "correct"))
+    parts = [f"{reported:,} pairs reported · {true:,} true · {both:,} both"]
     if made.pairs is not None and len(made.pairs):
         parts.append(_table(_pair_head(), _rows(made.pairs, _pair_cells)))
         parts.append(f"average precision {_share(made.pairs.average_precision)}")
@@ -102,7 +101,8 @@ def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
         return [["none", *cells(curve, 0), ""]]
     high, low, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
     thresholds = sorted({*readable_thresholds(low, high), low, best}, reverse=True)
-    return [[f"{t:.4g}", *cells(curve, curve.at(t)), "best F1" if t == best else ""] for t in thresholds]
+    kind = ".4f" if high <= 1.0 else ".6g"
+    return [[format(t, kind), *cells(curve, curve.at(t)), "best F1" if t == best else ""] for t in thresholds]
 
 
 def readable_thresholds(low: float, high: float) -> list[float]:
@@ -117,11 +117,11 @@ def readable_thresholds(low: float, high: float) -> list[float]:
         return [high]
     power = math.floor(math.log10((high - low) / STEPS))
     for mantissa, exponent in ((1, power), (2, power), (5, power), (1, power + 1)):
-        # decimal strings, so that 7 steps of 0.1 are 0.7 and a similarity of 0.7 is at the threshold
         first = math.ceil(low / (mantissa * 10.0**exponent) - 1e-9)
         last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
         if last - first <= STEPS:
             break
+    # By decimal text, 7 steps of 0.1 are 0.7, and a similarity of 0.7 is at the threshold.
     return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]
 
 
@@ -151,14 +151,13 @@ def _listed(table: Any) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
-    lines = [head, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    last = len(head) - 1
-    words = [
-        [cell.ljust(w) if i in left or i == last else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
-        for line in lines
-    ]  # fmt: skip
-    return "\n".join("  ".join(line).rstrip() for line in words)
+    """Columns of one width each, set to the right but for those in `left`."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        [cell.ljust(widths[i]) if i in left else cell.rjust(widths[i]) for i, cell in enumerate(line)]
+        for line in (head, *rows)
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def _one_line(value: object) -> str:

@@ -92,6 +92,9 @@ def document_options(
         Method, option(WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
     ] = Method.auto,
     measure: Annotated[Measure, option(WHAT, help="What similar means.")] = Measure.jaccard,
+    min_shared: Annotated[
+        int | None, option(WHAT, help="Match where so many shingles are shared, instead of a threshold.")
+    ] = None,
     unit: Annotated[
         Unit | None, option(SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)
     ] = None,

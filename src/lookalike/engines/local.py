@@ -11,6 +11,7 @@ import numpy as np
 from lookalike.data import I64, Groups, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice, choose
+from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.job import Job, Want
 from lookalike.engines.joins import BandedJoin, exact_pairs
 from lookalike.engines.pool import Pool, usable_cores
@@ -67,11 +68,7 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
         found = Found(features, classes, _class_order(classes, best), split, choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
-        join = exact_pairs
-        if choice.method == "dcm":
-            from lookalike.engines.dcm import dcm_pairs
-
-            join = dcm_pairs
+        join = exact_pairs if choice.method == "exact" else dcm_pairs
         return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
 
 

@@ -37,11 +37,11 @@ def read_answer(source: Any) -> list[Listed]:
 
     >>> [answer] = read_answer(pa.table({"id": ["a", "b", "c"], "group": [0, 0, None]}))
     >>> answer.group.tolist(), answer.notes
-    ([0, 0, -1], ("the pairs: 1 id without a 'group' stands alone.",))
+    ([0, 0, -1], ("the answer: 1 id without a 'group' stands alone.",))
     """
     if _is_result(source):
         return [_answer(open_table(file, name="")) for file in _tables(Path(source))]
-    return [_answer(open_table(source, name="the pairs"))]
+    return [_answer(open_table(source, name="the answer"))]
 
 
 def read_truth(source: Any, *, id_column: str | None = None, group_column: str | None = None) -> Listed:

@@ -90,7 +90,7 @@ def take_prefixes(
     probe: Any,  # i64[n]
     counts: Any,  # u8[2**m]
     keys: Any,  # u64[sum of probe], out: identity of each prefix element that another set may have
-    places: Any,  # u32[sum of probe], out: its place in the order of its set
+    places: Any,  # u32[sum of probe], out: its place in the order of its set; of several with one key, the first place
     ends: Any,  # i64[n], out
 ) -> None:
     """The rarest elements of each set, in the global order (count, hash). Those that no other set has come first in the
@@ -112,9 +112,12 @@ def take_prefixes(
         need = probe[i] - alone
         if need > 0:
             sort_smallest(order, shared, need)
+            first = 0  # of the elements with this key: a bound from a later place would be too low for the earlier
             for j in range(need):
+                if order[j] != order[first]:
+                    first = j
                 keys[at] = order[j] & IDENTITY
-                places[at] = alone + j
+                places[at] = alone + first
                 at += 1
         ends[i] = at
 

@@ -68,11 +68,11 @@ def overlaps(
         fill(elements, starts[x], starts[x] + sizes[x], table)
         while p < ends[a]:
             y = partners[p]
-            need = required(measure, sizes[x], sizes[y], num, den)
+            need = max(1, required(measure, sizes[x], sizes[y], num, den))
             if need > min(sizes[x], sizes[y]):
                 out[p] = -1
             else:
-                out[p] = overlap_at_least(elements, starts[y], starts[y] + sizes[y], table, max(need, 1))
+                out[p] = overlap_at_least(elements, starts[y], starts[y] + sizes[y], table, need)
             p += 1
         table[:] = ZERO
 

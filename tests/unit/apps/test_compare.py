@@ -22,7 +22,8 @@ from lookalike.stages.features import shingle
 # letters that fold to several, marks, ideographs, kana, conjoining jamo, odd spaces, other planes, late Unicode
 RICH = "\0aAbB_1ßİſéÅΣς\u0301\u0345\u093f京都かカﾊﾞ\u3099ᄀ\u1161\u11a8가ﬁ①½\u00ad\u200d🙂🇩𝔘𐐀\U00016d63\U00016d67"
 SPACES = " \t\n\r\x0b\x1c\x85\u2028\u3000"
-chars = st.one_of(st.sampled_from(RICH + SPACES + " ,.-" * 3), st.characters(codec="utf-8"))
+JOINED = ["か\u3099", "京\u0301a", "\u0301京", "e\u0301", "各\u1161", "STRASSE", "\r\n", " \u0301 ", " . "]
+chars = st.one_of(st.sampled_from([*RICH, *SPACES, *" ,.-" * 3, *JOINED * 2]), st.characters(codec="utf-8"))
 texts = st.lists(chars, max_size=24).map("".join)
 rules = st.builds(
     ShingleRule,
@@ -186,6 +187,7 @@ def test_the_shared_words_are_marked() -> None:
         ("x e\u0301te\u0301 y", "\u00e9t\u00e9", ShingleRule(k=1, normalize="NFC"), ["e\u0301te\u0301"]),
         ("ﬁn ①", "fin 1", ShingleRule(k=2, normalize="NFKC"), ["ﬁn ①"]),
         ("ﬁ", "f", ShingleRule(unit="char", k=1, normalize="NFKC"), ["ﬁ"]),
+        ("がか\u3099き", "か\u3099", ShingleRule(k=1), ["か\u3099"]),
         ("東京都庁", "京都", ShingleRule(k=2), ["京都"]),
         ("r\u00e9sum\u00e9, a", "resume", ShingleRule(k=1, strip_accents=True), ["r\u00e9sum\u00e9"]),
         ("a, a, a", "a. a", ShingleRule(k=1, bag=True), ["a, a"]),

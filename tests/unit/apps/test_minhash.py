@@ -257,6 +257,7 @@ def test_a_table_is_what_is_in_it(steps: list[tuple[bool, int]]) -> None:
         assert table.is_empty() == (not model)
         assert sorted(table.query(sets[key])) == sorted(k for k in model if k // 2 == key // 2)
         assert [sum(band.values()) for band in table.get_counts()] == [len(model)] * table.b
+        assert all(min(band.values(), default=1) > 0 for band in table.get_counts())  # no bucket stays behind empty
 
 
 def test_an_empty_set_is_kept_and_never_found() -> None:

@@ -116,6 +116,14 @@ def test_half_a_surrogate_pair_in_json_is_bad_text(content: str) -> None:
     assert pa.Table.from_batches(collection.rows())["text"].to_pylist() == ["a\ufffd\ufffd\ufffdb", "c"]
 
 
+def test_bad_bytes_in_json_that_arrow_refuses_stay_what_they_are() -> None:
+    Path("s.jsonl").write_bytes(b'{"text": "", "text": "%s"}\n' % BAD)
+    with pytest.raises(BadText, match=r"^s\.jsonl row 0: .*byte 0xff at position 4"):
+        list(open_collection("s.jsonl").texts())
+    (batch,) = open_collection("s.jsonl", on_bad_text="skip").rows()
+    assert batch.column("text").cast(pa.binary()).to_pylist() == [BAD]
+
+
 def test_half_a_surrogate_pair_in_a_list_of_strings_is_bad_text() -> None:
     with pytest.raises(BadText, match=r"^the list row 1: "):
         list(open_collection(["a", "b\ud800"]).texts())

@@ -129,6 +129,20 @@ def test_a_csv_row_larger_than_a_block_is_read_again_in_larger_ones(monkeypatch:
     assert texts_of("a.csv") == texts
 
 
+def test_csv_rows_with_line_breaks_may_stand_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_SIZES", (64,))
+    texts = [f"{row}\n{'line ' * (row % 7)}\n" for row in range(100)]
+    write_table(pa.table({"text": texts}), "a.csv")
+    assert texts_of("a.csv") == texts
+
+
+def test_an_empty_field_of_csv_is_null_and_any_word_is_text() -> None:
+    Path("a.csv").write_text('text,n\nNA,1\n,2\n"",3\nnull,4\nnan,5\n')
+    (batch,) = open_collection("a.csv").texts()
+    assert (batch.texts.to_pylist(), batch.null_texts) == (["NA", "", "", "null", "nan"], 1)
+    assert table_of("a.csv")["text"].to_pylist() == ["NA", None, "", "null", "nan"]
+
+
 def test_blocks_hold_whole_lines_and_know_their_numbers(tmp_path: Path) -> None:
     content = b"a\nbb\n" + b"c" * 50 + b"\nd\nlast"
     (tmp_path / "a.txt").write_bytes(content)
@@ -160,6 +174,13 @@ def test_json_lines_need_not_agree_on_their_columns_and_types() -> None:
         {"text": "5", "n": 1.5, "when": None, "deep": None, "mixed": "x", "list": "[1]"},
         {"text": None, "n": None, "when": None, "deep": None, "mixed": "3", "list": '["a"]'},
     ]
+
+
+def test_dates_in_json_stay_the_strings_they_are() -> None:
+    line = {"text": "2020-01-01", "when": "2020-01-01T10:00:00Z", "deep": [{"day": "2020-01-01"}]}
+    Path("a.jsonl").write_text(json.dumps(line))
+    assert texts_of("a.jsonl") == ["2020-01-01"]
+    assert table_of("a.jsonl").to_pylist() == [line]
 
 
 def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,8 +221,11 @@ def test_a_large_table_is_cut_into_batches() -> None:
 
 def test_one_huge_chunk_of_repeated_text_is_cut_too() -> None:
     column = pa.array(["x" * 10_000, "y"] * 5000).dictionary_encode()
-    batches = list(open_collection(pa.table({"text": column})).texts())
-    assert sum(len(batch) for batch in batches) == 10_000
+    table = pa.table({"id": range(10_000), "text": column, "n": range(10_000)})
+    batches = list(open_collection(table).texts(["n"]))
+    assert [number for batch in batches for number in batch.ids.to_pylist()] == list(range(10_000))
+    assert [batch.first_row for batch in batches] == [batch.ids[0].as_py() for batch in batches]
+    assert all(batch.extra["n"].equals(batch.ids) for batch in batches)
     assert max(batch.texts.nbytes for batch in batches) <= 8 << 20
 
 
