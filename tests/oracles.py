@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the fast code: plain strings, sets and integers, written from the rules and not from the kernels.
+"""Slow, obvious twins of the fast code: plain strings, sets and integers, written from the rules, not from the kernels.
 
 Constants stand here once more, so that a changed one is seen.
 """
@@ -134,7 +134,7 @@ def elements(tokens: Sequence[Any], rule: ShingleRule) -> list[int]:
 
 
 def fast_similarity_sketch(elements: Collection[int], length: int, seed: int) -> list[int]:
-    """In round i each element gets a bin and a value; a bin keeps the least value of the first round that reaches it."""
+    """In round i each element gets a bin and a value; a bin keeps the least of the first round that reaches it."""
     bins: dict[int, tuple[int, int]] = {}
     for i in range(2 * length if elements else 0):
         salt = mix((seed + i * CHARS) % 2**64)
@@ -205,7 +205,7 @@ def components(pairs: Iterable[tuple[int, int]], order: Sequence[int]) -> list[i
 
 
 def stars(pairs: dict[tuple[int, int], float], order: Sequence[int]) -> dict[int, tuple[int, float]]:
-    """In the order, an item joins the kept item most like it (the earlier among equals) or is kept: (whom, how like)."""
+    """In the order, an item joins the kept item most like it (the first among equals) or is kept: (whom, how like)."""
     out: dict[int, tuple[int, float]] = {}
     both = pairs | {(j, i): s for (i, j), s in pairs.items()}
     for item in order:

@@ -163,7 +163,9 @@ def _unknown_ids(answer: _Side, true: _Side, notes: list[str]) -> int:
         notes.append(f"{true.name} holds no pairs: recall has no meaning.")
     if unknown:
         listed = int(np.count_nonzero(answer.known))
-        notes.append(f"{answer.name}: {unknown:,} of {listed:,} ids unknown to {true.name}; their pairs count as false.")
+        notes.append(
+            f"{answer.name}: {unknown:,} of {listed:,} ids unknown to {true.name}; their pairs count as false."
+        )
     return unknown
 
 
@@ -207,10 +209,13 @@ def _named(left: I64, right: I64, similarity: F64, ids: pa.Array) -> pa.Table:
 
 
 def _report(curve: PairCurve, names: Sequence[str]) -> dict[str, Any]:
-    columns = {name: getattr(curve, name) for name in names}
-    points = [{name: columns[name][place].item() for name in names} for place in thinned(curve, POINTS)]
-    best = {name: columns[name][curve.best].item() for name in names} if len(curve) else None
-    return {"best_f1": best, "points": points}
+    best = _points(curve.take([curve.best]), names)[0] if len(curve) else None
+    return {"best_f1": best, "points": _points(curve.take(thinned(curve, POINTS)), names)}
+
+
+def _points(curve: PairCurve, names: Sequence[str]) -> list[dict[str, Any]]:
+    columns = [getattr(curve, name).tolist() for name in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def thinned(curve: PairCurve, most: int) -> list[int]:

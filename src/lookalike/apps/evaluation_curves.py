@@ -85,10 +85,10 @@ def _drawable(curve: PairCurve) -> bool:
 
 def _chart(alt: Any, evaluation: Evaluation, curves: Sequence[PairCurve]) -> Any:
     main, counts = curves[0], evaluation.counts
-    best = main.best
+    best = main.take([main.best])
     title = alt.TitleParams(
-        f"Best F1 {_share(main.f1[best])} at threshold {main.threshold[best]:.4g}: "
-        f"precision {_share(main.precision[best])}, recall {_share(main.recall[best])}",
+        f"Best F1 {_share(best.f1[0])} at threshold {best.threshold[0]:.4g}: "
+        f"precision {_share(best.precision[0])}, recall {_share(best.recall[0])}",
         subtitle=f"pairs reported: {counts['reported_pairs']:,}, true ones among them: {counts['correct_pairs']:,} of "
         f"{counts['true_pairs']:,}, average precision {_share(main.average_precision)}",
     )
@@ -134,18 +134,17 @@ class _Plot:
 
 
 def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
-    """The lines of one curve with their names at the right ends, and a mark at the highest F1, which is the last."""
-    lines = _lines(curve)
-    places = thinned(curve, POINTS)[::-1]
-    thresholds = [plot.low, *curve.threshold[places].tolist()]
+    """The lines of one curve with their names at the right ends, and a mark at the highest F1."""
+    few = curve.take(thinned(curve, POINTS)[::-1])
+    thresholds = [plot.low, *few.threshold.tolist()]
     layers, ends = [], []
-    for name, values, style, ink in lines:
-        drawn = np.nan_to_num(values[places]).tolist()
+    for name, values, style, ink in _lines(few):
+        drawn = np.nan_to_num(values).tolist()
         # what counts between two similarities is what is at or above the higher one
         line = plot.layer(list(zip(thresholds, [drawn[0], *drawn], strict=True)))
         layers.append(line.mark_line(interpolate="step-before", **style))
         ends.append((drawn[-1], name, ink))
-    layers += _best(plot, curve, lines[-1][1])
+    layers += _best(plot, curve)
     layers += [plot.text(plot.high, height, name, color=ink, dx=8) for height, name, ink in _apart(ends)]
     chart = plot.alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     if alone and not isinstance(curve, GroupCurve):
@@ -171,7 +170,8 @@ def _lines(curve: PairCurve) -> list[tuple[str, F64, dict[str, Any], str]]:
     ]
 
 
-def _best(plot: _Plot, curve: PairCurve, f1: F64) -> list[Any]:
+def _best(plot: _Plot, curve: PairCurve) -> list[Any]:
+    f1 = curve.bcubed_f1 if isinstance(curve, GroupCurve) else curve.f1
     place = int(np.argmax(np.nan_to_num(f1)))
     t, height = float(curve.threshold[place]), float(np.nan_to_num(f1[place]))
     left = (t - plot.low) < 0.7 * (plot.high - plot.low)

@@ -83,7 +83,7 @@ def _check(path: Path, *, force: bool) -> None:
 
 def _text(made: Evaluation) -> str:
     reported, true, both = (made.counts[f"{name}_pairs"] for name in ("reported", "true", "correct"))
-    parts = [f"{reported:,} pairs reported · {true:,} true · {both:,} both"]
+    parts = [f"pairs: {reported:,} reported · {true:,} true · {both:,} both"]
     if made.pairs is not None and len(made.pairs):
         parts.append(_table(_pair_head(), _rows(made.pairs, _pair_cells)))
         parts.append(f"average precision {_share(made.pairs.average_precision)}")
@@ -96,13 +96,14 @@ def _text(made: Evaluation) -> str:
 
 
 def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
-    """A row for each readable threshold, for the lowest and for the best F1, from the highest down."""
+    """A row for each readable threshold that makes a difference, for the best F1 and for the lowest, highest first."""
     if math.isnan(curve.threshold[0]):
         return [["none", *cells(curve, 0), ""]]
     high, low, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
-    thresholds = sorted({*readable_thresholds(low, high), low, best}, reverse=True)
+    shown = sorted({curve.at(t): t for t in sorted({*readable_thresholds(low, high), low, best})}.items())
+    few = curve.take([place for place, _ in shown])
     kind = ".4f" if high <= 1.0 else ".6g"
-    return [[format(t, kind), *cells(curve, curve.at(t)), "best F1" if t == best else ""] for t in thresholds]
+    return [[format(t, kind), *cells(few, row), "best F1" if t == best else ""] for row, (_, t) in enumerate(shown)]
 
 
 def readable_thresholds(low: float, high: float) -> list[float]:

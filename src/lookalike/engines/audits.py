@@ -13,11 +13,16 @@ from lookalike.plan import Plan
 from lookalike.stages.audit import Audit, index_sample, jaccard_of, measure
 from lookalike.stages.candidates import Items
 
+FEW = 1 << 20  # elements that any sample may hold
+LEAN = 50  # a larger sample holds at most one element in so many: more would cost more than a tenth of the run
+
 
 def audit(items: Items, found: Pairs, plan: Plan, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int) -> Audit:
-    """Recall over all pairs with at least one of `size` random items; exact for these, linear in the data."""
+    """Recall over all pairs with at least one of up to `size` random items; exact for these, linear in the data."""
     with trace.stage("audit"):
-        sample = np.sort(np.random.default_rng(seed).choice(len(items), min(size, len(items)), replace=False))
+        mean = max(1.0, float(items.sizes.mean()))
+        enough = int(max(FEW, items.sizes.sum() / LEAN) / mean)
+        sample = np.sort(np.random.default_rng(seed).choice(len(items), min(size, enough, len(items)), replace=False))
         index = index_sample(items, sample, bar)
         blocks = [(at, min(at + BLOCK, len(items))) for at in range(0, len(items), BLOCK)]
         work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar), blocks)

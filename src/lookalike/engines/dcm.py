@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,12 @@ from lookalike.measures import Bar
 from lookalike.stages.candidates import Items, item_bits
 
 MOST_TRIPLES = 20_000_000_000  # minutes of adding up; where there are more, the exact join is the better way
-POSTING = 24  # bytes of memory for each posting of a batch: 12 in a run, and as much while lists are made of it
-TRIPLE = 96  # bytes of memory per thread for each triple of a task: pairs of 12 bytes go in and out, three tasks deep
-SMALL, MANY = 16, 14  # buckets of about 2^16 postings are sorted in the cache; above 2^14, filling them gets slow
-ANY = Bar(bounds.OVERLAP, 1, 1)  # one shared shingle is enough
+POSTING = 24  # bytes of memory for each posting of a batch: 12 in a run, and as much for the lists made of it
+TRIPLE = 96  # bytes of memory per thread for each triple of a task: 12 for a pair, of which eight copies may be held
+CACHED = 1 << 18  # triples of a task, at most: they are sorted in the cache
+SMALL = 16  # buckets of at most 2^16 postings are sorted in the cache,
+MANY = 14  # but more than 2^14 buckets are slow to fill
+PLACES = (1 << 32) - 1  # postings of a batch, at most: their places are 32 bits
 
 Span = tuple[int, int]
 
@@ -38,7 +41,7 @@ class Lists:
 
 @dataclass(frozen=True)
 class Counted:
-    """Pairs, u64[p] (the larger item above the smaller), their overlaps, and how many pairs have been looked at."""
+    """Pairs, u64[p] (the larger item above the smaller), their overlaps, and how many pairs have been counted."""
 
     pairs: U64
     overlaps: U32
@@ -50,10 +53,16 @@ def dcm_pairs(
 ) -> Scored:
     """(left, right, similarity) of every pair at or above the bar, none missed: what `joins.exact_pairs` gives.
 
-    `memory` bounds what is held beside the answer and some 60 bytes for each item; what does not fit goes to files in
+    `memory` bounds what is held beside the answer and some 70 bytes for each item; what does not fit goes to files in
     `folder` (or the system's temporary one) that are gone at the end. Time grows with the number of triples, the sum of
     m(m-1)/2 over shingles of m items, less those whose sizes rule out a match: TooManyPairs above MOST_TRIPLES.
     The order of the pairs depends on the items alone, not on threads or memory.
+
+    >>> elements = np.array([1, 2, 3, 2, 3, 4], np.uint64)
+    >>> two = Items(elements, np.array([0, 3]), np.array([3, 3]), np.array([3, 3], np.uint8))
+    >>> with Pool(1) as pool:
+    ...     dcm_pairs(two, Bar(bounds.JACCARD, 1, 2), pool, Trace(), 10)
+    (array([1]), array([0]), array([0.5]))
     """
     order = np.argsort(items.sizes, kind="stable")
     join = TripleJoin(items.take(order), bar, pool, memory)
@@ -77,14 +86,17 @@ class TripleJoin:
 
     def __init__(self, items: Items, bar: Bar, pool: Pool, memory: int) -> None:
         self.items, self.bar, self.pool = items, bar, pool
-        self.batch = max(1, memory // POSTING)  # postings in memory at once
-        self.share = max(1, memory // (TRIPLE * pool.threads))  # triples of one task
+        self.batch = min(PLACES, max(1, memory // POSTING))  # postings in memory at once
+        self.share = min(CACHED, max(1, memory // (TRIPLE * pool.threads)))  # triples of one task
         self.batches = spans(items.sizes, self.batch)
         self.fits = len(self.batches) <= 1
         self.postings = int(items.sizes.sum())
         self.known = min(MANY, max(1, (self.postings >> SMALL).bit_length()))  # high bits that say a shingle's bucket
         self.reach: U32 = np.empty(len(items), np.uint32)
         dcm.reaches(items.sizes, *bar, self.reach)
+        self.least: U32 = np.empty(len(items), np.uint32)
+        dcm.least_overlaps(items.sizes, self.reach, *bar, self.least)
+        self.one: U32 = np.ones(len(items), np.uint32)
         self.triples: I64 = np.zeros(len(items), np.int64)  # that belong to each item, once `merge` has counted them
         self.longest = 0  # items that have the most common shingle
 
@@ -110,13 +122,9 @@ class TripleJoin:
         list(self.pool.map(lambda part: dcm.count_buckets(elements, *part[:2], shift, part[3]), work))
         ends = np.cumsum(counts.T.ravel()).reshape(-1, len(parts)).T  # bucket by bucket, in each the parts in order
         counts[:] = ends - counts
-        batch = Batch(np.empty(total, np.uint64), np.empty(total, np.uint32), ends[-1].copy())
-        list(
-            self.pool.map(
-                lambda part: dcm.scatter(elements, *part[:3], shift, part[3], batch.shingles, batch.owners), work
-            )
-        )
-        return batch
+        shingles, owners = np.empty(total, np.uint64), np.empty(total, np.uint32)
+        list(self.pool.map(lambda part: dcm.scatter(elements, *part[:3], shift, part[3], shingles, owners), work))
+        return Batch(shingles, owners, ends[-1].copy())
 
     def merge(self, runs: list[Run], spill: Spill, aside: Spill, report: Report) -> list[Shelf]:
         """The inverted lists of all shared shingles, as many buckets at a time as fit memory; counts the triples."""
@@ -150,23 +158,23 @@ class TripleJoin:
 
     def match(self, index: list[Shelf], aside: Spill, report: Report) -> Iterator[tuple[Block, int]]:
         """The pairs at or above the bar. Lists that fit memory are added up at once, others in parts, then merged."""
-        total = int(self.triples.sum())
-        tasks = spans(self.triples, min(self.share, total // (16 * self.pool.threads) + 1)) if total else []
+        if not self.triples.any():
+            return
+        tasks = spans(self.triples, self.share)
         parts = spans(np.array([shelf.length for shelf in index], np.int64), self.batch)
         if len(parts) == 1:
             lists = self._lists(index, aside)
-            found = self.pool.map(lambda task: self._counted(lists, task, self.bar), tasks)
+            found = self.pool.map(lambda task: self._scored(self._counted(lists, task, self.least)), tasks)
         else:
             runs = [self._counted_run(self._lists(index[low:high], aside), tasks, aside) for low, high in parts]
-            pieces = (
-                (task, [(aside.get(p), aside.get(o)) for p, o in shelves]) for task, *shelves in zip(tasks, *runs)
-            )
-            found = self.pool.map(lambda piece: self._added(*piece), pieces)
-        for done, counted in enumerate(found, 1):
+            pieces = ([counted(aside, *shelves) for shelves in piece] for piece in zip(*runs, strict=True))
+            found = self.pool.map(lambda piece: self._scored(reduce(merged, piece)), pieces)
+        for done, piece in enumerate(found, 1):
             report(done, len(tasks))
-            yield self._scored(counted), counted.seen
+            yield piece
 
     def _lists(self, shelves: list[Shelf], aside: Spill) -> Lists:
+        """Some of the lists in memory, and where to find an item in them; each thread has some of the items."""
         parts = [aside.get(shelf) for shelf in shelves]
         postings = parts[0] if len(parts) == 1 else np.concatenate(parts)
         counts = np.zeros(len(self.items), np.int64)
@@ -179,38 +187,59 @@ class TripleJoin:
         return lists
 
     def _counted_run(self, lists: Lists, tasks: list[Span], aside: Spill) -> list[tuple[Shelf, Shelf]]:
-        """All pairs of some of the lists with their counts, on disk, task by task."""
-        found = self.pool.map(lambda task: self._counted(lists, task, ANY), tasks)
+        """All pairs of some of the lists with their counts, set aside task by task."""
+        found = self.pool.map(lambda task: self._counted(lists, task, self.one), tasks)
         return [(aside.put(counted.pairs), aside.put(counted.overlaps)) for counted in found]
 
-    def _counted(self, lists: Lists, task: Span, bar: Bar) -> Counted:
-        """The triples of the items of this task, added up: pairs that reach the bar."""
-        n = len(self.items)
-        room = int(np.minimum(self.triples[slice(*task)], np.arange(*task)).sum())
-        pairs, overlaps = np.empty(room, np.uint64), np.empty(room, np.uint32)
-        written, seen = dcm.match_lists(
-            *task, lists.postings, lists.places, lists.ends, self.reach, self.items.sides, self.items.sizes, *bar,
-            np.zeros(n, np.uint32), np.empty(n + 1, np.uint32), pairs, overlaps,
-        )  # fmt: skip
-        return Counted(pairs[:written].copy(), overlaps[:written].copy(), seen)
+    def _counted(self, lists: Lists, task: Span, least: U32) -> Counted:
+        """The triples of the items of this task, sorted and added up; of an item that has too many, in several goes."""
+        low, high = task
+        at, stop = int(lists.ends[low - 1]) if low else 0, int(lists.ends[high - 1])
+        room = min(int(self.triples[low:high].sum()), self.share)
 
-    def _added(self, task: Span, runs: list[tuple[U64, U32]]) -> Counted:
-        """The counts of all runs of one task, added up: pairs that reach the bar."""
-        n = len(self.items)
-        counted, weights = (np.concatenate(column) for column in zip(*runs, strict=True))
-        ends = np.cumsum([len(pairs) for pairs, _ in runs])
-        pairs, overlaps = np.empty_like(counted), np.empty_like(weights)
-        written, seen = dcm.match_counted(
-            *task, counted, weights, np.concatenate([[0], ends[:-1]]), ends, self.items.sizes, *self.bar,
-            np.zeros(n, np.uint32), np.empty(n + 1, np.uint32), pairs, overlaps,
-        )  # fmt: skip
-        return Counted(pairs[:written].copy(), overlaps[:written].copy(), seen)
+        def go(at: int, q: int) -> tuple[int, int, U64]:
+            out = np.empty(room, np.uint64)
+            at, q, used = dcm.emit(lists.postings, lists.places, at, stop, q, self.reach, self.items.sides, out)
+            return at, q, out[:used]
 
-    def _scored(self, counted: Counted) -> Block:
-        left, right = (counted.pairs >> np.uint64(32)).astype(np.uint32), counted.pairs.astype(np.uint32)
-        similarity = np.empty(len(left), np.float64)
-        bounds.scores(self.bar.code, counted.overlaps.astype(np.int64), left, right, self.items.sizes, similarity)
-        return left, right, similarity
+        at, q, triples = go(at, -1)
+        if at == stop:
+            return added_up(triples, least)
+        counted = added_up(triples, self.one)
+        while at < stop:
+            at, q, triples = go(at, q)
+            counted = merged(counted, added_up(triples, self.one))
+        return counted
+
+    def _scored(self, counted: Counted) -> tuple[Block, int]:
+        """The pairs that reach the bar, and how many had been counted."""
+        kept = dcm.keep_matches(counted.pairs, counted.overlaps, self.items.sizes, *self.bar)
+        pairs, overlaps = counted.pairs[:kept], counted.overlaps[:kept].astype(np.int64)
+        left, right = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+        similarity = np.empty(kept, np.float64)
+        bounds.scores(self.bar.code, overlaps, left, right, self.items.sizes, similarity)
+        return (left, right, similarity), counted.seen
+
+
+def added_up(triples: U64, least: U32) -> Counted:
+    """Pairs and how many triples each has, in order, but for those with fewer than least[larger item]."""
+    triples.sort()
+    overlaps = np.empty(len(triples), np.uint32)
+    kept, seen = dcm.add_up(triples, least, overlaps)
+    return Counted(triples[:kept].copy(), overlaps[:kept].copy(), seen)
+
+
+def merged(a: Counted, b: Counted) -> Counted:
+    """All pairs of both, in order; the counts of a pair in both add up."""
+    room = len(a.pairs) + len(b.pairs)
+    pairs, overlaps = np.empty(room, np.uint64), np.empty(room, np.uint32)
+    used = dcm.merge_counted(a.pairs, a.overlaps, b.pairs, b.overlaps, pairs, overlaps)
+    return Counted(pairs[:used], overlaps[:used], used)
+
+
+def counted(aside: Spill, pairs: Shelf, overlaps: Shelf) -> Counted:
+    """A part of a run, read again."""
+    return Counted(aside.get(pairs), aside.get(overlaps), pairs.length)
 
 
 def inverted(parts: list[tuple[U64, U32]], known: int) -> tuple[U32, int]:

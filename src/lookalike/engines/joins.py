@@ -22,6 +22,7 @@ from lookalike.stages.verify import estimated, verified
 Scored = tuple[I64, I64, F64]
 Block = tuple[U32, U32, F64]
 Report = Callable[[int, int | None], None]
+COUNTED = 1 << 20  # elements that are counted to tell common ones from rare ones
 BLOCK = 1 << 13  # items whose candidates one task looks for
 
 
@@ -162,50 +163,38 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) ->
 
 
 def index_prefixes(items: Items, bar: Bar, pool: Pool) -> Postings:
-    """Count elements approximately, take the rarest of each set, sort the postings."""
+    """Count the elements of a sample, take the rarest of each set, sort the postings."""
     order = np.argsort(items.sizes, kind="stable")
     items = items.take(order)
-    counts = count_elements(items, pool)
+    counts = count_sample(items)
     probe, index = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
     prefixes.prefix_lengths(items.sizes, *bar, probe, index)
-    step = max(1, len(items) // (16 * pool.threads))
-    spans = [(at, min(at + step, len(items))) for at in range(0, len(items), step)]
-
-    def take(span: tuple[int, int]) -> tuple[U64, U32, I64]:
-        low, high = span
-        room = int(probe[low:high].sum())
-        keys, places, ends = np.empty(room, np.uint64), np.empty(room, np.uint32), np.empty(high - low, np.int64)
-        prefixes.take_prefixes(
-            items.elements, items.starts[low:high], items.sizes[low:high], probe[low:high], counts, keys, places, ends
-        )
-        used = int(ends[-1])
-        return keys[:used].copy(), places[:used].copy(), np.diff(ends, prepend=0)
-
-    parts = list(pool.map(take, spans))
-    keys = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, np.uint64)
-    places = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, np.uint32)
-    ends = np.cumsum(np.concatenate([part[2] for part in parts])) if parts else np.empty(0, np.int64)
+    ends = np.cumsum(probe)
+    keys = np.empty(int(ends[-1]) if len(ends) else 0, np.uint64)
     bits = item_bits(len(keys))
-    packed = keys
-    prefixes.pack_postings(keys, bits, packed)
-    packed.sort()
-    position, owner = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
-    prefixes.invert(packed, bits, position)
-    prefixes.owners(ends, owner)
-    return Postings(order, items, bar, index, packed, bits, position, owner, places, ends)
 
+    def take(span: tuple[int, int]) -> None:
+        low, high = span
+        part = items.part(low, high)
+        mine = keys[ends[low] - probe[low] : ends[high - 1]]
+        prefixes.take_prefixes(part.elements, part.starts, part.sizes, probe[low:high], counts, mine)
 
-def count_elements(items: Items, pool: Pool) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """u8[2**m]: in about how many sets each element stands, up to 255, never too few. About two counters an element."""
-    total = int(items.sizes.sum())
-    counts = np.zeros(1 << max(16, min(30, (2 * total).bit_length())), np.uint8)
-    parts = 1 << (pool.threads - 1).bit_length()
-    width = len(counts) // parts
-    for _ in pool.map(
-        lambda part: prefixes.count_elements(
-            items.elements, items.starts, items.sizes, part * width, (part + 1) * width, counts
-        ),
-        range(parts),
-    ):
+    step = max(1, len(items) // (16 * pool.threads))
+    for _ in pool.map(take, [(at, min(at + step, len(items))) for at in range(0, len(items), step)]):
         pass
+    prefixes.pack_postings(keys, bits, keys)
+    keys.sort()
+    position, owner = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
+    prefixes.invert(keys, bits, position)
+    prefixes.owners(ends, owner)
+    return Postings(order, items, bar, index, keys, bits, position, owner, ends)
+
+
+def count_sample(items: Items) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """u8[2**22]: how often elements stand in evenly spread items of about COUNTED elements, up to 255. Any order of the
+    elements is correct; this one puts common ones last, and its table stays in the cache."""
+    step = max(1, int(items.sizes.sum()) // COUNTED)
+    sample = items.take(np.arange(step // 2, len(items), step))
+    counts = np.zeros(1 << 22, np.uint8)
+    prefixes.count_elements(sample.elements, sample.starts, sample.sizes, counts)
     return counts

@@ -54,7 +54,7 @@ class Spill:
         shelf = Shelf(self.nbytes, array.dtype, len(array))
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder)
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed with the block)
             self._file.seek(self.nbytes)
             self._file.write(np.ascontiguousarray(array).data)
             self._file.flush()

@@ -7,16 +7,34 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels._jit import jit
+from lookalike.kernels.bounds import least_size
+from lookalike.kernels.prefixes import IDENTITY
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 SIX, BIT = np.uint64(6), np.uint64(63)
 
 
 @jit
-def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
-    """Put distinct elements (u64[m], none 0) in the open-addressing table (u64[2**b], zeros); slots i64[2**b]: which.
+def partner_sizes(sizes: Any, most: int, measure: int, num: int, den: int, shortest: Any, longest: Any) -> None:
+    """The sizes, up to `most`, that partners of a set of each size can have. sizes i64[n]; out i64[n] both."""
+    for i in range(len(sizes)):
+        shortest[i] = least_size(measure, sizes[i], num, den)
+        low, high = sizes[i], max(most, sizes[i])
+        while low < high:  # the last size whose own shortest partner is not longer than this set
+            middle = (low + high + 1) // 2
+            if least_size(measure, middle, num, den) <= sizes[i]:
+                low = middle
+            else:
+                high = middle - 1
+        longest[i] = low
 
-    bloom u64[2**w], zeros: one bit an element, small enough for the cache, that turns most strangers away.
+
+@jit
+def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
+    """Put distinct keys (u64[m], of 56 bits, none 0) in the open-addressing table (u64[2**b], zeros).
+
+    slots i64[2**b], out: which key. bloom u64[2**w], zeros: one bit a key, small enough for the cache, that turns most
+    strangers away.
     """
     mask = np.uint64(len(table) - 1)
     words = np.uint64(len(bloom) - 1)
@@ -39,7 +57,7 @@ def sample_candidates(
     table: Any,  # u64[2**b]
     slots: Any,  # i64[2**b]
     bloom: Any,  # u64[2**w]
-    ends: Any,  # i64[m]: postings of each indexed element
+    ends: Any,  # i64[m]: postings of each indexed key
     postings: Any,  # u32[p]: sampled sets, numbered within the sample
     sample: Any,  # i64[s]: their numbers among all sets
     shortest: Any,  # i64[s]: sizes that a partner of each can have
@@ -61,7 +79,9 @@ def sample_candidates(
             return x, a, p
         first = p
         for e in range(starts[x], starts[x] + sizes[x]):
-            element = elements[e]
+            element = elements[e] & IDENTITY
+            if element == ZERO:
+                continue
             if (bloom[(element >> SIX) & words] >> (element & BIT)) & ONE == ZERO:
                 continue
             slot = element & mask

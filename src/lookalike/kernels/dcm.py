@@ -1,9 +1,10 @@
 """Divide-Compute-Merge (Broder et al. 1997): (shingle, item) postings are sorted by shingle, every two items of a list
-make a triple (item, item, 1), and the triples of two items add up to their overlap.
+make a triple (item, item, 1), and sorting brings the triples of two items together: their number is the overlap.
 
 Items are numbered by size, smallest first, so that the partners of an item that are large enough for it are those
-from one number on, its reach. A triple belongs to the larger item x; its partner y is below x. Inverted lists lie
-end to end in one array of postings, u32: item numbers that grow within a list, the first of a list marked FIRST.
+from one number on, its reach. A triple belongs to the larger item x; its partner y is below x, and the 1 is not
+written. Inverted lists lie end to end in one array of postings, u32: item numbers that grow within a list, the first
+of a list marked FIRST; the others are followers.
 """
 
 from __future__ import annotations
@@ -150,104 +151,93 @@ def place_followers(postings: Any, low: int, high: int, places: Any, out: Any) -
 
 
 @jit
-def add(y: int, count: Any, counts: Any, touched: Any, k: int) -> int:
-    """Add to the counter of y; one that was zero is noted down in `touched`. Returns how many are noted."""
-    touched[k] = y
-    k += counts[y] == 0
-    counts[y] += count
+def emit(
+    postings: Any,  # u32[p]
+    places: Any,  # u32[followers], item by item
+    at: int,  # first of the places to work on
+    stop: int,  # place to stop before
+    q: Any,  # i64, posting to go on before, in the list of the first place; -1: from that place itself
+    reach: Any,  # u32[n]
+    sides: Any,  # u8[n]
+    out: Any,  # u64[t]
+) -> Any:  # (place reached, posting reached, triples written)
+    """Write triples, x above y, until `out` is full: a long list never needs room for all its pairs at once."""
+    t = 0
+    while at < stop:
+        x = postings[places[at]]
+        q = np.int64(places[at]) if q < 0 else q
+        high, least, side = np.uint64(x) << HALF, reach[x], sides[x]
+        y = np.uint32(0)
+        while not y & FIRST:
+            y = postings[q - 1]
+            item = y & ITEM
+            if item < least:
+                break
+            if side == 3 or sides[item] | side == 3:
+                if t == len(out):
+                    return at, q, t
+                out[t] = high | np.uint64(item)
+                t += 1
+            q -= 1
+        q = -1
+        at += 1
+    return at, q, t
+
+
+@jit
+def add_up(triples: Any, least: Any, overlaps: Any) -> Any:  # -> (pairs written, pairs in all)
+    """Equal triples to one pair and their number, written over the triples; only where it is at least least[x].
+
+    triples u64[t], sorted; least u32[n]; overlaps u32[t], out.
+    """
+    kept = pairs = start = 0
+    for t in range(1, len(triples) + 1):
+        if t == len(triples) or triples[t] != triples[start]:
+            pairs += 1
+            if t - start >= least[triples[start] >> HALF]:
+                triples[kept] = triples[start]
+                overlaps[kept] = t - start
+                kept += 1
+            start = t
+    return kept, pairs
+
+
+@jit
+def merge_counted(a: Any, counts_a: Any, b: Any, counts_b: Any, out: Any, counts: Any) -> int:
+    """Merge two sorted runs of pairs; the counts of a pair in both add up. Returns how many pairs there are.
+
+    a, b, out u64; counts u32; out has room for both.
+    """
+    i = j = k = 0
+    while i < len(a) or j < len(b):
+        if j == len(b) or (i < len(a) and a[i] < b[j]):
+            out[k], counts[k] = a[i], counts_a[i]
+            i += 1
+        else:
+            out[k], counts[k] = b[j], counts_b[j]
+            if i < len(a) and a[i] == b[j]:
+                counts[k] += counts_a[i]
+                i += 1
+            j += 1
+        k += 1
     return k
 
 
 @jit
-def settle(x: int, k: int, sizes: Any, measure: int, num: int, den: int, counts: Any, touched: Any,
-           pairs: Any, overlaps: Any, at: int) -> int:  # fmt: skip
-    """Write the pairs of x whose counter reaches the bar, in order, clear the counters, return where writing ended.
+def least_overlaps(sizes: Any, reach: Any, measure: int, num: int, den: int, out: Any) -> None:
+    """out[x] = the least overlap with which any smaller item can match x. sizes i64[n]; reach, out u32[n]."""
+    for x in range(len(sizes)):
+        smallest = sizes[min(x, np.int64(reach[x]))]
+        out[x] = required(measure, sizes[x], smallest, num, den)
 
-    counts u32[n]; touched u32[n], k of them used; pairs u64, x above y, and overlaps u32: out.
-    """
+
+@jit
+def keep_matches(pairs: Any, overlaps: Any, sizes: Any, measure: int, num: int, den: int) -> int:
+    """Move the pairs whose overlap reaches the bar to the front; returns how many. pairs u64[p]; overlaps u32[p]."""
     kept = 0
-    for t in range(k):
-        y = touched[t]
-        if counts[y] >= required(measure, sizes[x], sizes[y], num, den):
-            touched[kept] = y
+    for i in range(len(pairs)):
+        x, y = pairs[i] >> HALF, pairs[i] & np.uint64(0xFFFFFFFF)
+        if overlaps[i] >= required(measure, sizes[x], sizes[y], num, den):
+            pairs[kept], overlaps[kept] = pairs[i], overlaps[i]
             kept += 1
-        else:
-            counts[y] = 0
-    partners = np.sort(touched[:kept])
-    for y in partners:
-        pairs[at] = (np.uint64(x) << HALF) | np.uint64(y)
-        overlaps[at] = counts[y]
-        counts[y] = 0
-        at += 1
-    return at
-
-
-@jit
-def match_lists(
-    low: int,  # the larger items from here
-    high: int,  # to before here
-    postings: Any,  # u32[p]
-    places: Any,  # u32[followers], item by item
-    ends: Any,  # i64[n], in places
-    reach: Any,  # u32[n]
-    sides: Any,  # u8[n]
-    sizes: Any,  # i64[n]
-    measure: int,
-    num: int,
-    den: int,
-    counts: Any,  # u32[n], zeros; left so
-    touched: Any,  # u32[n+1], scratch
-    pairs: Any,  # u64, out: room for all partners of each item
-    overlaps: Any,  # u32, out
-) -> Any:  # (pairs written, pairs counted)
-    """The triples of some items, added up at once: a counter per partner stands for sorting the triples of an item."""
-    at = seen = 0
-    for x in range(low, high):
-        k = 0
-        least, side = reach[x], sides[x]
-        for p in range(ends[x - 1] if x > 0 else 0, ends[x]):
-            q = np.int64(places[p])
-            y = np.uint32(0)
-            while not y & FIRST:
-                q -= 1
-                y = postings[q]
-                item = y & ITEM
-                if item < least:
-                    break
-                if side == 3 or sides[item] | side == 3:
-                    k = add(item, 1, counts, touched, k)
-        seen += k
-        at = settle(x, k, sizes, measure, num, den, counts, touched, pairs, overlaps, at)
-    return at, seen
-
-
-@jit
-def match_counted(
-    low: int,  # the larger items from here
-    high: int,  # to before here
-    counted: Any,  # u64[c], pairs of such items: several runs, each sorted
-    weights: Any,  # u32[c], their counts
-    cursors: Any,  # i64[runs], where each run begins; spoilt
-    ends: Any,  # i64[runs]
-    sizes: Any,  # i64[n]
-    measure: int,
-    num: int,
-    den: int,
-    counts: Any,  # u32[n], zeros; left so
-    touched: Any,  # u32[n+1], scratch
-    pairs: Any,  # u64[c], out
-    overlaps: Any,  # u32[c], out
-) -> Any:  # (pairs written, pairs counted)
-    """Merge runs of counted pairs: the counts of a pair add up, and those that reach the bar are written."""
-    at = seen = 0
-    for x in range(low, high):
-        k = 0
-        for r in range(len(cursors)):
-            c = cursors[r]
-            while c < ends[r] and np.int64(counted[c] >> HALF) == x:
-                k = add(np.int64(counted[c] & np.uint64(0xFFFFFFFF)), weights[c], counts, touched, k)
-                c += 1
-            cursors[r] = c
-        seen += k
-        at = settle(x, k, sizes, measure, num, den, counts, touched, pairs, overlaps, at)
-    return at, seen
+    return kept

@@ -23,18 +23,13 @@ FULL = np.uint8(255)
 
 
 @jit
-def count_elements(elements: Any, starts: Any, sizes: Any, low: int, high: int, counts: Any) -> None:
-    """counts[e mod len] += 1 up to 255, for counters low to high-1 only: threads share out the counters.
-
-    A counter never falls short of the true count below 255, so 1 means that no other set has the element.
-    elements u64[nnz]; starts, sizes i64[n]; counts u8[2**m].
-    """
+def count_elements(elements: Any, starts: Any, sizes: Any, counts: Any) -> None:
+    """counts[e mod len] += 1 up to 255. elements u64[nnz]; starts, sizes i64[n]; counts u8[2**m]."""
     mask = np.uint64(len(counts) - 1)
     for i in range(len(starts)):
         for e in range(starts[i], starts[i] + sizes[i]):
-            slot = np.int64(elements[e] & mask)
-            if low <= slot < high:
-                counts[slot] += counts[slot] != FULL
+            slot = elements[e] & mask
+            counts[slot] += counts[slot] != FULL
 
 
 @jit
@@ -89,12 +84,9 @@ def take_prefixes(
     sizes: Any,  # i64[n]
     probe: Any,  # i64[n]
     counts: Any,  # u8[2**m]
-    keys: Any,  # u64[sum of probe], out: identity of each prefix element that another set may have
-    places: Any,  # u32[sum of probe], out: its place in the order of its set; of several with one key, the first place
-    ends: Any,  # i64[n], out
+    keys: Any,  # u64[sum of probe], out
 ) -> None:
-    """The rarest elements of each set, in the global order (count, hash). Those that no other set has come first in the
-    order and are left out: they take up places, and where they fill the prefix nothing needs sorting."""
+    """The probe[i] rarest elements of each set as their low 56 bits, in the global order (count, hash), set by set."""
     mask = np.uint64(len(counts) - 1)
     most = 0
     for i in range(len(sizes)):
@@ -102,24 +94,13 @@ def take_prefixes(
     order = np.empty(most, np.uint64)
     at = 0
     for i in range(len(starts)):
-        shared = 0
-        for e in range(starts[i], starts[i] + sizes[i]):
-            x = elements[e]
-            count = counts[x & mask]
-            order[shared] = (np.uint64(count) << HIGH) | (x & IDENTITY)
-            shared += count > 1
-        alone = sizes[i] - shared
-        need = probe[i] - alone
-        if need > 0:
-            sort_smallest(order, shared, need)
-            first = 0  # of the elements with this key: a bound from a later place would be too low for the earlier
-            for j in range(need):
-                if order[j] != order[first]:
-                    first = j
-                keys[at] = order[j] & IDENTITY
-                places[at] = alone + first
-                at += 1
-        ends[i] = at
+        for j in range(sizes[i]):
+            x = elements[starts[i] + j]
+            order[j] = (np.uint64(counts[x & mask]) << HIGH) | (x & IDENTITY)
+        sort_smallest(order, sizes[i], probe[i])
+        for j in range(probe[i]):
+            keys[at] = order[j] & IDENTITY
+            at += 1
 
 
 @jit
@@ -155,8 +136,7 @@ def prefix_candidates(
     bits: int,
     position: Any,  # u32[p]
     owner: Any,  # u32[p]
-    places: Any,  # u32[p]
-    ends: Any,  # i64[n]
+    ends: Any,  # i64[n]: of the postings of each set, which stand in its order
     index: Any,  # i64[n]
     sizes: Any,  # i64[n], ascending
     sides: Any,  # u8[n]
@@ -179,19 +159,20 @@ def prefix_candidates(
         nx = sizes[x]
         shortest = least_size(measure, nx, num, den)
         first = p
-        for i in range(ends[x - 1] if x > 0 else 0, ends[x]):
+        start = ends[x - 1] if x > 0 else 0
+        for i in range(start, ends[x]):
             q = np.int64(position[i])
             word = packed[q] >> shift
-            px = np.int64(places[i])
+            px = i - start
             q -= 1
             while q >= 0 and packed[q] >> shift == word:
-                j = packed[q] & mask
+                j = np.int64(packed[q] & mask)
                 q -= 1
                 y = np.int64(owner[j])
                 ny = sizes[y]
                 if ny < shortest:
                     break
-                py = np.int64(places[j])
+                py = j - (ends[y - 1] if y > 0 else 0)
                 if y == x or py >= index[y] or sides[x] | sides[y] != 3 or shared[y] < 0:
                     continue
                 most = shared[y] + 1 + min(nx - px, ny - py) - 1

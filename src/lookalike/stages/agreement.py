@@ -5,7 +5,10 @@ Where a ratio has nothing below the line (no pair reported, none true) it is NaN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -56,7 +59,7 @@ class PairCurve:
         gained = np.diff(self.correct, prepend=0)
         return float((gained * self.precision).sum() / self.true) if len(self) else 0.0
 
-    @property
+    @cached_property
     def best(self) -> int:
         """The point with the highest F1, the higher threshold among equals; -1 where there is no point."""
         return int(np.argmax(np.nan_to_num(self.f1))) if len(self) else -1
@@ -64,6 +67,11 @@ class PairCurve:
     def at(self, threshold: float) -> int:
         """The point that holds what is at or above this threshold; -1 where nothing is."""
         return int(np.count_nonzero(self.threshold >= threshold)) - 1
+
+    def take(self, places: Sequence[int]) -> Self:
+        """The curve with these points only: a few of millions, before looking at more than one of their numbers."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "true"}
+        return replace(self, **{name: values[list(places)] for name, values in arrays.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ import numpy as np
 
 from lookalike.data import F64, I64, U32, U64, Pairs
 from lookalike.kernels import audit, bounds, prefixes
-from lookalike.kernels.bounds import least_size
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items
 
@@ -47,45 +46,25 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
     """Of each sampled set A the |A| - c + 1 elements rarest in the sample, c the least overlap of any match: a set
     that holds none of them shares fewer than c elements with A, whatever its own order."""
     chosen = items.take(sample)
-    probe, _ = np.empty(len(sample), np.int64), np.empty(len(sample), np.int64)
-    prefixes.prefix_lengths(chosen.sizes, *bar, probe, _)
-    every, owner = _flat(chosen)
-    distinct, inverse, count = np.unique(every, return_inverse=True, return_counts=True)
-    order = np.lexsort((every, count[inverse], owner))
-    place = np.arange(len(order)) - np.repeat(np.cumsum(chosen.sizes) - chosen.sizes, chosen.sizes)
-    taken = order[place < np.repeat(probe, chosen.sizes)]
-    taken = taken[np.argsort(inverse[taken], kind="stable")]
-    indexed, runs = np.unique(inverse[taken], return_counts=True)
-    size = 1 << max(4, int(4 * len(indexed)).bit_length())
-    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int64)
-    bloom = np.zeros(1 << 15, np.uint64)
-    audit.fill_table(distinct[indexed], table, slots, bloom)
-    shortest = np.array([least_size(bar.code, int(n), bar.num, bar.den) for n in chosen.sizes], np.int64)
+    n = len(sample)
+    counts = np.zeros(1 << 22, np.uint8)
+    prefixes.count_elements(chosen.elements, chosen.starts, chosen.sizes, counts)
+    need, unused = np.empty(n, np.int64), np.empty(n, np.int64)
+    prefixes.prefix_lengths(chosen.sizes, *bar, need, unused)
+    keys = np.empty(int(need.sum()), np.uint64)
+    prefixes.take_prefixes(chosen.elements, chosen.starts, chosen.sizes, need, counts, keys)
+    order = np.argsort(keys, kind="stable")
+    order = order[keys[order] != 0]
+    distinct, runs = np.unique(keys[order], return_counts=True)
+    size = 1 << max(4, int(4 * len(distinct)).bit_length())
+    table, slots, bloom = np.zeros(size, np.uint64), np.zeros(size, np.int64), np.zeros(1 << 16, np.uint64)
+    audit.fill_table(distinct, table, slots, bloom)
+    shortest, longest = np.empty(n, np.int64), np.empty(n, np.int64)
+    audit.partner_sizes(chosen.sizes, int(items.sizes.max(initial=0)), *bar, shortest, longest)
     flags = np.zeros(len(items), np.bool_)
     flags[sample] = True
-    return SampleIndex(
-        sample, table, slots, bloom, np.cumsum(runs), owner[taken].astype(np.uint32), shortest,
-        _longest(chosen.sizes, bar, int(items.sizes.max(initial=0))), flags,
-    )  # fmt: skip
-
-
-def _flat(items: Items) -> tuple[U64, I64]:
-    """All elements, one set after the other, and which set each is of."""
-    owner = np.repeat(np.arange(len(items)), items.sizes)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(items.sizes) - items.sizes, items.sizes)
-    return items.elements[items.starts[owner] + within], owner
-
-
-def _longest(sizes: I64, bar: Bar, most: int) -> I64:
-    """The largest partner of each size: the last m with least_size(m) <= n, by bisection (least_size grows with m)."""
-    out = np.empty_like(sizes)
-    for i, n in enumerate(sizes):
-        low, high = int(n), max(most, int(n))
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if least_size(bar.code, middle, bar.num, bar.den) <= n else (low, middle - 1)
-        out[i] = low
-    return out
+    owner = np.repeat(np.arange(n, dtype=np.uint32), need)[order]
+    return SampleIndex(sample, table, slots, bloom, np.cumsum(runs), owner, shortest, longest, flags)
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,6 @@ class Postings:
     bits: int
     position: U32
     owner: U32
-    places: U32
     ends: I64
 
     def bucket_pairs(self) -> tuple[int, int, int]:
@@ -123,7 +122,7 @@ class Postings:
             anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
             partners = np.empty(max(len(self.items), PIECE), np.uint32)
             at, a, p = prefixes.prefix_candidates(
-                at, stop, self.packed, self.bits, self.position, self.owner, self.places, self.ends, self.index,
+                at, stop, self.packed, self.bits, self.position, self.owner, self.ends, self.index,
                 self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den, shared,
                 anchors, ends, partners,
             )  # fmt: skip

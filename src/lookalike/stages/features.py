@@ -35,7 +35,7 @@ def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
     """The hashed tokens of all texts, and where those of each text start and end."""
     data, offsets = _strings(texts)
     if rule.unit == "byte":
-        return data[offsets[0] : offsets[-1]].astype(np.uint64), offsets - offsets[0]
+        return data[offsets[0] : offsets[-1]].astype(np.uint64) + np.uint64(1), offsets - offsets[0]
     total, n = int(offsets[-1] - offsets[0]), len(texts)
     room = total // 2 + n + 1 if rule.unit == "word" else total + total // 2 + n + 1
     out, out_offsets = np.empty(room, np.uint64), np.empty(n + 1, np.int64)

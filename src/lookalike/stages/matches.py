@@ -172,24 +172,34 @@ def missing_pairs(groups: Partition, found: Matches, most: int) -> tuple[I64, I6
     """
     label, sizes = groups.label, groups.sizes
     lacking = sizes[label] - 1 - found.partners(label)
-    lost = np.bincount(label, weights=lacking)
+    lost = np.bincount(label, weights=lacking).astype(np.int64) // 2
     worst = np.argsort(-lost, kind="stable")[: min(most, int(np.count_nonzero(lost)))]
     by_group = np.argsort(label, kind="stable")
     ends = np.cumsum(sizes)
     pieces: list[tuple[I64, I64]] = []
-    room = most
-    for number, group in enumerate(worst.tolist()):
+    for group, share in zip(worst.tolist(), _shares(lost[worst].tolist(), most), strict=True):
         members = by_group[ends[group] - sizes[group] : ends[group]]
-        share = -(-room // (len(worst) - number))
         for left, right in _missing_within(members, lacking[members], found):
             pieces.append((left[:share], right[:share]))
-            taken = len(pieces[-1][0])
-            share, room = share - taken, room - taken
+            share -= len(pieces[-1][0])
             if share == 0:
                 break
     if not pieces:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     return np.concatenate([left for left, _ in pieces]), np.concatenate([right for _, right in pieces])
+
+
+def _shares(lost: list[int], room: int) -> list[int]:
+    """How many to take of each, as even as can be and `room` in all if there are so many. lost: falling.
+
+    >>> _shares([10, 3, 1], 8)
+    [4, 3, 1]
+    """
+    shares = []
+    for left, most in zip(range(len(lost), 0, -1), reversed(lost), strict=True):
+        shares.append(min(most, room // left))
+        room -= shares[-1]
+    return shares[::-1]
 
 
 def _missing_within(members: I64, lacking: I64, found: Matches) -> Iterator[tuple[I64, I64]]:

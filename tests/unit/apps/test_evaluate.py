@@ -25,6 +25,7 @@ from lookalike.apps.evaluation_curves import save_evaluation
 from lookalike.errors import ColumnNotFound, InputError, LookalikeError, MissingExtra, OutputError, UsageError
 from lookalike.io.results import write_folder
 from lookalike.stages.matches import PairSet, Partition, unmatched
+from lookalike.stages.merging import Growth
 
 ITEMS = range(9)
 Labels = dict[int, Any]
@@ -45,6 +46,11 @@ def connected(pairs: set[Pair], items: list[int]) -> Labels:
         old, new = labels[a], labels[b]
         labels = {item: new if label == old else label for item, label in labels.items()}
     return labels
+
+
+def count_groups(pairs: set[Pair], items: list[int]) -> int:
+    """Groups of two or more: their first members are in a pair, but never the second of one."""
+    return sum(1 for item in items if any(a == item for a, _ in pairs) and not any(b == item for _, b in pairs))
 
 
 def bcubed(found: set[Pair], true: set[Pair], items: list[int]) -> tuple[float, float]:
@@ -120,8 +126,7 @@ def test_groups_against_groups(answer: Labels, truth: Labels) -> None:
     assert made.counts["unknown_ids"] == len({*answer} - {*truth})
     assert made.counts["ids"] == len(items)
     assert made.groups is not None
-    sizes = [sum(1 for pair in found if item in pair) for item in items]
-    assert made.groups.groups[0] == round(sum(1 / (size + 1) for size in sizes if size))
+    assert made.groups.groups[0] == count_groups(found, items)
 
 
 @given(labelled, scored)
@@ -154,6 +159,7 @@ def test_pairs_at_every_threshold(
         assert made.pairs.at(threshold) == place
         closed = same_group(connected(found, items), items)
         check_pairs(made.groups, place, closed, true)
+        assert made.groups.groups[place] == count_groups(closed, items)
         check_groups(made, place, closed, same_group(connected(true, items), items) if listed else true, items)
         if true:
             area += (len(found & true) - before) / len(true) * len(found & true) / len(found)
@@ -272,6 +278,18 @@ def test_giant_groups_are_never_listed_pair_by_pair() -> None:
     assert grown.groups.correct[-1] == n * (n - 1) // 2
     assert grown.groups.f1[-1] == grown.groups.adjusted_rand[-1] == 1.0
     assert len(grown.as_dict()["groups"]["points"]) <= 1000
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_paths_in_the_forest_of_merges_stay_short(backwards: bool) -> None:
+    """Trees are joined by size: however a chain of n items is made, no path has more than log2(n) steps."""
+    items = np.arange(1024)
+    left, right = (items[1:], items[:-1]) if backwards else (items[:-1], items[1:])
+    parent = Growth.of(left, right, len(items)).parent
+    steps, at = 0, items
+    while (parent[at] != at).any():
+        steps, at = steps + 1, parent[at]
+    assert steps <= 10
 
 
 def test_misses_are_spread_over_the_groups_and_begin_with_the_worst() -> None:
@@ -582,24 +600,18 @@ def test_groups_stand_beside_the_pairs(tmp_path: Path) -> None:
     assert words.count("recall") == 4  # two lines, each name with its halo
 
 
-def test_names_of_lines_do_not_cover_each_other(tmp_path: Path) -> None:
-    found = pairs_of(("a", "d", 0.9), ("b", "e", 0.8))  # all lines at 0
-    save_evaluation(evaluate(found, TRUTH, groups=True), tmp_path / "curve.svg")
-    root = ElementTree.parse(tmp_path / "curve.svg").getroot()
-    parents = {child: parent for parent in root.iter() for child in parent}
-
-    def height(node: ElementTree.Element) -> float:
-        total, place = 0.0, node
-        while place is not None:
-            moved = re.match(r"translate\(-?[\d.]+,(-?[\d.]+)", place.get("transform", ""))
-            total += float(moved[1]) if moved else 0.0
-            place = parents.get(place)  # type: ignore[assignment]
-        return total
-
-    names = [node for node in root.iter(f"{SVG}text") if node.text in ("precision", "recall", "F1")]
-    heights = sorted({round(height(node), 1) for node in names[:6]})
+@pytest.mark.parametrize("found", [pairs_of(("a", "d", 0.9), ("b", "e", 0.8)), pairs_of(("a", "b", 0.9))])
+def test_names_of_lines_that_end_together_do_not_cover_each_other(tmp_path: Path, found: pa.Table) -> None:
+    """All lines at 0, or all at 1: the names stay inside of the panel, one below the other."""
+    save_evaluation(evaluate(found, groups_of(a=1, b=1)), tmp_path / "curve.svg")
+    texts = ElementTree.parse(tmp_path / "curve.svg").getroot().iter(f"{SVG}text")
+    names = [node for node in texts if node.text in ("precision", "recall", "F1")]
+    moved = [re.match(r"translate\(-?[\d.]+,(-?[\d.]+)", node.get("transform", "")) for node in names]
+    heights = sorted({float(match[1]) for match in moved if match})
     assert len(heights) == 3
     assert min(np.diff(heights)) >= 16.9
+    assert heights[0] >= 0
+    assert heights[-1] <= 300 + 5  # letters stand around the middle of the line
 
 
 def test_one_pair_only(tmp_path: Path) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from math import isqrt
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import MEASURES, join
-from strategies import as_dict, elements, families, make_items
 
 from lookalike.engines import joins
 from lookalike.engines.joins import exact_pairs
@@ -18,6 +17,8 @@ from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
 from lookalike.measures import bar, set_measure
 from lookalike.stages import candidates
+from oracles import MEASURES, join
+from strategies import as_dict, elements, families, make_items
 
 
 def exact(
@@ -34,11 +35,11 @@ def shares_that_occur(sets: list[set[int]], measure: str) -> list[Fraction]:
     for one in sets:
         for other in sets:
             c, a, b = len(one & other), len(one), len(other)
-            whole = {"jaccard": a + b - c, "containment": min(a, b), "dice": Fraction(a + b, 2), "overlap": 1}
-            root = next((r for r in range(1, 50) if r * r == a * b), None)  # of sets as vectors: sqrt(a b), if whole
-            size = root if measure == "cosine" else whole[measure]
-            if c and size and Fraction(c) / size >= Fraction(1, 20):
-                found.add(Fraction(c) / size)
+            root = isqrt(a * b) if isqrt(a * b) ** 2 == a * b else 0  # a cosine is a fraction only over a whole root
+            twice = {"jaccard": 2 * (a + b - c), "containment": 2 * min(a, b), "dice": a + b, "overlap": 2}
+            size = twice.get(measure, 2 * root)
+            if c and size and Fraction(2 * c, size) >= Fraction(1, 20):
+                found.add(Fraction(2 * c, size))
     return sorted(found)
 
 

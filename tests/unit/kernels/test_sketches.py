@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import P61
 
 from lookalike.kernels.sketches import mod_p61, times_p61
+from oracles import P61
 
 words = st.integers(0, 2**64 - 1) | st.sampled_from([P61 - 1, P61, P61 + 1, 2 * P61, 7 * P61, 2**63, 2**64 - 1])
 below_p = st.integers(0, P61 - 1) | st.sampled_from([0, 1, 2**29, 2**32 - 1, 2**32, 2**60, P61 - 2, P61 - 1])

@@ -9,11 +9,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from oracles import folded, is_single
-from strategies import known
 
 from lookalike.data import ShingleRule
 from lookalike.kernels.unicode import ALONE, KIND, MARK, OTHER, PUNCTUATION, SPACE, WORD, tables, unicode_version
+from oracles import folded, is_single
+from strategies import known
 
 CHARACTERS = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000 and known(chr(point))]
 

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import MEASURES, join, reaches
-from strategies import as_dict, families, make_items, make_sets
 
 from lookalike.data import Recipe, Signatures
 from lookalike.measures import bar, set_measure
@@ -19,6 +17,8 @@ from lookalike.stages import candidates
 from lookalike.stages.candidates import Band, Candidates, item_bits
 from lookalike.stages.sketches import band_keys, sketch
 from lookalike.stages.verify import verified
+from oracles import MEASURES, join, reaches
+from strategies import as_dict, families, make_items, make_sets
 
 
 def may_match(keys: list[list[int]], dropped: int, i: int, j: int) -> bool:
@@ -40,7 +40,9 @@ def test_bands_against_the_twin(sets: list[set[int]], data: st.DataObject) -> No
     for number in range(bands):
         band = Band.sort(keys, number)
         for block in band.blocks(3):
-            for piece in band.candidates(block, items, keys, signatures.values, cut, bar(set_measure("jaccard"), float(threshold))):
+            for piece in band.candidates(
+                block, items, keys, signatures.values, cut, bar(set_measure("jaccard"), float(threshold))
+            ):
                 left = np.repeat(piece.anchors, np.diff(piece.ends, prepend=0))
                 new = as_dict(left, piece.partners, [0.0] * len(piece))
                 assert not new.keys() & got.keys()

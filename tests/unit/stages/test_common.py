@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import without_common
-from strategies import families, make_sets
 
 from lookalike.stages.common import drop_common
+from oracles import without_common
+from strategies import families, make_sets
 
 
 @given(sets=families, percent=st.integers(1, 100))
@@ -43,4 +42,4 @@ def test_order_within_the_sets_stays() -> None:
 
 def test_nothing_in_nothing_out() -> None:
     kept, dropped = drop_common(make_sets([[], []]), 0.1)
-    assert (len(kept), dropped, kept.elements.dtype) == (2, 0, np.uint64)
+    assert (len(kept), dropped, len(kept.elements)) == (2, 0, 0)

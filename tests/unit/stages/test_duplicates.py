@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import join
-from strategies import as_dict, make_pairs, make_sets
 
 from lookalike.data import Pairs
 from lookalike.errors import TooManyPairs
 from lookalike.stages.duplicates import Classes, collapse, expand, fingerprints
+from oracles import join
+from strategies import as_dict, make_pairs, make_sets
 
 families = st.lists(st.sets(st.integers(1, 4), max_size=3), max_size=12)
 

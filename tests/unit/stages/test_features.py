@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import elements, shingles, tokens, words
-from strategies import text_rules, texts, token_rules
 
 from lookalike.data import Sets, ShingleRule
 from lookalike.errors import UsageError
 from lookalike.stages.features import shingle
+from oracles import elements, shingles, tokens, words
+from strategies import text_rules, texts, token_rules
 
 STRING, INTS, STRINGS = pa.large_string(), pa.large_list(pa.int64()), pa.large_list(pa.large_string())
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import components, join, stars
-from strategies import make_pairs, make_sets
 
 from lookalike.stages import groups
 from lookalike.stages.duplicates import collapse, fingerprints
+from oracles import components, join, stars
+from strategies import make_pairs, make_sets
 
 scored = st.dictionaries(
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] < pair[1]),

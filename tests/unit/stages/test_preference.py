@@ -17,7 +17,7 @@ from lookalike.stages.preference import preference, preferred_column
 
 def ranked(policy: str, values: list[Any] | pa.Array, lengths: list[int] | None = None) -> list[int]:
     column = pa.chunked_array([values if isinstance(values, pa.Array) else pa.array(values)])
-    return preference(policy, np.array(lengths or [1] * len(column)), {"c": column}).tolist()
+    return [int(item) for item in preference(policy, np.array(lengths or [1] * len(column)), {"c": column})]
 
 
 @given(lengths=st.lists(st.integers(0, 4), max_size=8))
@@ -59,14 +59,20 @@ def test_the_column_that_a_policy_looks_at() -> None:
     assert [preferred_column(policy) for policy in ("max:a", "min:b c", "priority:d=x,y")] == ["a", "b c", "d"]
 
 
-@pytest.mark.parametrize("policy", ["newest", "first:c", "max", "max:", "max:c=1", "priority:c", "priority:c=", "lngest"])
+@pytest.mark.parametrize(
+    "policy", ["newest", "first:c", "max", "max:", "max:c=1", "priority:c", "priority:c=", "lngest"]
+)
 def test_policies_that_are_none(policy: str) -> None:
     hint = " Nearest: 'longest'." if policy == "lngest" else ""
     with pytest.raises(UsageError, match=re.escape(f"keep {policy!r} is unknown.{hint}")) as caught:
         preferred_column(policy)
-    assert str(caught.value).endswith("Choices: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.")
+    assert str(caught.value).endswith(
+        "Choices: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c."
+    )
 
 
 def test_a_column_without_an_order() -> None:
-    with pytest.raises(UsageError, match=re.escape("keep 'max:c': column 'c' holds list<item: int64>, which has no order.")):
+    with pytest.raises(
+        UsageError, match=re.escape("keep 'max:c': column 'c' holds list<item: int64>, which has no order.")
+    ):
         ranked("max:c", [[1], [2]])
