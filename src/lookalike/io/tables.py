@@ -145,7 +145,7 @@ def _ranked(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
     """By value, without hashing: several times faster than `_encoded`."""
     plain = values.to_numpy()
     low = plain.min()
-    shifted = plain - low
+    shifted = plain - low if low else plain  # row numbers begin at 0: one copy less
     used = np.zeros(int(shifted.max()) + 1, np.bool_)
     used[shifted] = True
     return (np.cumsum(used) - 1)[shifted], pa.array(np.flatnonzero(used) + low)
