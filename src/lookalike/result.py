@@ -19,6 +19,7 @@ from lookalike.io.collection import Collection
 from lookalike.io.results import write_folder
 from lookalike.measures import check_threshold
 from lookalike.stages import groups
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
 
 Asked = Literal["pairs", "groups", "dedup"]
@@ -55,9 +56,9 @@ class Result:
         second = whole.right - found.split if found.split >= 0 else whole.right
         return pa.table(
             {
-                "left": left.take(pa.array(whole.left)),
-                "right": right.take(pa.array(second)),
-                "similarity": whole.similarity,
+                "left": left.take(as_arrow(whole.left)),
+                "right": right.take(as_arrow(second)),
+                "similarity": as_arrow(whole.similarity),
             }
         )
 
@@ -75,10 +76,10 @@ class Result:
         shared = shared[np.argsort(rank[number[shared]], kind="stable")]
         return pa.table(
             {
-                "id": ids.take(pa.array(shared)),
-                "group": rank[number[shared]],
-                "size": size[number[shared]],
-                "representative": ids.take(pa.array(made.representative[shared])),
+                "id": ids.take(as_arrow(shared)),
+                "group": as_arrow(rank[number[shared]]),
+                "size": as_arrow(size[number[shared]]),
+                "representative": ids.take(as_arrow(made.representative[shared])),
             }
         )
 
@@ -93,9 +94,9 @@ class Result:
         ids = self.found.features.ids
         return pa.table(
             {
-                "id": ids[0].take(pa.array(gone)),
-                "kept": ids[-1].take(pa.array(kept)),
-                "similarity": made.similarity[gone],
+                "id": ids[0].take(as_arrow(gone)),
+                "kept": ids[-1].take(as_arrow(kept)),
+                "similarity": as_arrow(made.similarity[gone]),
             }
         )
 
@@ -113,7 +114,7 @@ class Result:
         stays = made == np.arange(len(made))
         at = 0
         for batch in self.collection.rows():
-            yield batch.filter(pa.array(stays[at : at + batch.num_rows]))
+            yield batch.filter(as_arrow(stays[at : at + batch.num_rows]))
             at += batch.num_rows
 
     @property

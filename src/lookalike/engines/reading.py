@@ -14,6 +14,7 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.common import drop_common
 from lookalike.stages.duplicates import fingerprints
 from lookalike.stages.features import shingle
@@ -109,7 +110,7 @@ class _Notes:
     def _set_aside(self, batch: TextBatch) -> None:
         here = batch.ids
         if here is None:
-            here = pa.array(np.arange(batch.first_row, batch.first_row + len(batch.texts)))
+            here = as_arrow(np.arange(batch.first_row, batch.first_row + len(batch.texts)))
         self._ids.append(here)
         for name, values in batch.extra.items():
             self._extra[name].append(values)

@@ -14,7 +14,7 @@ S = TypeVar("S")
 THREADS = min(4, os.cpu_count() or 1)
 
 
-def ahead(items: Generator[T, None, None], *, depth: int = 3) -> Iterator[T]:
+def ahead(items: Generator[T, None, None], *, depth: int = 6) -> Iterator[T]:
     """The same items; up to `depth` of them are made on a thread while the consumer works on an earlier one.
 
     Leaving early stops the thread and closes `items`.

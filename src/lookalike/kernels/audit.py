@@ -31,7 +31,7 @@ def partner_sizes(sizes: Any, most: int, measure: int, num: int, den: int, short
 
 @jit
 def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
-    """Put distinct keys (u64[m], of 56 bits, none 0) in the open-addressing table (u64[2**b], zeros).
+    """Put distinct keys (u64[m], none 0) in the open-addressing table (u64[2**b], zeros).
 
     slots i64[2**b], out: which key. bloom u64[2**w], zeros: one bit a key, small enough for the cache, that turns most
     strangers away.
@@ -79,9 +79,7 @@ def sample_candidates(
             return x, a, p
         first = p
         for e in range(starts[x], starts[x] + sizes[x]):
-            element = elements[e] & IDENTITY
-            if element == ZERO:
-                continue
+            element = (elements[e] & IDENTITY) + ONE
             if (bloom[(element >> SIX) & words] >> (element & BIT)) & ONE == ZERO:
                 continue
             slot = element & mask

@@ -7,6 +7,7 @@ long enough for any smaller partner, theirs need only hold against sets at least
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.bounds import least_size, required
 
 ONE = np.uint64(1)
-HIGH = np.uint64(56)
-# Elements with the same low 32 bits count as one here, in the order as in the postings (of which there are fewer than
-# 2^32, so that both fit a word); were the two told apart in one place only, the positional filter could lose a pair.
+HALF = np.uint64(32)
+# Elements with the same low 32 bits are one element to the order and to the postings alike (there are fewer than 2^32
+# postings, so that both fit a word). That can only add candidates, as long as a place is the first of its element.
 IDENTITY = np.uint64((1 << 32) - 1)
 FULL = np.uint8(255)
 
@@ -78,6 +79,37 @@ def sort_smallest(values: Any, n: int, need: int) -> None:  # values u64[>= n], 
 
 
 @jit
+def sort_spread(values: Any, n: int, limit: Any, starts: Any, out: Any) -> None:
+    """out[:n] = values[:n] in order, for values spread evenly below `limit`: each goes near its place at once.
+
+    values u64[>= n]; limit u64; starts i64[> 2n]; out u64[>= n].
+    """
+    bits = 1
+    while (1 << bits) < n:
+        bits += 1
+    shift = np.uint64(0)
+    while (limit >> shift) >= (ONE << np.uint64(bits)):
+        shift += ONE
+    bins = 1 << bits
+    starts[: bins + 1] = 0
+    for i in range(n):
+        starts[np.int64(values[i] >> shift) + 1] += 1
+    for b in range(bins):
+        starts[b + 1] += starts[b]
+    for i in range(n):
+        bucket = np.int64(values[i] >> shift)
+        out[starts[bucket]] = values[i]
+        starts[bucket] += 1
+    for i in range(1, n):
+        value = out[i]
+        j = i
+        while j > 0 and out[j - 1] > value:
+            out[j] = out[j - 1]
+            j -= 1
+        out[j] = value
+
+
+@jit
 def take_prefixes(
     elements: Any,  # u64[nnz]
     starts: Any,  # i64[n]
@@ -86,25 +118,46 @@ def take_prefixes(
     counts: Any,  # u8[2**m]
     keys: Any,  # u64[sum of probe], out
 ) -> None:
-    """The probe[i] rarest elements of each set as their low 56 bits, in the global order (count, hash), set by set."""
+    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (count, hash), set by set.
+
+    Where enough elements have count 0, only those with the lowest hashes are looked at: hashes are spread evenly, so
+    a limit a little above the expected one lets through just the prefix and a few more.
+    """
     mask = np.uint64(len(counts) - 1)
     most = 0
     for i in range(len(sizes)):
         most = max(most, sizes[i])
-    order = np.empty(most, np.uint64)
+    order = np.empty(most + 1, np.uint64)
+    near = np.empty(most + 1, np.uint64)
+    bins = np.empty(4 * most + 8, np.int64)
     at = 0
     for i in range(len(starts)):
+        need = probe[i]
+        rare = 0
         for j in range(sizes[i]):
             x = elements[starts[i] + j]
-            order[j] = (np.uint64(counts[x & mask]) << HIGH) | (x & IDENTITY)
-        sort_smallest(order, sizes[i], probe[i])
-        for j in range(probe[i]):
+            count = counts[x & mask]
+            order[j] = (np.uint64(count) << HALF) | (x & IDENTITY)
+            rare += count == 0
+        enough = need + 4 * math.sqrt(need) + 4
+        limit = np.uint64(0)
+        found = 0
+        if enough < 0.9 * rare:
+            limit = np.uint64(enough / rare * (1 << 32))
+            for j in range(sizes[i]):
+                near[found] = order[j]
+                found += order[j] < limit
+        if found >= need:
+            sort_spread(near, found, limit, bins, order)
+        else:
+            sort_smallest(order, sizes[i], need)
+        for j in range(need):
             keys[at] = order[j] & IDENTITY
             at += 1
 
 
 @jit
-def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 32 bits; bits up to 32; out u64[p]
+def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 32 bits; out u64[p]
     """out[i] = the key above the low `bits` bits, and i there."""
     for i in range(len(out)):
         out[i] = (keys[i] << np.uint64(bits)) | np.uint64(i)
@@ -143,54 +196,61 @@ def prefix_candidates(
     measure: int,
     num: int,
     den: int,
-    shared: Any,  # i32[n], zeros; left so
+    met: Any,  # bool[n], all False; left so
     anchors: Any,  # u32[>= stop-x], out
     out_ends: Any,  # i64[>= stop-x], out
     partners: Any,  # u32[>= n], out
 ) -> Any:  # (anchor reached, anchors written, partners written)
-    """Partners before each anchor that share a prefix element and pass the length and positional filters."""
+    """Partners before each anchor that share a prefix element and pass the length and positional filters.
+
+    Elements come in order, so what two sets share stands at or after the places of the first element that they share:
+    at most min(nx - px, ny - py) elements. A pair is judged by that element alone.
+    """
     shift = np.uint64(bits)
     mask = (ONE << shift) - ONE
     a = 0
     p = 0
     while x < stop:
-        if x > len(partners) - p:
+        if 2 * x > len(partners) - p:
             return x, a, p
         nx = sizes[x]
         shortest = least_size(measure, nx, num, den)
-        first = p
         start = ends[x - 1] if x > 0 else 0
+        first = p
+        seen = len(partners)  # those met but ruled out are noted from the far end
+        word = packed[0]
         for i in range(start, ends[x]):
             q = np.int64(position[i])
+            if i > start and packed[q] >> shift == word:
+                continue  # the same element again
             word = packed[q] >> shift
             px = i - start
             q -= 1
             while q >= 0 and packed[q] >> shift == word:
-                j = np.int64(packed[q] & mask)
+                slot = np.int64(packed[q] & mask)
+                y = np.int64(owner[slot])
                 q -= 1
-                y = np.int64(owner[j])
-                ny = sizes[y]
-                if ny < shortest:
+                if sizes[y] < shortest:
                     break
-                py = j - (ends[y - 1] if y > 0 else 0)
-                if y == x or py >= index[y] or sides[x] | sides[y] != 3 or shared[y] < 0:
+                if met[y] or y == x or sides[x] | sides[y] != 3:
                     continue
-                most = shared[y] + 1 + min(nx - px, ny - py) - 1
-                if shared[y] == 0:
+                py = slot - (ends[y - 1] if y > 0 else 0)
+                while py > 0 and q >= 0 and packed[q] == packed[q + 1] - ONE and packed[q] >> shift == word:
+                    py -= 1  # the same element again, one place earlier
+                    q -= 1
+                if py >= index[y]:
+                    continue
+                met[y] = True
+                if min(nx - px, sizes[y] - py) >= required(measure, nx, sizes[y], num, den):
                     partners[p] = y
                     p += 1
-                if most < required(measure, nx, ny, num, den):
-                    shared[y] = -1
                 else:
-                    shared[y] += 1
-        kept = first
+                    seen -= 1
+                    partners[seen] = y
         for j in range(first, p):
-            y = np.int64(partners[j])
-            if shared[y] > 0:
-                partners[kept] = y
-                kept += 1
-            shared[y] = 0
-        p = kept
+            met[partners[j]] = False
+        for j in range(seen, len(partners)):
+            met[partners[j]] = False
         if p > first:
             anchors[a] = x
             out_ends[a] = p

@@ -53,8 +53,8 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
     prefixes.prefix_lengths(chosen.sizes, *bar, need, unused)
     keys = np.empty(int(need.sum()), np.uint64)
     prefixes.take_prefixes(chosen.elements, chosen.starts, chosen.sizes, need, counts, keys)
+    keys += np.uint64(1)  # 0 stands for an empty slot of the table
     order = np.argsort(keys, kind="stable")
-    order = order[keys[order] != 0]
     distinct, runs = np.unique(keys[order], return_counts=True)
     size = 1 << max(4, int(4 * len(distinct)).bit_length())
     table, slots, bloom = np.zeros(size, np.uint64), np.zeros(size, np.int64), np.zeros(1 << 16, np.uint64)

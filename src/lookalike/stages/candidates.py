@@ -117,13 +117,13 @@ class Postings:
     def candidates(self, block: tuple[int, int]) -> Iterator[Candidates]:
         """Every pair that can reach the bar, and few others: prefix, length and positional filters."""
         at, stop = block
-        shared = np.zeros(len(self.items), np.int32)
+        met = np.zeros(len(self.items), np.bool_)
         while at < stop:
             anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
-            partners = np.empty(max(len(self.items), PIECE), np.uint32)
+            partners = np.empty(max(2 * len(self.items), PIECE), np.uint32)
             at, a, p = prefixes.prefix_candidates(
                 at, stop, self.packed, self.bits, self.position, self.owner, self.ends, self.index,
-                self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den, shared,
+                self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den, met,
                 anchors, ends, partners,
             )  # fmt: skip
             yield Candidates(anchors[:a], ends[:a], partners[:p])
