@@ -215,6 +215,17 @@ def stars(pairs: dict[tuple[int, int], float], order: Sequence[int]) -> dict[int
     return out
 
 
+def stars_of_sets(
+    sets: Sequence[set[Any]], pairs: dict[tuple[int, int], float], order: Sequence[int]
+) -> dict[int, tuple[int, float]]:
+    """Stars where equal sets stay together: a copy goes where the most preferred of its like goes, or joins it."""
+    firsts = {frozenset(sets[i]): i for i in reversed(order)}
+    first = {i: firsts[frozenset(sets[i])] if sets[i] else i for i in order}
+    alone = {(i, j): s for (i, j), s in pairs.items() if first[i] == i and first[j] == j}
+    made = stars(alone, [i for i in order if first[i] == i])
+    return {i: made[first[i]] for i in order}
+
+
 def without_common(sets: Sequence[set[int]], share: Fraction) -> list[set[int]]:
     """The sets without the elements that more than this share of the sets that are not empty hold."""
     count = Counter(e for s in sets for e in s)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.stages import groups
 from lookalike.stages.duplicates import collapse, fingerprints
-from oracles import components, join, stars
+from oracles import components, join, stars, stars_of_sets
 from strategies import make_pairs, make_sets
 
 scored = st.dictionaries(
@@ -74,7 +74,7 @@ def test_groups_of_items_are_those_of_all_pairs(sets: list[set[int]], data: st.D
     made = groups.of_items(groups.components(among, best), classes, len(sets))
     assert made.representative.tolist() == components(whole, order)
     made = groups.of_items(groups.stars(among, best), classes, len(sets))
-    expected = stars(whole, order)
+    expected = stars_of_sets(sets, whole, order)
     assert made.representative.tolist() == [expected[item][0] for item in range(len(sets))]
     assert made.similarity.tolist() == [expected[item][1] for item in range(len(sets))]
 
