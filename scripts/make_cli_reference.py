@@ -15,7 +15,10 @@ def help_of(*command: str) -> str:
     plain = {"PATH": os.environ["PATH"], "COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     run = [sys.executable, "-m", "lookalike.cli.main", *command, "--help"]
     done = subprocess.run(run, capture_output=True, text=True, env=plain, check=True, encoding="utf-8")
-    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").replace("python -m lookalike.cli.main", "lookalike").splitlines())
+    return "\n".join(
+        line.rstrip()
+        for line in done.stdout.strip("\n").replace("python -m lookalike.cli.main", "lookalike").splitlines()
+    )
 
 
 def commands() -> list[str]:

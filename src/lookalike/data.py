@@ -94,6 +94,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         check_choice("scheme", self.scheme, ("fss-1", "minhash-1", "permutation-1"))
+        if not 0 <= self.seed < 1 << 64:
+            raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
         if self.length < 1:
             raise UsageError(f"the signature length is {self.length}; expected at least 1.")
         if not (1 <= self.bits <= 16 or self.bits == 32):
@@ -124,6 +126,8 @@ class Signatures:
 
     def cut(self, bits: int) -> Signatures:
         """The lowest `bits` (1-16) of every value: smaller, with an estimate corrected for chance agreement."""
+        if not 1 <= bits <= 16:
+            raise UsageError(f"bits is {bits}; signatures can be cut to 1 to 16 bits.")
         recipe = replace(self.recipe, bits=bits)
         if bits > self.recipe.bits:
             raise UsageError(f"cannot cut {self.recipe.bits}-bit signatures to {bits} bits.")
@@ -131,9 +135,14 @@ class Signatures:
         return Signatures((self.values & np.uint32((1 << bits) - 1)).astype(kind), recipe)
 
     def similarity(self, left: int, right: int, other: Signatures | None = None) -> tuple[float, float]:
-        """(estimate of the Jaccard similarity, its standard error) of item `left` and item `right` (of `other`)."""
+        """(estimate of the Jaccard similarity, its standard error) of item `left` and item `right` (of `other`).
+
+        Empty sets are similar to nothing: 0 (their slots are all ones, which a cut signature no longer tells).
+        """
         there = self if other is None else other
         self.recipe.check_same(there.recipe)
+        if self.recipe.bits == 32 and bool(np.all(self.values[left] == np.uint32(0xFFFFFFFF))):
+            return 0.0, 0.0
         agree = float(np.mean(self.values[left] == there.values[right]))
         chance = 0.0 if self.recipe.bits == 32 else 2.0**-self.recipe.bits
         estimate = min(1.0, max(0.0, (agree - chance) / (1.0 - chance)))

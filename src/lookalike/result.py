@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import Groups, Pairs
+from lookalike.data import F64, Groups, Pairs
 from lookalike.engines.job import Job
 from lookalike.engines.local import Found
 from lookalike.errors import UsageError
@@ -50,8 +50,7 @@ class Result:
                 "the pairs were too many to write down; groups were made straight from the buckets. "
                 "Ask for pairs with a higher threshold or a larger max_pairs."
             )
-        sizes = self.found.features.sets.sizes[found.classes.firsts] if self.job.set_measure().is_count else None
-        whole = expand(found.pairs, found.classes, split=found.split, sizes=sizes, limit=self.job.max_pairs)
+        whole = expand(found.pairs, found.classes, self._own, split=found.split, limit=self.job.max_pairs)
         left, right = found.features.ids[0], found.features.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
         return pa.table(
@@ -164,14 +163,20 @@ class Result:
     def _stars(self) -> Groups:
         if self.found.split >= 0:
             pairs = self._class_pairs()
-            return groups.best_matches(pairs, self.found.classes, self.found.split)
+            return groups.best_matches(pairs, self.found.classes, self.found.split, self._own)
         return self._groups("stars")
 
     def _groups(self, grouping: Grouping) -> Groups:
         found = self.found
         make = groups.components if grouping == "components" else groups.stars
         made = found.groups if found.groups is not None else make(self._class_pairs(), found.order)
-        return groups.of_items(made, found.classes, len(found.features.sets))
+        return groups.of_items(made, found.classes, len(found.features.sets), self._own)
+
+    @property
+    def _own(self) -> F64:
+        """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
+        sizes = self.found.features.sets.sizes[self.found.classes.firsts]
+        return sizes.astype(np.float64) if self.job.set_measure().is_count else np.ones(len(sizes))
 
     def _class_pairs(self) -> Pairs:
         if self.found.pairs is None:

@@ -82,19 +82,8 @@ def tables(request: pytest.FixtureRequest) -> tuple[pa.Table, pa.Table | None]:
 
 Tables = tuple[pa.Table, pa.Table | None]
 
-small_copies = pytest.mark.xfail(
-    reason="equal sets smaller than an overlap threshold are reported: classes are made before the threshold is asked"
-)
 
-
-def overlap_is_short_of_it(way: str, measure: str) -> Any:
-    return pytest.param(way, measure, marks=[small_copies] if measure == "overlap" else [])
-
-
-WAYS_TO_TRUTH = [overlap_is_short_of_it(way, measure) for way, measure in WAYS]
-
-
-@pytest.mark.parametrize(("way", "measure"), WAYS_TO_TRUTH)
+@pytest.mark.parametrize(("way", "measure"), WAYS)
 def test_pairs_are_the_true_ones(way: str, measure: str, tables: Tables) -> None:
     check(run(tables[0], way, measure, tables[1]), truth(tables[0], measure, tables[1]), way)
 
@@ -226,7 +215,6 @@ def test_crowded_buckets_give_the_same_groups(
     assert len(answers[0]) > 20
 
 
-@pytest.mark.xfail(raises=UsageError, reason="crowded buckets make groups, which do not go with two collections")
 def test_crowded_buckets_of_two_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     table, other = two_collections()
     expected = la.dedup(table, against=other, method="lsh", threshold=0.6).removed

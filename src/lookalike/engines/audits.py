@@ -25,7 +25,7 @@ def audit(items: Items, found: Pairs, plan: Plan, bar: Bar, pool: Pool, trace: T
         sample = np.sort(np.random.default_rng(seed).choice(len(items), min(size, enough, len(items)), replace=False))
         index = index_sample(items, sample, bar)
         blocks = [(at, min(at + BLOCK, len(items))) for at in range(0, len(items), BLOCK)]
-        work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar), blocks)
+        work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar, 1 << 62), blocks)
         left, right, similarity = gather(work, Trace(), 1 << 62)
         truth = Pairs(left, right, similarity)
         chances = (plan.probability(s) for s in jaccard_of(truth, items, bar))

@@ -15,7 +15,7 @@ from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Items
 
-SAMPLE = 4000
+SAMPLE = 2000
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
 # Nanoseconds on one core, as benchmarks/costs.py measures them; only their ratios matter.
 PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 5.0, 19.0, 30.0  # 4 of the 5 for the audit
@@ -34,8 +34,13 @@ class Choice:
         return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
 
 
-def choose(items: Items, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool) -> Choice:
-    """The cheapest way that keeps the promise of recall; exact where the two cost about the same."""
+def choose(
+    items: Items, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool, *, crowd: int | None = None
+) -> Choice:
+    """The cheapest way that keeps the promise of recall; exact where the two cost about the same.
+
+    crowd: where groups can be made straight from buckets, the pairs per item above which that is the way to go.
+    """
     if plan is None:
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
     if len(items) <= SAMPLE:
@@ -47,6 +52,8 @@ def choose(items: Items, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool
     join = BandedJoin(sample, recipe, plan, bar, pool, Trace())
     bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
     lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT + bucket_pairs * PER_BUCKET_PAIR
+    if crowd is not None and bucket_pairs > crowd * len(items):
+        return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
     postings = index_prefixes(sample, bar, pool)
     pairs, _, _ = postings.bucket_pairs()
     exact = elements * PER_ELEMENT_INDEXED + len(postings.packed) * grow * PER_POSTING

@@ -44,8 +44,13 @@ class Growing(Generic[T]):
     def _reserve(self, size: int) -> None:
         size = max(size, (len(self._map) if self._map else 0) + STEP)
         if self._map is not None:
-            self._map.resize(size)
-            return
-        self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            try:
+                self._map.resize(size)
+                return
+            except SystemError:  # no mremap on this system: the data is copied after all
+                pass
+        before, self._map = self._map, mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             self._map.madvise(mmap.MADV_HUGEPAGE)
+        if before is not None:
+            self._map[: self._used] = before[: self._used]

@@ -44,8 +44,7 @@ class Job:
             raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
         if self.audit < 0:
             raise UsageError(f"audit is {self.audit}; expected a number of items to check, or 0 for none.")
-        if not 0 <= self.seed < 1 << 64:
-            raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
+        self.recipe()
 
     def set_measure(self) -> SetMeasure:
         return set_measure(self.measure)

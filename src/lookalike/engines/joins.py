@@ -47,12 +47,20 @@ def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Sco
     return left.astype(np.int64), right.astype(np.int64), similarity
 
 
-def score_block(items: Items, pieces: Iterator[Candidates], bar: Bar, values: U32 | None = None) -> tuple[Block, int]:
-    """Score what a block proposes, piece by piece: exactly, or by signatures where their `values` are given."""
-    scored, count = [], 0
+def score_block(
+    items: Items, pieces: Iterator[Candidates], bar: Bar, limit: int, values: U32 | None = None
+) -> tuple[Block, int]:
+    """Score what a block proposes, piece by piece: exactly, or by signatures where their `values` are given.
+
+    Stops where more than `limit` pairs have come together, which is too many already.
+    """
+    scored, count, found = [], 0, 0
     for candidates in pieces:
         count += len(candidates)
         scored.append(verified(items, candidates, bar) if values is None else estimated(values, candidates))
+        found += len(scored[-1][0])
+        if found > limit:
+            break
     left, right, similarity = (np.concatenate(column) for column in zip(*scored, strict=True))
     return (left, right, similarity), count
 
@@ -89,12 +97,12 @@ class BandedJoin:
         """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
         passes the signature check, with the estimate of its Jaccard similarity."""
         with trace.stage("match") as report:
-            return gather(self._pieces(report, verify), trace, limit)
+            return gather(self._pieces(report, limit, verify), trace, limit)
 
-    def _pieces(self, report: Report, verify: bool) -> Iterator[tuple[Block, int]]:
+    def _pieces(self, report: Report, limit: int, verify: bool) -> Iterator[tuple[Block, int]]:
         def work(band: Band, block: tuple[int, int]) -> tuple[Block, int]:
             proposed = band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
-            return score_block(self.items, proposed, self.bar, None if verify else self.values)
+            return score_block(self.items, proposed, self.bar, limit, None if verify else self.values)
 
         for band in self.bands():
             yield from self.pool.map(partial(work, band), band.blocks(BLOCK))
@@ -153,7 +161,7 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) ->
 
         def pieces() -> Iterator[tuple[Block, int]]:
             blocks = postings.blocks(max(256, min(BLOCK, len(items) // (16 * pool.threads))))
-            work = pool.map(lambda block: score_block(postings.items, postings.candidates(block), bar), blocks)
+            work = pool.map(lambda block: score_block(postings.items, postings.candidates(block), bar, limit), blocks)
             for done, piece in enumerate(work, 1):
                 report(done, len(blocks))
                 yield piece

@@ -60,11 +60,12 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
         best = preference(keep, features.lengths[: features.split], features.extra)
         best = np.concatenate([best, np.arange(features.split, len(features.sets))])
         with trace.stage("collapse"):
-            classes = collapse(features.sets, features.prints, best)
+            least = -(-job.bar().num // job.bar().den) if job.set_measure().is_count else 1
+            classes = collapse(features.sets, features.prints, best, least=least)
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
         with trace.stage("choose"):
-            choice = _choose(job, items, planned, pool)
+            choice = _choose(job, items, planned, pool, straight=want != "pairs" and split < 0)
         found = Found(features, classes, _class_order(classes, best), split, choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
@@ -72,19 +73,19 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
         return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
 
 
-def _choose(job: Job, items: Items, planned: Plan | None, pool: Pool) -> Choice:
+def _choose(job: Job, items: Items, planned: Plan | None, pool: Pool, *, straight: bool) -> Choice:
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:
         return Choice("lsh", {}, "bands, rows or estimates were asked for")
-    return choose(items, planned, job.recipe(), job.bar(), pool)
+    return choose(items, planned, job.recipe(), job.bar(), pool, crowd=CROWDED if straight else None)
 
 
 def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:
     """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
     found = replace(found, plan=plan)
     join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace)
-    if want != "pairs" and join.crowded(CROWDED):
+    if want != "pairs" and found.split < 0 and join.crowded(CROWDED):
         make = join.components if want == "components" else join.stars
         return replace(found, groups=make(trace, found.order))
     pairs = Pairs(*join.pairs(trace, job.max_pairs, verify=job.verify))
@@ -118,8 +119,7 @@ def items_of(features: Features, classes: Classes, split: int) -> Items:
     firsts = classes.firsts
     sides = np.full(len(classes), 3, np.uint8)
     if split >= 0:
-        on_left = np.concatenate([[0], np.cumsum(classes.members < split)])
-        lefts = np.diff(on_left[np.concatenate([[0], classes.ends])])
+        lefts = classes.lefts(split)
         sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
     return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from lookalike import __version__
 from lookalike.engines.job import Job
 from lookalike.engines.local import Found
 from lookalike.engines.trace import Trace
@@ -36,7 +37,7 @@ def make_receipt(asked: str, collections: Sequence[Collection], job: Job, found:
         "peak_memory_mb": round(peak_memory() / 1e6),
         "warnings": trace.warnings,
         "versions": {
-            "lookalike": version("lookalike"),
+            "lookalike": __version__,
             "unicode": unicode_version(),
             "python": platform.python_version(),
             **{name: version(name) for name in ("numba", "numpy", "pyarrow")},

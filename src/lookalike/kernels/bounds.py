@@ -37,8 +37,8 @@ def required(measure: int, na: int, nb: int, num: int, den: int) -> int:
 
 @jit
 def cosine_reaches(c: int, na: int, nb: int, num: int, den: int) -> bool:
-    """c/sqrt(na*nb) >= num/den in integers, while the squares fit 63 bits; the planner keeps den small for that."""
-    if na < 250_000 and nb < 250_000:
+    """c/sqrt(na*nb) >= num/den, in integers as long as the squares fit 63 bits, in floats beyond."""
+    if float(den) * den * na * nb < 9e18:
         return c * c * den * den >= num * num * na * nb
     return c * float(den) >= num * math.sqrt(float(na) * float(nb))
 

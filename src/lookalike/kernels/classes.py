@@ -28,43 +28,49 @@ def count_expanded(left: Any, right: Any, ends: Any, lefts: Any) -> int:
 
 
 @jit
-def emit(i: int, j: int, split: int, s: float, at: int, out_left: Any, out_right: Any, out_similarity: Any) -> int:
-    """Write the pair in order; with a split, only if it has one item on each side. Returns the next place."""
-    if i > j:
-        i, j = j, i
-    if split >= 0 and not (i < split <= j):
-        return at
-    out_left[at] = i
-    out_right[at] = j
-    out_similarity[at] = s
-    return at + 1
+def cross(
+    us: Any, vs: Any, similarity: float, at: int, out_left: Any, out_right: Any, out_similarity: Any
+) -> int:  # us, vs i64
+    """Write every pair of one of `us` and one of `vs`, the lower item on the left; returns the next place."""
+    for u in us:
+        for v in vs:
+            out_left[at] = min(u, v)
+            out_right[at] = max(u, v)
+            out_similarity[at] = similarity
+            at += 1
+    return at
 
 
 @jit
 def expand(
-    left: Any,  # u32[p], classes
-    right: Any,  # u32[p]
+    left: Any,  # i64[p], classes
+    right: Any,  # i64[p]
     similarity: Any,  # f64[p]
-    members: Any,  # i64[n'], items of class 0, then of class 1, ...
+    members: Any,  # i64[n'], items of class 0, then of class 1, ...; in each class those on the left side first
     ends: Any,  # i64[c]
-    split: int,  # items from this number on are on the right side; -1: all on both
-    own: float,  # similarity of two members of one class is 1, or their size where the measure counts: see sizes
-    sizes: Any,  # i64[c] sizes of the sets, or length 0 where `own` holds
+    lefts: Any,  # i64[c]: how many members are on the left side; of length 0 where all items are on both
+    own: Any,  # f64[c]: similarity of two members of one class
     out_left: Any,  # i64[total], out
     out_right: Any,  # i64[total], out
     out_similarity: Any,  # f64[total], out
 ) -> int:
-    """Write every pair of members; returns how many."""
+    """Write every wanted pair of members; returns how many."""
     at = 0
     for c in range(len(ends)):
-        start = ends[c - 1] if c > 0 else 0
-        s = float(sizes[c]) if len(sizes) > 0 else own
-        for u in range(start, ends[c]):
-            for v in range(u + 1, ends[c]):
-                at = emit(members[u], members[v], split, s, at, out_left, out_right, out_similarity)
+        mine = members[ends[c - 1] if c > 0 else 0 : ends[c]]
+        if len(lefts) > 0:
+            half = lefts[c]
+            at = cross(mine[:half], mine[half:], own[c], at, out_left, out_right, out_similarity)
+        else:
+            for u in range(len(mine)):
+                at = cross(mine[u : u + 1], mine[u + 1 :], own[c], at, out_left, out_right, out_similarity)
     for p in range(len(left)):
-        a, b = left[p], right[p]
-        for u in range(ends[a - 1] if a > 0 else 0, ends[a]):
-            for v in range(ends[b - 1] if b > 0 else 0, ends[b]):
-                at = emit(members[u], members[v], split, similarity[p], at, out_left, out_right, out_similarity)
+        a, b, s = left[p], right[p], similarity[p]
+        us = members[ends[a - 1] if a > 0 else 0 : ends[a]]
+        vs = members[ends[b - 1] if b > 0 else 0 : ends[b]]
+        if len(lefts) > 0:
+            at = cross(us[: lefts[a]], vs[lefts[b] :], s, at, out_left, out_right, out_similarity)
+            at = cross(vs[: lefts[b]], us[lefts[a] :], s, at, out_left, out_right, out_similarity)
+        else:
+            at = cross(us, vs, s, at, out_left, out_right, out_similarity)
     return at

@@ -4,5 +4,5 @@ from lookalike.kernels import bounds
 from lookalike.measures.record import SetMeasure
 
 COSINE = SetMeasure(
-    name="cosine", code=bounds.COSINE, formula="c / sqrt(a b)", finest=5000, least_jaccard=lambda t: t * t
+    name="cosine", code=bounds.COSINE, formula="c / sqrt(a b)", finest=10**6, least_jaccard=lambda t: t * t
 )

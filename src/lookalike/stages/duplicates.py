@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.data import I64, U64, Pairs, Sets
+from lookalike.data import F64, I64, U64, Pairs, Sets
 from lookalike.errors import TooManyPairs
 from lookalike.kernels import bounds, classes, verify
 from lookalike.measures import Bar
@@ -34,6 +34,12 @@ class Classes:
     def counts(self) -> I64:
         return np.diff(self.ends, prepend=0)
 
+    def lefts(self, split: int) -> I64:
+        """How many members of each class are items before `split`."""
+        before = np.concatenate([[0], np.cumsum(self.members < split)])
+        counts: I64 = np.diff(before[np.concatenate([[0], self.ends])])
+        return counts
+
     def class_of(self, items: int) -> I64:
         """i64[items]: the class of each item, -1 for empty ones."""
         out = np.full(items, -1, np.int64)
@@ -48,14 +54,15 @@ def fingerprints(sets: Sets) -> U64:
     return out
 
 
-def collapse(sets: Sets, prints: U64, preference: I64 | None = None) -> Classes:
+def collapse(sets: Sets, prints: U64, preference: I64 | None = None, *, least: int = 1) -> Classes:
     """Group items with equal sets, exactly: equal fingerprints only propose. Classes are numbered by their first item.
 
-    preference: item numbers, the most preferred first; without it, the input order.
+    preference: item numbers, the most preferred first; without it, the input order. least: items with smaller sets are
+    left out, as they match nothing, not even a copy of themselves.
     """
     sizes = sets.sizes
     order = np.arange(len(sets)) if preference is None else preference
-    order = order[sizes[order] > 0]
+    order = order[sizes[order] >= max(1, least)]
     order = order[np.argsort(prints[order], kind="stable")]
     new = np.ones(len(order), np.bool_)
     new[1:] = prints[order[1:]] != prints[order[:-1]]
@@ -92,15 +99,16 @@ def _confirm(sets: Sets, sizes: I64, order: I64, new: npt.NDArray[np.bool_]) -> 
     return np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
 
 
-def expand(pairs: Pairs, among: Classes, *, split: int = -1, sizes: I64 | None = None, limit: int) -> Pairs:
+def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int) -> Pairs:
     """Pairs of classes to pairs of items, sorted by (left, right). split: items from there on are on the right side.
 
-    sizes: of each class's set where equal sets score their size (overlap) and not 1. Above `limit` pairs: TooManyPairs.
+    own: similarity of the members of each class to one another. Above `limit` pairs: TooManyPairs.
     """
-    lefts = np.zeros(0, np.int64)
+    members, lefts = among.members, np.zeros(0, np.int64)
     if split >= 0:
-        on_left = np.concatenate([[0], np.cumsum(among.members < split)])
-        lefts = np.diff(on_left[np.concatenate([[0], among.ends])])
+        lefts = among.lefts(split)
+        number = np.repeat(np.arange(len(among)), among.counts)
+        members = members[np.lexsort((members >= split, number))]
     total = classes.count_expanded(pairs.left, pairs.right, among.ends, lefts)
     if total > limit:
         biggest = int(among.counts.max(initial=0))
@@ -109,7 +117,8 @@ def expand(pairs: Pairs, among: Classes, *, split: int = -1, sizes: I64 | None =
             f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
-    classes.expand(pairs.left, pairs.right, pairs.similarity, among.members, among.ends, split, 1.0,
-                   np.zeros(0, np.int64) if sizes is None else sizes, out.left, out.right, out.similarity)  # fmt: skip
+    classes.expand(
+        pairs.left, pairs.right, pairs.similarity, members, among.ends, lefts, own, out.left, out.right, out.similarity
+    )
     order = np.lexsort((out.right, out.left))
     return Pairs(out.left[order], out.right[order], out.similarity[order])

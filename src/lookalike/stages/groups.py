@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.data import I64, Groups, Pairs
+from lookalike.data import F64, I64, Groups, Pairs
 from lookalike.kernels import graph
 from lookalike.stages.duplicates import Classes
 
@@ -38,27 +38,32 @@ def stars(pairs: Pairs, preference: I64) -> Groups:
     return out
 
 
-def of_items(groups: Groups, classes: Classes, items: int) -> Groups:
-    """Groups of classes to groups of items. Copies of a kept item join it with similarity 1; empty items stay alone."""
+def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
+    """Groups of classes to groups of items; items of no class stay alone.
+
+    own: similarity of each class's members to one another, 1 unless the measure counts elements.
+    """
     out = Groups(np.arange(items), np.ones(items))
     firsts = classes.firsts
     number = np.repeat(np.arange(len(classes)), classes.counts)
     out.representative[classes.members] = firsts[groups.representative[number]]
-    out.similarity[classes.members] = groups.similarity[number]
+    alone = groups.representative == np.arange(len(classes))
+    out.similarity[classes.members] = np.where(alone, own, groups.similarity)[number]
     return out
 
 
-def best_matches(pairs: Pairs, classes: Classes, split: int) -> Groups:
-    """For each item before `split` the most similar item from `split` on (the first among equals); itself if none."""
+def best_matches(pairs: Pairs, classes: Classes, split: int, own: F64) -> Groups:
+    """For each item before `split` the most similar item from `split` on (the first among equals); itself if
+    none. own: as in `of_items`."""
     n = len(classes)
     number = np.repeat(np.arange(n), classes.counts)
     right = np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(right, number, np.where(classes.members >= split, classes.members, np.iinfo(np.int64).max))
     none = right == np.iinfo(np.int64).max
-    own = np.flatnonzero(~none)
-    left = np.concatenate([own, pairs.left, pairs.right])
-    other = np.concatenate([own, pairs.right, pairs.left])
-    score = np.concatenate([np.ones(len(own)), pairs.similarity, pairs.similarity])
+    both = np.flatnonzero(~none)
+    left = np.concatenate([both, pairs.left, pairs.right])
+    other = np.concatenate([both, pairs.right, pairs.left])
+    score = np.concatenate([own[both], pairs.similarity, pairs.similarity])
     usable = ~none[other]
     left, other, score = left[usable], other[usable], score[usable]
     order = np.lexsort((right[other], -score))[::-1]

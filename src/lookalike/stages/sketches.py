@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -42,7 +43,10 @@ def sketch_items(elements: U64, starts: I64, sizes: I64, recipe: Recipe) -> Sign
 
 
 def sketch_by_permutations(sets: Sets, permutations: U32) -> Signatures:
-    """Minhash as the textbook draws it: elements are row numbers, permutations[j, row] is a row's place in order j."""
+    """Minhash as the textbook draws it: elements are row numbers, permutations[j, row] is a row's place in order j.
+
+    The recipe's seed is a hash of the permutations.
+    """
     if len(sets.elements) and int(sets.elements.max()) >= permutations.shape[1]:
         raise UsageError(
             f"an element is {sets.elements.max()}; the permutations are of 0 to {permutations.shape[1] - 1} only."
@@ -51,7 +55,8 @@ def sketch_by_permutations(sets: Sets, permutations: U32) -> Signatures:
     sketches.permute_sets(
         sets.elements, sets.offsets[:-1], sets.sizes, np.ascontiguousarray(permutations, np.uint32), values
     )
-    return Signatures(values, Recipe(scheme="permutation-1", length=len(permutations)))
+    named = int.from_bytes(hashlib.blake2b(permutations.astype("<u4").tobytes(), digest_size=8).digest(), "little")
+    return Signatures(values, Recipe(scheme="permutation-1", seed=named, length=len(permutations)))
 
 
 def universal_functions(seed: int, length: int) -> tuple[U64, U64]:

@@ -75,7 +75,9 @@ def test_text_lines_and_folders(tmp_path: Path, lookalike) -> None:
 def test_groups_and_a_result_folder(tmp_path: Path, lookalike) -> None:
     source = write(tmp_path / "x.parquet")
     assert lookalike("groups", source).out == "id\tgroup\tsize\trepresentative\na\t0\t2\ta\nc\t0\t2\ta\n"
-    assert lookalike("groups", source, "--keep", "max:score", "--grouping", "stars", "-o", tmp_path / "result").code == 0
+    assert (
+        lookalike("groups", source, "--keep", "max:score", "--grouping", "stars", "-o", tmp_path / "result").code == 0
+    )
     groups = pq.read_table(tmp_path / "result" / "groups.parquet")
     assert groups["representative"].to_pylist() == ["c", "c"]
     assert json.loads((tmp_path / "result" / "receipt.json").read_text())["asked"] == "groups"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import MEASURES, join
 
 from lookalike.data import Pairs
 from lookalike.engines.audits import audit
@@ -19,12 +18,18 @@ from lookalike.measures import bar, set_measure
 from lookalike.plan import plan
 from lookalike.stages.audit import clopper_pearson, index_sample
 from lookalike.stages.verify import verified
+from oracles import MEASURES, join
 from strategies import families, make_items
 
 NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-@given(sets=families, tenths=st.integers(1, 10), measure=st.sampled_from(sorted(MEASURES)), picks=st.sets(st.integers(0, 9)))
+@given(
+    sets=families,
+    tenths=st.integers(1, 10),
+    measure=st.sampled_from(sorted(MEASURES)),
+    picks=st.sets(st.integers(0, 9)),
+)
 @settings(max_examples=150, deadline=None)
 def test_every_true_partner_of_the_sample_is_found(
     sets: list[set[int]], tenths: int, measure: str, picks: set[int]
