@@ -154,7 +154,7 @@ def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> Non
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
     for warning in result.receipt["warnings"]:
-        err.print(f"Warning: {warning}", style="yellow", markup=False)
+        err.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     if not quiet:
         summary(result.receipt, wrote)
 
@@ -167,7 +167,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
                         ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
-    err.print("Read     " + " · ".join(notes), markup=False)
+    err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
     shingles = f"{rule['unit']} {rule['k']}-shingles" + (" (bag)" if rule["bag"] else "")
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
     err.print(
@@ -175,14 +175,14 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
         markup=False,
     )
     if receipt["recall_measured"]:
-        err.print(f"Recall   {_measured(receipt)}", markup=False)
+        err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
     found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
     seconds = sum(receipt["seconds"].values())
     err.print(
         f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
     )
     for path in wrote:
-        err.print(f"Wrote    {path}", markup=False)
+        err.print(f"Wrote    {path}", markup=False, soft_wrap=True)
 
 
 def _how(receipt: dict[str, Any]) -> str:

@@ -68,7 +68,7 @@ def test_equal_fingerprints_only_propose(sets: list[set[int]], prints: int, data
         if run:
             assert [i for i in run if sets[i] == sets[run[0]]] in got
     firsts = [sets[members[0]] for members in got]
-    whole = expand(make_pairs(join(firsts, "jaccard", Fraction(1, 2))), as_classes(got), limit=10**6)
+    whole = expand(make_pairs(join(firsts, "jaccard", Fraction(1, 2))), as_classes(got), np.ones(len(got)), limit=10**6)
     assert as_dict(whole.left, whole.right, whole.similarity) == join(sets, "jaccard", Fraction(1, 2))
 
 
@@ -87,8 +87,8 @@ def test_expand_against_brute_force(measure: str, sets: list[set[int]], cross: b
     arrays = make_sets(sets)
     classes = collapse(arrays, fingerprints(arrays))
     firsts = [sets[item] for item in classes.firsts]
-    sizes = np.array([len(s) for s in firsts], np.int64) if measure == "overlap" else None
-    whole = expand(make_pairs(join(firsts, measure, threshold)), classes, split=split, sizes=sizes, limit=10**6)
+    own = np.array([len(s) if measure == "overlap" else 1 for s in firsts], np.float64)
+    whole = expand(make_pairs(join(firsts, measure, threshold)), classes, own, split=split, limit=10**6)
     expected = join(sets, measure, threshold, lambda i, j: split < 0 or i < split <= j)
     assert as_dict(whole.left, whole.right, whole.similarity) == expected
     assert list(zip(whole.left.tolist(), whole.right.tolist(), strict=True)) == sorted(expected)
@@ -98,17 +98,30 @@ def test_too_many_pairs_are_counted_not_made() -> None:
     copies = Classes(np.arange(1_000_001), np.array([1, 1_000_001]))
     one = Pairs(np.array([0]), np.array([1]), np.array([0.9]))
     with pytest.raises(TooManyPairs) as caught:
-        expand(one, copies, limit=1000)
+        expand(one, copies, np.ones(2), limit=1000)
     assert str(caught.value) == (
         "the answer has 500,000,500,000 pairs, more than --max-pairs 1,000; the most repeated document stands "
         "1,000,000 times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
     )
     with pytest.raises(TooManyPairs, match="the answer has 250,000,500,000 pairs"):
-        expand(one, copies, split=500_001, limit=1000)
+        expand(one, copies, np.ones(2), split=500_001, limit=1000)
+
+
+def test_copies_on_one_side_cost_nothing() -> None:
+    """A million copies in one collection and none in the other: no pairs, and no time to find that out."""
+    copies = Classes(np.arange(1_000_000), np.array([1_000_000]))
+    assert len(expand(make_pairs({}), copies, np.ones(1), split=1_000_000, limit=1000)) == 0
+
+
+@pytest.mark.parametrize("least", [1, 3])
+def test_sets_below_the_least_size_are_in_no_class(least: int) -> None:
+    arrays = make_sets([{1, 2}, {1, 2}, {1, 2, 3}, {1, 2, 3}, set()])
+    expected = [[0, 1], [2, 3]] if least == 1 else [[2, 3]]
+    assert listed(collapse(arrays, fingerprints(arrays), least=least)) == expected
 
 
 def test_as_many_pairs_as_allowed_are_made() -> None:
     copies = Classes(np.arange(4), np.array([4]))
-    assert len(expand(make_pairs({}), copies, limit=6)) == 6
+    assert len(expand(make_pairs({}), copies, np.ones(1), limit=6)) == 6
     with pytest.raises(TooManyPairs, match="the answer has 6 pairs"):
-        expand(make_pairs({}), copies, limit=5)
+        expand(make_pairs({}), copies, np.ones(1), limit=5)

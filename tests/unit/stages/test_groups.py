@@ -71,9 +71,9 @@ def test_groups_of_items_are_those_of_all_pairs(sets: list[set[int]], data: st.D
     among = make_pairs(join([sets[item] for item in firsts], "jaccard", Fraction(1, 2)))
     best = np.array(sorted(range(len(firsts)), key=lambda c: order.index(firsts[c])), np.int64)
     whole = join(sets, "jaccard", Fraction(1, 2))
-    made = groups.of_items(groups.components(among, best), classes, len(sets))
+    made = groups.of_items(groups.components(among, best), classes, len(sets), np.ones(len(classes)))
     assert made.representative.tolist() == components(whole, order)
-    made = groups.of_items(groups.stars(among, best), classes, len(sets))
+    made = groups.of_items(groups.stars(among, best), classes, len(sets), np.ones(len(classes)))
     expected = stars_of_sets(sets, whole, order)
     assert made.representative.tolist() == [expected[item][0] for item in range(len(sets))]
     assert made.similarity.tolist() == [expected[item][1] for item in range(len(sets))]
@@ -86,7 +86,7 @@ def test_best_matches_against_the_twin(sets: list[set[int]], data: st.DataObject
     arrays = make_sets(sets)
     classes = collapse(arrays, fingerprints(arrays))
     among = join([sets[item] for item in classes.firsts], "jaccard", Fraction(1, 3))
-    made = groups.best_matches(make_pairs(among), classes, split)
+    made = groups.best_matches(make_pairs(among), classes, split, np.ones(len(classes)))
     whole = join(sets, "jaccard", Fraction(1, 3))
     for item in range(split):
         partners = {other: whole[item, other] for other in range(split, len(sets)) if (item, other) in whole}
