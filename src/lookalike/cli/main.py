@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -39,6 +40,7 @@ def version(
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."""
+    gc.set_threshold(100_000, 50, 50)  # loading the compiler makes many objects that stay: looking at them costs 0.1 s
     try:
         app()
     except LookalikeError as error:

@@ -24,7 +24,8 @@ def audit(items: Items, found: Pairs, plan: Plan, bar: Bar, pool: Pool, trace: T
         enough = int(max(FEW, items.sizes.sum() / LEAN) / mean)
         sample = np.sort(np.random.default_rng(seed).choice(len(items), min(size, enough, len(items)), replace=False))
         index = index_sample(items, sample, bar)
-        blocks = [(at, min(at + BLOCK, len(items))) for at in range(0, len(items), BLOCK)]
+        step = max(64, min(BLOCK, len(items) // (16 * pool.threads)))
+        blocks = [(at, min(at + step, len(items))) for at in range(0, len(items), step)]
         work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar, 1 << 62), blocks)
         left, right, similarity = gather(work, Trace(), 1 << 62)
         truth = Pairs(left, right, similarity)

@@ -105,7 +105,8 @@ class BandedJoin:
             return score_block(self.items, proposed, self.bar, limit, None if verify else self.values)
 
         for band in self.bands():
-            yield from self.pool.map(partial(work, band), band.blocks(BLOCK))
+            step = max(256, min(BLOCK, len(self.items) // (4 * self.pool.threads)))
+            yield from self.pool.map(partial(work, band), band.blocks(step))
             report(band.number + 1, self.plan.bands)
 
     def crowded(self, per_item: int) -> bool:

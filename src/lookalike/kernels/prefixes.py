@@ -16,11 +16,13 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.bounds import least_size, required
 
 ONE = np.uint64(1)
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no word of a posting, shifted
 HALF = np.uint64(32)
 # Elements with the same low 32 bits are one element to the order and to the postings alike (there are fewer than 2^32
 # postings, so that both fit a word). That can only add candidates, as long as a place is the first of its element.
 IDENTITY = np.uint64((1 << 32) - 1)
 FULL = np.uint8(255)
+NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 @jit
@@ -165,10 +167,14 @@ def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 32 
 
 @jit
 def invert(packed: Any, bits: int, position: Any) -> None:  # packed u64[p], sorted; position u32[p], out
-    """position[i] = where posting i stands in the sorted postings."""
-    mask = (ONE << np.uint64(bits)) - ONE
-    for q in range(len(packed)):
-        position[packed[q] & mask] = q
+    """position[i] = where posting i stands in the sorted postings, or NOWHERE if its element stands there only once."""
+    shift = np.uint64(bits)
+    mask = (ONE << shift) - ONE
+    position[:] = NOWHERE
+    for q in range(1, len(packed)):
+        if packed[q] >> shift == packed[q - 1] >> shift:
+            position[packed[q - 1] & mask] = q - 1
+            position[packed[q] & mask] = q
 
 
 @jit
@@ -218,10 +224,12 @@ def prefix_candidates(
         start = ends[x - 1] if x > 0 else 0
         first = p
         seen = len(partners)  # those met but ruled out are noted from the far end
-        word = packed[0]
+        word = EMPTY
         for i in range(start, ends[x]):
+            if position[i] == NOWHERE:
+                continue
             q = np.int64(position[i])
-            if i > start and packed[q] >> shift == word:
+            if packed[q] >> shift == word:
                 continue  # the same element again
             word = packed[q] >> shift
             px = i - start
