@@ -169,7 +169,10 @@ class Result:
     def _groups(self, grouping: Grouping) -> Groups:
         found = self.found
         make = groups.components if grouping == "components" else groups.stars
-        made = found.groups if found.groups is not None else make(self._class_pairs(), found.order)
+        if found.groups is not None and grouping == self.grouping:
+            made = found.groups
+        else:
+            made = make(self._class_pairs(), found.order)
         return groups.of_items(made, found.classes, len(found.features.sets), self._own)
 
     @property

@@ -9,7 +9,18 @@ from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
-    from lookalike.result import Result
+    from lookalike.io.collection import Collection
+
+
+def _open(inputs: list[str], options: dict[str, Any], *, keep: str = "first") -> Collection:
+    """The collection, already being read: decoding goes on while the compiler is loaded."""
+    from lookalike.io.read import open_collection
+
+    columns = {name: options[name] for name in ("text", "id", "on_bad_text")}
+    collection = open_collection(o.paths(inputs), **columns)
+    if ":" not in keep:  # a policy by column reads one column more
+        collection.begin()
+    return collection
 
 
 @o.takes(o.document_options)
@@ -28,14 +39,16 @@ def pairs(
     Without -o, pairs go to the terminal (the most similar ones) or, in a pipe, to standard output as
     tab-separated lines.
     """
-    from lookalike.apps import documents
     from lookalike.cli import show
 
     outputs = show.Outputs.check(output, force=force)
+    source = _open(inputs, options)
+    from lookalike.apps import documents
+
     with show.progress(quiet) as progress:
         result = documents.pairs(
-            o.paths(inputs),
-            against=[Path(name) for name in against] if against else None,
+            source,
+            against=o.paths(against),
             verify=verify,
             progress=progress,
             **options,
@@ -65,12 +78,14 @@ def groups(
     Without -o, the largest groups go to the terminal or, in a pipe, all of them to standard output as
     tab-separated lines.
     """
-    from lookalike.apps import documents
     from lookalike.cli import show
 
     outputs = show.Outputs.check(output, force=force)
+    source = _open(inputs, options, keep=keep)
+    from lookalike.apps import documents
+
     with show.progress(quiet) as progress:
-        result = documents.groups(o.paths(inputs), grouping=grouping.value, keep=keep, progress=progress, **options)
+        result = documents.groups(source, grouping=grouping.value, keep=keep, progress=progress, **options)
         wrote = outputs.write_result(result, output)
     if output is None and not json:
         show.print_groups(result)
@@ -94,16 +109,18 @@ def dedup(
     Every removed document is similar, at or above the threshold, to the one kept in its stead. With --against,
     removes what is similar to a document there.
     """
-    from lookalike.apps import documents
     from lookalike.cli import show
 
     if output is None and removed is None and not json:
         raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
     outputs = show.Outputs.check(output, removed, force=force)
+    source = _open(inputs, options, keep=keep)
+    from lookalike.apps import documents
+
     with show.progress(quiet) as progress:
-        result: Result = documents.dedup(
-            o.paths(inputs),
-            against=[Path(name) for name in against] if against else None,
+        result = documents.dedup(
+            source,
+            against=o.paths(against),
             keep=keep,
             progress=progress,
             **options,

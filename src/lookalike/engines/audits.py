@@ -13,8 +13,8 @@ from lookalike.plan import Plan
 from lookalike.stages.audit import Audit, index_sample, jaccard_of, measure
 from lookalike.stages.candidates import Items
 
-FEW = 1 << 20  # elements that any sample may hold
-LEAN = 50  # a larger sample holds at most one element in so many: more would cost more than a tenth of the run
+FEW = 1 << 18  # elements that any sample may hold
+LEAN = 100  # a larger sample holds at most one element in so many: more would cost more than a tenth of the run
 
 
 def audit(items: Items, found: Pairs, plan: Plan, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int) -> Audit:

@@ -158,17 +158,23 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) ->
     with trace.stage("index"):
         postings = index_prefixes(items, bar, pool)
         trace.add(postings=len(postings.packed))
+    left, right, similarity = join_postings(postings, pool, trace, limit)
+    return postings.order[left], postings.order[right], similarity
+
+
+def join_postings(postings: Postings, pool: Pool, trace: Trace, limit: int) -> Scored:
+    """Every pair of the indexed items at or above the bar, in the numbering of the postings."""
+    items, bar = postings.items, postings.bar
     with trace.stage("match") as report:
 
         def pieces() -> Iterator[tuple[Block, int]]:
             blocks = postings.blocks(max(256, min(BLOCK, len(items) // (16 * pool.threads))))
-            work = pool.map(lambda block: score_block(postings.items, postings.candidates(block), bar, limit), blocks)
+            work = pool.map(lambda block: score_block(items, postings.candidates(block), bar, limit), blocks)
             for done, piece in enumerate(work, 1):
                 report(done, len(blocks))
                 yield piece
 
-        left, right, similarity = gather(pieces(), trace, limit)
-    return postings.order[left], postings.order[right], similarity
+        return gather(pieces(), trace, limit)
 
 
 def index_prefixes(items: Items, bar: Bar, pool: Pool) -> Postings:

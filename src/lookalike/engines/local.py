@@ -10,7 +10,7 @@ import numpy as np
 
 from lookalike.data import I64, Groups, Pairs
 from lookalike.engines.audits import audit
-from lookalike.engines.choice import Choice, choose
+from lookalike.engines.choice import Choice, check_size, choose, preview
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.job import Job, Want
 from lookalike.engines.joins import BandedJoin, exact_pairs
@@ -65,7 +65,7 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
         with trace.stage("choose"):
-            choice = _choose(job, items, planned, pool, straight=want != "pairs" and split < 0)
+            choice = _choose(job, items, want, planned, pool, trace)
         found = Found(features, classes, _class_order(classes, best), split, choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
@@ -73,12 +73,18 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
         return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
 
 
-def _choose(job: Job, items: Items, planned: Plan | None, pool: Pool, *, straight: bool) -> Choice:
+def _choose(job: Job, items: Items, want: Want, planned: Plan | None, pool: Pool, trace: Trace) -> Choice:
+    """What the job asks for, or the cheapest way; a hopelessly large answer is refused here."""
+    seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
+    if seen is not None and want == "pairs":
+        trace.add(expected_pairs=seen.expected_pairs)
+        check_size(seen, job.max_pairs)
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:
         return Choice("lsh", {}, "bands, rows or estimates were asked for")
-    return choose(items, planned, job.recipe(), job.bar(), pool, crowd=CROWDED if straight else None)
+    straight = want != "pairs" and bool(np.all(items.sides == 3))
+    return choose(items, seen, planned, job.recipe(), job.bar(), pool, crowd=CROWDED if straight else None)
 
 
 def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:

@@ -15,7 +15,7 @@ THREADS = min(4, os.cpu_count() or 1)
 
 
 def ahead(items: Generator[T, None, None], *, depth: int = 6) -> Iterator[T]:
-    """The same items; up to `depth` of them are made on a thread while the consumer works on an earlier one.
+    """The same items; up to `depth` of them are made on a thread, from now on, while the consumer does other things.
 
     Leaving early stops the thread and closes `items`.
 
@@ -24,8 +24,14 @@ def ahead(items: Generator[T, None, None], *, depth: int = 6) -> Iterator[T]:
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="lookalike-ahead")
     end = object()
+    pending: deque[Future[T | object]] = deque(pool.submit(next, items, end) for _ in range(depth))
+    return _taken(pool, pending, items, end)
+
+
+def _taken(
+    pool: ThreadPoolExecutor, pending: deque[Future[T | object]], items: Generator[T, None, None], end: object
+) -> Iterator[T]:
     try:
-        pending: deque[Future[T | object]] = deque(pool.submit(next, items, end) for _ in range(depth))
         while (item := pending.popleft().result()) is not end:
             pending.append(pool.submit(next, items, end))
             yield item  # type: ignore[misc]  # everything but `end` came from `items`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,8 @@ from lookalike.io.batch import TextBatch, resized
 from lookalike.io.columns import check_column
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
+
+BEGUN = 24  # batches of a few MB that are read before anyone asks for them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +34,17 @@ class Collection:
     rows_hint: int | None
     on_bad_text: OnBadText
     readers: tuple[Reader, ...]
+    _begun: list[Iterator[TextBatch]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def is_tokens(self) -> bool:
         """True where the documents are lists of tokens, not texts."""
         kinds = {kind_of_text(reader.schema.field(self.text_column).type) for reader in self.readers}
         return bool(kinds) and "text" not in kinds
+
+    def begin(self) -> None:
+        """Start reading now what `texts()` will give, so that it goes on while the caller is busy."""
+        self._begun.append(ahead(resized(self._texts(())), depth=BEGUN))
 
     def texts(self, extra: Sequence[str] = ()) -> Iterator[TextBatch]:
         """Batches of a few MB, made ahead on a thread; only the text, the ids and the `extra` columns are read.
@@ -47,6 +54,8 @@ class Collection:
         for reader in self.readers:
             for name in extra:
                 check_column(reader.schema, name, reader.name)
+        if self._begun and not extra:
+            return self._begun.pop()
         return ahead(resized(self._texts(tuple(extra))))
 
     def rows(self) -> Iterator[pa.RecordBatch]:
@@ -122,12 +131,12 @@ def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa
     """All columns of all files, each with a type that holds the values of every file."""
     whole = schemas[0] if schemas else pa.schema([])
     for reader, schema in zip(readers[1:], schemas[1:], strict=True):
-        for field in schema:
-            index = whole.get_field_index(field.name)
+        for column in schema:
+            index = whole.get_field_index(column.name)
             if index < 0:
-                whole = whole.append(field)
-            elif not field.type.equals(whole.field(index).type):
-                whole = whole.set(index, pa.field(field.name, _common_type(field, whole.field(index), reader)))
+                whole = whole.append(column)
+            elif not column.type.equals(whole.field(index).type):
+                whole = whole.set(index, pa.field(column.name, _common_type(column, whole.field(index), reader)))
     return whole
 
 

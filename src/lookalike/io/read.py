@@ -41,6 +41,8 @@ def open_collection(
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
     [['one text', 'another']]
     """
+    if isinstance(source, Collection):
+        return source
     check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
     name, opened = _readers(source)
     readers = [reader for reader in opened if reader.schema.names]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,6 +11,8 @@ import pyarrow.compute as pc
 from lookalike.data import I64, U64, Sets, ShingleRule
 from lookalike.errors import UsageError
 from lookalike.kernels import hashing, shingles, tokens, unicode
+
+KEPT = 1 << 21  # tokens of memory that a thread may keep
 
 
 def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
@@ -38,7 +42,7 @@ def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
         return data[offsets[0] : offsets[-1]].astype(np.uint64) + np.uint64(1), offsets - offsets[0]
     total, n = int(offsets[-1] - offsets[0]), len(texts)
     room = total // 2 + n + 1 if rule.unit == "word" else total + total // 2 + n + 1
-    out, out_offsets = np.empty(room, np.uint64), np.empty(n + 1, np.int64)
+    out, out_offsets = _scratch(room), np.empty(n + 1, np.int64)
     folding = unicode.tables(rule.fold_case, rule.strip_accents)
     if rule.unit == "word":
         tokens.all_words(data, offsets, folding, out, out_offsets)
@@ -47,6 +51,19 @@ def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
     else:
         tokens.all_characters(data, offsets, rule.squeeze_space, rule.ignore_punctuation, folding, out, out_offsets)
     return out, out_offsets
+
+
+_own = threading.local()
+
+
+def _scratch(room: int) -> U64:
+    """Memory of the calling thread for the tokens of a batch, used again for the next: fresh memory must be zeroed."""
+    kept: U64 | None = getattr(_own, "memory", None)
+    if kept is None or len(kept) < room:
+        kept = np.empty(room, np.uint64)
+        if room <= KEPT:
+            _own.memory = kept
+    return kept
 
 
 def _shingle(hashes: U64, offsets: I64, rule: ShingleRule) -> Sets:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import lookalike as la
 from lookalike.data import Recipe
-from lookalike.engines.choice import SAMPLE, choose
+from lookalike.engines.choice import SAMPLE, Choice, Preview, check_size, preview
+from lookalike.engines.choice import choose as choose_from
 from lookalike.engines.pool import Pool
-from lookalike.measures import bar, set_measure
-from lookalike.plan import plan
+from lookalike.errors import TooManyPairs
+from lookalike.measures import Bar, bar, set_measure
+from lookalike.plan import Plan, plan
 from lookalike.stages.candidates import Items
 
 JACCARD = set_measure("jaccard")
@@ -21,10 +24,14 @@ def random_items(count: int, size: int, universe: int) -> Items:
     return Items(elements, np.arange(count) * size, np.full(count, size), np.full(count, 3, np.uint8))
 
 
+def choose(items: Items, plan: Plan | None, recipe: Recipe, reach: Bar, pool: Pool) -> Choice:
+    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool)
+
+
 def test_few_items_are_joined_exactly() -> None:
     with Pool(1) as pool:
         made = choose(random_items(10, 5, 100), plan(0.8), Recipe(), bar(JACCARD, 0.8), pool)
-    assert (made.method, made.why) == ("exact", "10 items are few enough to miss none")
+    assert (made.method, made.why) == ("exact", "10 different items are few enough to miss none")
 
 
 def test_a_measure_without_a_bound_is_joined_exactly() -> None:
@@ -55,7 +62,42 @@ def test_the_receipt_says_what_was_chosen() -> None:
     assert receipt["choice"] == {
         "method": "exact",
         "predicted_seconds": {},
-        "why": "1 items are few enough to miss none",
+        "why": "1 different items are few enough to miss none",
     }
     assert receipt["recall_at_threshold"] == 1.0
     assert la.pairs(["one two three"] * 3, method="dcm").receipt["choice"]["method"] == "dcm"
+
+
+def near_copies(count: int) -> list[str]:
+    """Texts of 60 words, no two equal, any two with a Jaccard similarity of 56 / (56 + 2)."""
+    return [" ".join([f"w{j}" for j in range(60)] + [f"x{i}"]) for i in range(count)]
+
+
+def test_the_size_of_the_answer_is_foretold() -> None:
+    receipt = la.pairs(near_copies(SAMPLE + 500), threshold=0.9).receipt
+    pairs = (SAMPLE + 500) * (SAMPLE + 499) // 2
+    assert receipt["counts"]["pairs"] == pairs
+    assert abs(receipt["counts"]["expected_pairs"] / pairs - 1) < 0.01
+
+
+def test_a_hopeless_answer_is_refused_before_the_work() -> None:
+    with pytest.raises(
+        TooManyPairs, match=r"^about 3,12\d,\d+ pairs are to be expected, far more than --max-pairs 1,000: a sam"
+    ):
+        la.pairs(near_copies(SAMPLE + 500), threshold=0.9, max_pairs=1000)
+
+
+def test_a_few_pairs_in_the_sample_prove_nothing() -> None:
+    with Pool(1) as pool:
+        seen = preview(random_items(SAMPLE + 1, 5, 1 << 40), bar(JACCARD, 0.5), pool, seed=1)
+    assert seen is not None
+    check_size(Preview(seen.sample, seen.postings, 1000.0, 29), 1)
+    with pytest.raises(TooManyPairs):
+        check_size(Preview(seen.sample, seen.postings, 1000.0, 30), 1)
+
+
+def test_groups_of_crowded_buckets_are_not_joined_exactly() -> None:
+    made = la.groups(near_copies(SAMPLE + 500), threshold=0.9)
+    assert made.receipt["choice"]["why"] == "buckets are crowded with near-copies: groups are made straight from them"
+    assert made.groups.num_rows == SAMPLE + 500
+    assert set(made.groups["size"].to_pylist()) == {SAMPLE + 500}
