@@ -15,7 +15,7 @@ from lookalike.io.columns import check_column
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
-BEGUN = 24  # batches of a few MB that are read before anyone asks for them
+BEGUN = 8  # batches of a few MB that are read before anyone asks for them
 
 
 @dataclass(frozen=True, kw_only=True)

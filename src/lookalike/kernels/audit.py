@@ -78,8 +78,9 @@ def sample_candidates(
         if len(partners) - p < len(sample):
             return x, a, p
         first = p
-        for e in range(starts[x], starts[x] + sizes[x]):
-            element = (elements[e] & IDENTITY) + ONE
+        part = elements[starts[x] : starts[x] + sizes[x]]
+        for e in range(len(part)):
+            element = (part[e] & IDENTITY) + ONE
             if (bloom[(element >> SIX) & words] >> (element & BIT)) & ONE == ZERO:
                 continue
             slot = element & mask

@@ -136,8 +136,9 @@ def take_prefixes(
     for i in range(len(starts)):
         need = probe[i]
         rare = 0
-        for j in range(sizes[i]):
-            x = elements[starts[i] + j]
+        part = elements[starts[i] : starts[i] + sizes[i]]
+        for j in range(len(part)):
+            x = part[j]
             count = counts[x & mask]
             order[j] = (np.uint64(count) << HALF) | (x & IDENTITY)
             rare += count == 0

@@ -28,8 +28,9 @@ def roll(tokens: Any, n: int, k: int, narrow: bool, out: Any) -> int:  # tokens 
     for j in range(k - 1):
         power *= TOKENS
         h = h * TOKENS + tokens[j]
-    for i in range(n - k + 1):
-        h = h * TOKENS + tokens[i + k - 1]
+    newest = tokens[k - 1 : n]
+    for i in range(len(newest)):
+        h = h * TOKENS + newest[i]
         x = mix(h)
         if narrow:
             x >>= HALF

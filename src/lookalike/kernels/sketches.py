@@ -25,6 +25,7 @@ def fast_similarity_sketch(elements: Any, start: int, end: int, seed: Any, bins:
     elements u64[nnz]; seed u64; bins u64[k] (scratch); out u32[k].
     """
     k = len(out)
+    part = elements[start:end]
     if start == end:
         out[:] = NOTHING
         return
@@ -35,14 +36,14 @@ def fast_similarity_sketch(elements: Any, start: int, end: int, seed: Any, bins:
         salt = mix(seed + np.uint64(i) * CHARS)
         high = np.uint64(i) << HALF
         if i < k:
-            for e in range(start, end):
-                h = mix(elements[e] ^ salt)
+            for e in range(len(part)):
+                h = mix(part[e] ^ salt)
                 b = ((h & LOW) * width) >> HALF
                 bins[b] = min(bins[b], high | (h >> HALF))
         elif bins[i - k] == EMPTY:
             b = np.uint64(i - k)
-            for e in range(start, end):
-                bins[b] = min(bins[b], high | (mix(elements[e] ^ salt) >> HALF))
+            for e in range(len(part)):
+                bins[b] = min(bins[b], high | (mix(part[e] ^ salt) >> HALF))
         else:
             continue
         empty = 0

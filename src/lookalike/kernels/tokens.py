@@ -24,9 +24,10 @@ NEWLINE = 10
 @jit
 def is_ascii(data: Any, start: int, end: int) -> Any:  # data u8[bytes]
     """True where no byte of data[start:end] is above 127."""
+    part = data[start:end]  # indices from 0 spare the compiler a look at negative ones; it can use wide registers
     seen = np.uint8(0)
-    for i in range(start, end):
-        seen |= data[i]
+    for i in range(len(part)):
+        seen = np.uint8(seen | part[i])
     return seen < 128
 
 
@@ -69,18 +70,19 @@ def vanishes(point: int, folds: Any, multi: Any) -> bool:  # folds i32[0x110000]
 @jit
 def ascii_words(data: Any, start: int, end: int, lut: Any, out: Any) -> int:  # data u8; lut u8[256]; out u64[tokens]
     """Words of plain ASCII text; the hot loop of the package."""
-    n = 0
+    part = data[start:end]
+    n = np.uint64(0)
     h = ZERO
-    for i in range(start, end):
-        c = np.uint64(lut[data[i]])
+    for i in range(len(part)):
+        c = np.uint64(lut[part[i]])
         if c != ZERO:
             h = (h + c) * CHARS
         else:
             out[n] = half_mix(h)
-            n += 1 if h != ZERO else 0
+            n += np.uint64(h != ZERO)
             h = ZERO
     out[n] = half_mix(h)
-    return n + (1 if h != ZERO else 0)
+    return int(n) + (1 if h != ZERO else 0)
 
 
 @jit

@@ -18,11 +18,12 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 def fill(elements: Any, start: int, end: int, table: Any) -> None:  # elements u64[nnz], none 0; table u64[2**m], zeros
     """Put the elements in the open-addressing table."""
     mask = np.uint64(len(table) - 1)
-    for e in range(start, end):
-        slot = elements[e] & mask
+    part = elements[start:end]
+    for e in range(len(part)):
+        slot = part[e] & mask
         while table[slot] != ZERO:
             slot = (slot + ONE) & mask
-        table[slot] = elements[e]
+        table[slot] = part[e]
 
 
 @jit
@@ -31,8 +32,9 @@ def overlap_at_least(elements: Any, start: int, end: int, table: Any, need: int)
     mask = np.uint64(len(table) - 1)
     allowed = end - start - need
     misses = 0
-    for e in range(start, end):
-        x = elements[e]
+    part = elements[start:end]
+    for e in range(len(part)):
+        x = part[e]
         slot = x & mask
         while table[slot] != ZERO and table[slot] != x:
             slot = (slot + ONE) & mask
@@ -82,6 +84,7 @@ def fingerprints(elements: Any, offsets: Any, out: Any) -> None:  # elements u64
     """out[i] = sum of the mixed elements of set i: equal sets have equal fingerprints, whatever their order."""
     for i in range(len(out)):
         h = np.uint64(offsets[i + 1] - offsets[i])
-        for e in range(offsets[i], offsets[i + 1]):
-            h += mix(elements[e])
+        part = elements[offsets[i] : offsets[i + 1]]
+        for e in range(len(part)):
+            h += mix(part[e])
         out[i] = h
