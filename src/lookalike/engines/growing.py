@@ -10,17 +10,20 @@ import numpy.typing as npt
 
 T = TypeVar("T", bound=np.generic)
 
-STEP = 1 << 25  # bytes to grow by, at least
+STEP = 1 << 25  # bytes to begin with, at least
+FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 
 
 class Growing(Generic[T]):
     """A one-dimensional array that takes pieces and never holds its data twice.
 
-    The memory is an anonymous map: growing it moves page tables, not bytes, and huge pages make the first touch cheap.
+    The memory is an anonymous map with room for `expect` items, which cost nothing until they are written; growing it
+    moves page tables, not bytes. Huge pages make the first touch cheap.
     """
 
-    def __init__(self, dtype: type[T]) -> None:
+    def __init__(self, dtype: type[T], *, expect: int = 0) -> None:
         self._dtype = np.dtype(dtype)
+        self._first = max(STEP, expect * self._dtype.itemsize)
         self._map: mmap.mmap | None = None
         self._used = 0  # bytes
 
@@ -42,14 +45,14 @@ class Growing(Generic[T]):
         return whole
 
     def _reserve(self, size: int) -> None:
-        size = max(size, (len(self._map) if self._map else 0) + STEP)
+        size = max(size, 2 * len(self._map) if self._map else self._first)
         if self._map is not None:
             try:
                 self._map.resize(size)
                 return
             except SystemError:  # no mremap on this system: the data is copied after all
                 pass
-        before, self._map = self._map, mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        before, self._map = self._map, mmap.mmap(-1, size, flags=FLAGS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             self._map.madvise(mmap.MADV_HUGEPAGE)
         if before is not None:

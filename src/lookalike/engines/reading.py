@@ -19,6 +19,7 @@ from lookalike.stages.common import drop_common
 from lookalike.stages.duplicates import fingerprints
 from lookalike.stages.features import shingle
 
+MOST = 1 << 32  # elements for which room is set apart before they are counted
 TASK_BYTES = 1 << 21  # text that one task shingles: its elements stay in the cache until they have their fingerprint
 
 
@@ -50,7 +51,8 @@ def read_features(
 
     With `max_share`, shingles that stand in a larger share of the documents are dropped afterwards.
     """
-    elements, prints = Growing(np.uint64), Growing(np.uint64)
+    elements = Growing(np.uint64, expect=min(MOST, sum(c.nbytes or 0 for c in collections) // 2))
+    prints = Growing(np.uint64)
     sizes, lengths = Growing(np.int64), Growing(np.int64)
     ids: list[pa.ChunkedArray] = []
     columns: dict[str, pa.ChunkedArray] = {}
