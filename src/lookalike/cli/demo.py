@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -31,7 +32,7 @@ def demo(
             "text": [path.read_bytes().decode("utf-8", "replace") for path in files],
         }
     )
-    out = Console(highlight=False)
+    out = Console(highlight=False, soft_wrap=True)
     out.print(f"Reading {len(files):,} source files of Python's standard library in {library} ...", markup=False)
     with show.progress(False) as progress:
         result = documents.dedup(texts, threshold=0.8, keep="longest", progress=progress)
@@ -39,18 +40,18 @@ def demo(
     table = result.groups
     out.print(f"\nThe largest groups of files that are at least 80 % alike ({len(table['group'].unique())} in all):\n")
     for size, members in _largest(table.to_pylist(), 5):
-        out.print(f"  {size:>4} files  {', '.join(members[:4])}{' ...' if size > 4 else ''}", markup=False)
-    best = result.pairs.sort_by([("similarity", "ascending")]).slice(0, 1).to_pylist()
+        out.print(f"  {size:>4} files  {', '.join(members[:3])}{' ...' if size > 3 else ''}", markup=False)
     out.print()
     sys.stdout.flush()
     show.summary(result.receipt, [folder / name for name in sorted(path.name for path in folder.iterdir())])
+    name = "lookalike" if shutil.which("lookalike") else sys.argv[0]
     out.print("\nTry next:")
-    if best:
-        left, right = (library / best[0][side] for side in ("left", "right"))
-        out.print(f"  lookalike compare {left} {right}", markup=False, soft_wrap=True)
-    out.print(f"  lookalike pairs '{library}/encodings/*.py' -t 0.5", markup=False, soft_wrap=True)
-    out.print("  lookalike plan -t 0.8 -o curve.html")
-    out.print("  lookalike dedup YOUR.parquet --text COLUMN -o clean.parquet --removed removed.csv")
+    for least_alike in result.pairs.sort_by([("similarity", "ascending")]).slice(0, 1).to_pylist():
+        left, right = (library / least_alike[side] for side in ("left", "right"))
+        out.print(f"  {name} compare {left} {right}", markup=False)
+    out.print(f"  {name} pairs '{library}/encodings/*.py' -t 0.5", markup=False)
+    out.print(f"  {name} plan -t 0.8 -o curve.html", markup=False)
+    out.print(f"  {name} dedup YOUR.parquet --text COLUMN -o clean.parquet --removed removed.csv", markup=False)
 
 
 def _largest(rows: list[dict[str, object]], count: int) -> list[tuple[int, list[str]]]:

@@ -58,6 +58,7 @@ def read_features(
     columns: dict[str, pa.ChunkedArray] = {}
     split = done = 0
     total = sum(c.rows_hint or 0 for c in collections) if all(c.rows_hint for c in collections) else None
+    trace.add(bytes=0, null_texts=0, bad_texts=0)
     with trace.stage("read") as report:
         for number, collection in enumerate(collections):
             notes = _Notes(extra if number == 0 else ())

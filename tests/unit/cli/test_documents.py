@@ -72,6 +72,30 @@ def test_text_lines_and_folders(tmp_path: Path, lookalike) -> None:
     assert lookalike("pairs", folder).out == "left\tright\tsimilarity\none.txt\tsub/two.txt\t1\n"
 
 
+@pytest.mark.parametrize("method", ["auto", "lsh", "exact", "dcm"])
+def test_no_documents_are_no_error(tmp_path: Path, lookalike, method: str) -> None:
+    (tmp_path / "none.txt").touch()
+    assert lookalike("pairs", tmp_path / "none.txt", "--method", method).out == "left\tright\tsimilarity\n"
+    assert lookalike("groups", tmp_path / "none.txt", "--method", method).out == "id\tgroup\tsize\trepresentative\n"
+    done = lookalike("dedup", tmp_path / "none.txt", "--method", method, "-o", tmp_path / "clean.txt")
+    assert done.code == 0
+    assert "Read     0 documents" in done.err
+    assert (tmp_path / "clean.txt").read_text() == ""
+
+
+def test_the_demo_ends_with_what_to_try(tmp_path: Path, lookalike, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(Path(json.__file__).parents[1] / "encodings"))
+    done = lookalike("demo", "-o", tmp_path / "demo")
+    assert done.code == 0
+    assert "files  " in done.out
+    assert "compare" in done.out.split("Try next:")[1]
+    assert {path.name for path in (tmp_path / "demo").iterdir()} >= {
+        "groups.parquet",
+        "removed.parquet",
+        "receipt.json",
+    }
+
+
 def test_groups_and_a_result_folder(tmp_path: Path, lookalike) -> None:
     source = write(tmp_path / "x.parquet")
     assert lookalike("groups", source).out == "id\tgroup\tsize\trepresentative\na\t0\t2\ta\nc\t0\t2\ta\n"
