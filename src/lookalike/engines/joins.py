@@ -14,7 +14,7 @@ from lookalike.errors import TooManyPairs
 from lookalike.kernels import prefixes, skew
 from lookalike.measures import Bar
 from lookalike.plan import Plan
-from lookalike.stages.candidates import Band, Candidates, Items, Postings, item_bits
+from lookalike.stages.candidates import Band, Candidates, Items, Postings, commonness, item_bits
 from lookalike.stages.groups import represented
 from lookalike.stages.sketches import band_keys, sketch_items
 from lookalike.stages.verify import estimated, verified
@@ -181,7 +181,8 @@ def index_prefixes(items: Items, bar: Bar, pool: Pool) -> Postings:
     """Count the elements of a sample, take the rarest of each set, sort the postings."""
     order = np.argsort(items.sizes, kind="stable")
     items = items.take(order)
-    counts = count_sample(items)
+    step = max(1, int(items.sizes.sum()) // COUNTED)
+    levels = commonness(items.take(np.arange(step // 2, len(items), step)))
     probe, index = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
     prefixes.prefix_lengths(items.sizes, *bar, probe, index)
     ends = np.cumsum(probe)
@@ -192,7 +193,7 @@ def index_prefixes(items: Items, bar: Bar, pool: Pool) -> Postings:
         low, high = span
         part = items.part(low, high)
         mine = keys[ends[low] - probe[low] : ends[high - 1]]
-        prefixes.take_prefixes(part.elements, part.starts, part.sizes, probe[low:high], counts, mine)
+        prefixes.take_prefixes(part.elements, part.starts, part.sizes, probe[low:high], levels, mine)
 
     step = max(1, len(items) // (16 * pool.threads))
     for _ in pool.map(take, [(at, min(at + step, len(items))) for at in range(0, len(items), step)]):
@@ -203,13 +204,3 @@ def index_prefixes(items: Items, bar: Bar, pool: Pool) -> Postings:
     prefixes.invert(keys, bits, position)
     prefixes.owners(ends, owner)
     return Postings(order, items, bar, index, keys, bits, position, owner, ends)
-
-
-def count_sample(items: Items) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """u8[2**22]: how often elements stand in evenly spread items of about COUNTED elements, up to 255. Any order of the
-    elements is correct; this one puts common ones last, and its table stays in the cache."""
-    step = max(1, int(items.sizes.sum()) // COUNTED)
-    sample = items.take(np.arange(step // 2, len(items), step))
-    counts = np.zeros(1 << 22, np.uint8)
-    prefixes.count_elements(sample.elements, sample.starts, sample.sizes, counts)
-    return counts

@@ -21,18 +21,17 @@ HALF = np.uint64(32)
 # Elements with the same low 32 bits are one element to the order and to the postings alike (there are fewer than 2^32
 # postings, so that both fit a word). That can only add candidates, as long as a place is the first of its element.
 IDENTITY = np.uint64((1 << 32) - 1)
-FULL = np.uint8(255)
 NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 @jit
 def count_elements(elements: Any, starts: Any, sizes: Any, counts: Any) -> None:
-    """counts[e mod len] += 1 up to 255. elements u64[nnz]; starts, sizes i64[n]; counts u8[2**m]."""
+    """counts[e mod len] += 1. elements u64[nnz]; starts, sizes i64[n]; counts u32[2**m]."""
     mask = np.uint64(len(counts) - 1)
     for i in range(len(starts)):
         for e in range(starts[i], starts[i] + sizes[i]):
             slot = elements[e] & mask
-            counts[slot] += counts[slot] != FULL
+            counts[slot] += np.uint32(1)
 
 
 @jit
@@ -117,15 +116,15 @@ def take_prefixes(
     starts: Any,  # i64[n]
     sizes: Any,  # i64[n]
     probe: Any,  # i64[n]
-    counts: Any,  # u8[2**m]
+    levels: Any,  # u8[2**m]: how common elements are
     keys: Any,  # u64[sum of probe], out
 ) -> None:
-    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (count, hash), set by set.
+    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (level, hash), set by set.
 
-    Where enough elements have count 0, only those with the lowest hashes are looked at: hashes are spread evenly, so
+    Where enough elements have level 0, only those with the lowest hashes are looked at: hashes are spread evenly, so
     a limit a little above the expected one lets through just the prefix and a few more.
     """
-    mask = np.uint64(len(counts) - 1)
+    mask = np.uint64(len(levels) - 1)
     most = 0
     for i in range(len(sizes)):
         most = max(most, sizes[i])
@@ -139,9 +138,9 @@ def take_prefixes(
         part = elements[starts[i] : starts[i] + sizes[i]]
         for j in range(len(part)):
             x = part[j]
-            count = counts[x & mask]
-            order[j] = (np.uint64(count) << HALF) | (x & IDENTITY)
-            rare += count == 0
+            level = levels[x & mask]
+            order[j] = (np.uint64(level) << HALF) | (x & IDENTITY)
+            rare += level == 0
         enough = need + 4 * math.sqrt(need) + 4
         limit = np.uint64(0)
         found = 0

@@ -11,7 +11,7 @@ import numpy as np
 from lookalike.data import F64, I64, U32, U64, Pairs
 from lookalike.kernels import audit, bounds, prefixes
 from lookalike.measures import Bar
-from lookalike.stages.candidates import Candidates, Items
+from lookalike.stages.candidates import Candidates, Items, commonness
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,10 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
     that holds none of them shares fewer than c elements with A, whatever its own order."""
     chosen = items.take(sample)
     n = len(sample)
-    counts = np.zeros(1 << 22, np.uint8)
-    prefixes.count_elements(chosen.elements, chosen.starts, chosen.sizes, counts)
     need, unused = np.empty(n, np.int64), np.empty(n, np.int64)
     prefixes.prefix_lengths(chosen.sizes, *bar, need, unused)
     keys = np.empty(int(need.sum()), np.uint64)
-    prefixes.take_prefixes(chosen.elements, chosen.starts, chosen.sizes, need, counts, keys)
+    prefixes.take_prefixes(chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen), keys)
     keys += np.uint64(1)  # 0 stands for an empty slot of the table
     order = np.argsort(keys, kind="stable")
     distinct, runs = np.unique(keys[order], return_counts=True)

@@ -55,6 +55,18 @@ def item_bits(n: int) -> int:
     return max(1, int(n - 1).bit_length())
 
 
+def commonness(sample: Items) -> npt.NDArray[np.uint8]:
+    """u8[2**22]: how common elements are among the sampled items, in steps of a twelfth of a doubling; 0 is not seen.
+
+    Any order of the elements is correct for an exact join; this one puts common ones last, the most common ones most
+    finely told apart, and its table stays in the cache.
+    """
+    counts = np.zeros(1 << 22, np.uint32)
+    prefixes.count_elements(sample.elements, sample.starts, sample.sizes, counts)
+    levels: npt.NDArray[np.uint8] = np.minimum(12 * np.log2(counts + np.float32(1)), 255).astype(np.uint8)
+    return levels
+
+
 @dataclass(frozen=True)
 class Band:
     """One band, sorted: packed u64[n] holds the key above the item number."""
