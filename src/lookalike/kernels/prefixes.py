@@ -21,17 +21,18 @@ HALF = np.uint64(32)
 # Elements with the same low 32 bits are one element to the order and to the postings alike (there are fewer than 2^32
 # postings, so that both fit a word). That can only add candidates, as long as a place is the first of its element.
 IDENTITY = np.uint64((1 << 32) - 1)
+FULL = np.uint16(0xFFFF)
 NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 @jit
 def count_elements(elements: Any, starts: Any, sizes: Any, counts: Any) -> None:
-    """counts[e mod len] += 1. elements u64[nnz]; starts, sizes i64[n]; counts u32[2**m]."""
+    """counts[e mod len] += 1 up to 65535. elements u64[nnz]; starts, sizes i64[n]; counts u16[2**m]."""
     mask = np.uint64(len(counts) - 1)
     for i in range(len(starts)):
         for e in range(starts[i], starts[i] + sizes[i]):
             slot = elements[e] & mask
-            counts[slot] += np.uint32(1)
+            counts[slot] += counts[slot] != FULL
 
 
 @jit

@@ -15,6 +15,7 @@ from lookalike.data import I64, U32, U64
 from lookalike.kernels import buckets, prefixes
 from lookalike.measures import Bar
 
+LEVELS = (12 * np.log2(np.arange(1 << 16) + 1.0)).astype(np.uint8)  # of a count; at most 192
 PIECE = 1 << 18  # candidate pairs that a piece should hold
 
 
@@ -56,14 +57,14 @@ def item_bits(n: int) -> int:
 
 
 def commonness(sample: Items) -> npt.NDArray[np.uint8]:
-    """u8[2**22]: how common elements are among the sampled items, in steps of a twelfth of a doubling; 0 is not seen.
+    """u8[2**m]: how common elements are among the sampled items, in steps of a twelfth of a doubling; 0 is not seen.
 
     Any order of the elements is correct for an exact join; this one puts common ones last, the most common ones most
     finely told apart, and its table stays in the cache.
     """
-    counts = np.zeros(1 << 22, np.uint32)
+    counts = np.zeros(1 << min(22, int(4 * sample.sizes.sum()).bit_length()), np.uint16)
     prefixes.count_elements(sample.elements, sample.starts, sample.sizes, counts)
-    levels: npt.NDArray[np.uint8] = np.minimum(12 * np.log2(counts + np.float32(1)), 255).astype(np.uint8)
+    levels: npt.NDArray[np.uint8] = LEVELS[counts]
     return levels
 
 
