@@ -12,6 +12,7 @@ from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
     from lookalike.apps.documents import dedup, groups, pairs
+    from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.sets import jaccard
     from lookalike.data import Recipe, ShingleRule
@@ -25,6 +26,7 @@ _HOMES = {
     "dedup": "lookalike.apps.documents",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
+    "evaluate": "lookalike.apps.evaluate",
     "jaccard": "lookalike.apps.sets",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
@@ -32,7 +34,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "groups", "jaccard", "pairs", "plan",
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
+    "groups", "jaccard", "pairs", "plan",
 ]  # fmt: skip
 
 

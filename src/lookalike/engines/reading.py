@@ -15,7 +15,7 @@ from lookalike.engines.trace import Trace
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.stages.arrow import as_arrow
-from lookalike.stages.common import drop_common
+from lookalike.stages.boilerplate import drop_common
 from lookalike.stages.duplicates import fingerprints
 from lookalike.stages.features import shingle
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lookalike.stages.common import drop_common
+from lookalike.stages.boilerplate import drop_common
 from oracles import without_common
 from strategies import families, make_sets
 

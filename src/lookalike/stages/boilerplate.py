@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from lookalike.data import Sets
-from lookalike.kernels import common
+from lookalike.kernels import boilerplate
 
 
 def drop_common(sets: Sets, max_share: float) -> tuple[Sets, int]:
@@ -19,11 +19,11 @@ def drop_common(sets: Sets, max_share: float) -> tuple[Sets, int]:
     if not len(sets.elements):
         return sets, 0
     counts = np.zeros(1 << max(16, min(28, int(2 * len(sets.elements)).bit_length())), np.uint32)
-    common.count(sets.elements, counts)
-    proposed = np.unique(sets.elements[common.above(sets.elements, counts, limit)])
+    boilerplate.count(sets.elements, counts)
+    proposed = np.unique(sets.elements[boilerplate.above(sets.elements, counts, limit)])
     exact = np.zeros(len(proposed), np.int64)
-    common.count_exactly(sets.elements, counts, limit, proposed, exact)
+    boilerplate.count_exactly(sets.elements, counts, limit, proposed, exact)
     gone = proposed[exact > limit]
     elements, offsets = np.empty_like(sets.elements), np.zeros_like(sets.offsets)
-    total = common.keep_others(sets.elements, sets.offsets, counts, limit, gone, elements, offsets)
+    total = boilerplate.keep_others(sets.elements, sets.offsets, counts, limit, gone, elements, offsets)
     return Sets(elements[:total], offsets), len(gone)
