@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,20 @@ F64 = npt.NDArray[np.float64]
 Unit = Literal["word", "char", "byte", "line", "token"]
 UNITS: tuple[Unit, ...] = ("word", "char", "byte", "line", "token")
 DEFAULT_K: dict[str, int] = {"word": 5, "char": 9, "byte": 9, "line": 1, "token": 1}
+
+
+class RuleOptions(TypedDict, total=False):
+    """What a `ShingleRule` takes, as options of a function; for lists of tokens only `k` and `bag` count."""
+
+    unit: Unit  # word; token for lists
+    k: int | None  # tokens in a shingle: 5 words, 1 token
+    bag: bool
+    fold_case: bool
+    normalize: Literal["none", "NFC", "NFKC"]
+    strip_accents: bool
+    ignore_punctuation: bool
+    squeeze_space: bool
+    hash_bits: Literal[32, 64]
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:

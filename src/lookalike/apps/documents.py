@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
-from lookalike.data import ShingleRule, Unit
+from lookalike.data import RuleOptions, ShingleRule, Unit
 from lookalike.engines.job import Job, Method, Want
 from lookalike.engines.local import run
 from lookalike.engines.receipt import make_receipt
@@ -13,10 +13,10 @@ from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
 from lookalike.result import Asked, Grouping, Result
 
-RULE_OPTIONS = ("bag", "fold_case", "normalize", "strip_accents", "ignore_punctuation", "squeeze_space", "hash_bits")
+RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
 
 
-class Options(TypedDict, total=False):
+class Options(RuleOptions, total=False):
     """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
 
     text: str | None  # the column of texts or token lists
@@ -27,15 +27,6 @@ class Options(TypedDict, total=False):
     method: Method  # auto
     measure: str  # jaccard
     min_shared: int | None  # pairs that share so many shingles; the same as measure="overlap" with this threshold
-    unit: Unit  # word
-    k: int | None  # tokens in a shingle
-    bag: bool
-    fold_case: bool
-    normalize: Literal["none", "NFC", "NFKC"]
-    strip_accents: bool
-    ignore_punctuation: bool
-    squeeze_space: bool
-    hash_bits: Literal[32, 64]
     num_hashes: int
     bands: int | None
     rows: int | None

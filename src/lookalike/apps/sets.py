@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import Recipe, Sets, ShingleRule, Unit
+from lookalike.data import Recipe, RuleOptions, Sets, ShingleRule
 from lookalike.errors import BadText, UsageError
 from lookalike.kernels import bounds
 from lookalike.measures import SET_MEASURES
@@ -18,20 +18,6 @@ from lookalike.stages.features import shingle
 from lookalike.stages.sketches import sketch
 
 INT64 = range(-(1 << 63), 1 << 63)
-
-
-class RuleOptions(TypedDict, total=False):
-    """The shingle rule, as `ShingleRule` has it. For collections only `bag` and, where there is an order, `k` count."""
-
-    unit: Unit  # word; token for collections
-    k: int | None  # tokens in a shingle: 5 words, 1 token
-    bag: bool
-    fold_case: bool
-    normalize: Literal["none", "NFC", "NFKC"]
-    strip_accents: bool
-    ignore_punctuation: bool
-    squeeze_space: bool
-    hash_bits: Literal[32, 64]
 
 
 def jaccard(a: str | Iterable[Hashable], b: str | Iterable[Hashable], **rule: Unpack[RuleOptions]) -> float:

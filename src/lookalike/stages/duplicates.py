@@ -34,6 +34,11 @@ class Classes:
     def counts(self) -> I64:
         return np.diff(self.ends, prepend=0)
 
+    @property
+    def numbers(self) -> I64:
+        """The class of each member."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
     def lefts(self, split: int) -> I64:
         """How many members of each class are items before `split`."""
         before = np.concatenate([[0], np.cumsum(self.members < split)])
@@ -43,7 +48,7 @@ class Classes:
     def class_of(self, items: int) -> I64:
         """i64[items]: the class of each item, -1 for empty ones."""
         out = np.full(items, -1, np.int64)
-        out[self.members] = np.repeat(np.arange(len(self)), self.counts)
+        out[self.members] = self.numbers
         return out
 
 
@@ -107,8 +112,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
     members, lefts = among.members, np.zeros(0, np.int64)
     if split >= 0:
         lefts = among.lefts(split)
-        number = np.repeat(np.arange(len(among)), among.counts)
-        members = members[np.lexsort((members >= split, number))]
+        members = members[np.lexsort((members >= split, among.numbers))]
     total = classes.count_expanded(pairs.left, pairs.right, among.ends, lefts)
     if total > limit:
         biggest = int(among.counts.max(initial=0))

@@ -45,7 +45,7 @@ def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
     """
     out = Groups(np.arange(items), np.ones(items))
     firsts = classes.firsts
-    number = np.repeat(np.arange(len(classes)), classes.counts)
+    number = classes.numbers
     out.representative[classes.members] = firsts[groups.representative[number]]
     alone = groups.representative == np.arange(len(classes))
     out.similarity[classes.members] = np.where(alone, own, groups.similarity)[number]
@@ -56,7 +56,7 @@ def best_matches(pairs: Pairs, classes: Classes, split: int, own: F64) -> Groups
     """For each item before `split` the most similar item from `split` on (the first among equals); itself if
     none. own: as in `of_items`."""
     n = len(classes)
-    number = np.repeat(np.arange(n), classes.counts)
+    number = classes.numbers
     right = np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(right, number, np.where(classes.members >= split, classes.members, np.iinfo(np.int64).max))
     none = right == np.iinfo(np.int64).max
