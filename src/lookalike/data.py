@@ -181,6 +181,24 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """How scores are shown. Inside, a higher score is always nearer: a distance is held with its sign turned.
+
+    column: the name of the score in tables. sign: 1 for a similarity, -1 for a distance.
+    """
+
+    column: str = "similarity"
+    sign: Literal[1, -1] = 1
+
+    @property
+    def bound(self) -> str:
+        return "at least" if self.sign > 0 else "at most"
+
+
+SIMILARITY, DISTANCE = Scale(), Scale("distance", -1)
+
+
+@dataclass(frozen=True)
 class Groups:
     """Which item represents each item: representative[i] == i for items alone and for representatives. i64[n].
 

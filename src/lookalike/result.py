@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import F64, Groups, Pairs
-from lookalike.engines.job import Job
-from lookalike.engines.local import Found
+from lookalike.engines.found import Found, Question, Source, Want
+from lookalike.engines.receipt import make_receipt
+from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.collection import Collection
 from lookalike.io.results import write_folder
-from lookalike.measures import check_threshold
 from lookalike.stages import groups
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
@@ -28,36 +27,36 @@ Grouping = Literal["components", "stars"]
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The answer to `la.pairs`, `la.groups` or `la.dedup`. Tables are made when they are first looked at.
+    """The answer to `pairs`, `groups` or `dedup`, of any kind of item. Tables are made when they are first looked at.
 
-    pairs: left, right, similarity. groups: id, group, size, representative. kept: the rows to keep, with all their
-    columns. removed: id, kept, similarity. receipt: what was asked, planned, counted and measured.
+    pairs: left, right, similarity (or distance). groups: id, group, size, representative. kept: the rows to keep, with
+    all their columns. removed: id, kept, similarity (or distance). receipt: what was asked, planned and measured.
     """
 
     asked: Asked
-    job: Job
+    job: Question
     grouping: Grouping
     receipt: dict[str, Any]
     found: Found
-    collection: Collection
+    source: Source
 
     @cached_property
     def pairs(self) -> pa.Table:
-        """Every verified pair, sorted by the order of the input: left, right, similarity."""
+        """Every verified pair, sorted by the order of the input: left, right, similarity (or distance)."""
         found = self.found
         if found.pairs is None:
             raise UsageError(
                 "the pairs were too many to write down; groups were made straight from the buckets. "
                 "Ask for pairs with a higher threshold or a larger max_pairs."
             )
-        whole = expand(found.pairs, found.classes, self._own, split=found.split, limit=self.job.max_pairs)
-        left, right = found.features.ids[0], found.features.ids[-1]
+        whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
+        left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
         return pa.table(
             {
                 "left": left.take(as_arrow(whole.left)),
                 "right": right.take(as_arrow(second)),
-                "similarity": as_arrow(whole.similarity),
+                self.job.scale.column: as_arrow(self._shown(whole.similarity)),
             }
         )
 
@@ -66,7 +65,7 @@ class Result:
         """The members of every group of two or more: id, group (0, 1, ... by first member), size, representative."""
         self._need_one("groups")
         made = self._groups(self.grouping)
-        ids = self.found.features.ids[0]
+        ids = self.found.ids[0]
         number, size = np.unique(made.representative, return_inverse=True, return_counts=True)[1:]
         shared = np.flatnonzero(size[number] > 1)
         first = np.full(len(size), len(number), np.int64)
@@ -84,18 +83,18 @@ class Result:
 
     @cached_property
     def removed(self) -> pa.Table:
-        """What goes: id, the id kept in its stead, and their similarity, at or above the threshold."""
+        """What goes: id, the id kept in its stead, and their similarity (or distance), within the threshold."""
         made = self._stars
         gone = np.flatnonzero(made.representative != np.arange(len(made.representative)))
         kept = made.representative[gone]
         if self.found.split >= 0:
             kept = kept - self.found.split
-        ids = self.found.features.ids
+        ids = self.found.ids
         return pa.table(
             {
                 "id": ids[0].take(as_arrow(gone)),
                 "kept": ids[-1].take(as_arrow(kept)),
-                "similarity": as_arrow(made.similarity[gone]),
+                self.job.scale.column: as_arrow(self._shown(made.similarity[gone])),
             }
         )
 
@@ -105,14 +104,14 @@ class Result:
         batches = list(self.kept_batches())
         if batches:
             return pa.Table.from_batches(batches)
-        return pa.table({name: pa.array([], pa.null()) for name in self.collection.columns})
+        return pa.table({name: pa.array([], pa.null()) for name in self.source.columns})
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
         """As `kept`, a batch at a time: a second pass over the input."""
         made = self._stars.representative
         stays = made == np.arange(len(made))
         at = 0
-        for batch in self.collection.rows():
+        for batch in self.source.rows():
             yield batch.filter(as_arrow(stays[at : at + batch.num_rows]))
             at += batch.num_rows
 
@@ -122,17 +121,20 @@ class Result:
         return int((made == np.arange(len(made))).sum())
 
     def rethreshold(self, threshold: float) -> Result:
-        """The same answer at a higher threshold, without reading or hashing again."""
-        check_threshold(self.job.set_measure(), threshold)
-        if threshold < self.job.threshold:
+        """The same answer at a stricter threshold, without reading or hashing again."""
+        sign = self.job.scale.sign
+        job = replace(self.job, threshold=threshold)  # type: ignore[type-var]  # every job is a dataclass
+        if sign * threshold < sign * self.job.threshold:
+            beyond = "below" if sign > 0 else "beyond"
             raise UsageError(
-                f"threshold is {threshold}; pairs below {self.job.threshold} were not looked for. Run again for those."
+                f"threshold is {threshold}; pairs {beyond} {self.job.threshold} were not looked for. "
+                "Run again for those."
             )
         if self.found.pairs is None:
             raise UsageError("the pairs were too many to keep; run again with the new threshold.")
-        found = replace(self.found, pairs=self.found.pairs.at_least(threshold))
+        found = replace(self.found, pairs=self.found.pairs.at_least(sign * threshold))
         receipt = {**self.receipt, "rethreshold": threshold}
-        return replace(self, job=replace(self.job, threshold=threshold), found=found, receipt=receipt)
+        return replace(self, job=job, found=found, receipt=receipt)
 
     def to_arrow(self) -> pa.Table:
         """The table that was asked for: pairs, groups, or the kept rows."""
@@ -151,9 +153,9 @@ class Result:
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
         what = ", ".join(
-            f"{counts[name]:,} {name.replace('_', ' ')}" for name in ("documents", "pairs") if name in counts
+            f"{counts[name]:,} {name.replace('_', ' ')}" for name in (self.job.noun, "pairs") if name in counts
         )
-        return f"<Result of {self.asked}: {what}, {self.job.measure} >= {self.job.threshold}>"
+        return f"<Result of {self.asked}: {what}, {self.job.words()}>"
 
     def _need_one(self, what: str) -> None:
         if self.found.split >= 0:
@@ -163,7 +165,7 @@ class Result:
     def _stars(self) -> Groups:
         if self.found.split >= 0:
             pairs = self._class_pairs()
-            return groups.best_matches(pairs, self.found.classes, self.found.split, self._own)
+            return groups.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
         return self._groups("stars")
 
     def _groups(self, grouping: Grouping) -> Groups:
@@ -173,15 +175,33 @@ class Result:
             made = found.groups
         else:
             made = make(self._class_pairs(), found.order)
-        return groups.of_items(made, found.classes, len(found.features.sets), self._own)
+        return groups.of_items(made, found.classes, len(found), found.own)
 
-    @property
-    def _own(self) -> F64:
-        """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
-        sizes = self.found.features.sets.sizes[self.found.classes.firsts]
-        return sizes.astype(np.float64) if self.job.set_measure().is_count else np.ones(len(sizes))
+    def _shown(self, scores: F64) -> F64:
+        return scores if self.job.scale.sign > 0 else -scores + 0.0  # no zero of ours is negative
 
     def _class_pairs(self) -> Pairs:
         if self.found.pairs is None:
             raise UsageError(f"this run made {self.grouping} only; run again for the other kind of group.")
         return self.found.pairs
+
+
+def answer(
+    asked: Asked, grouping: Grouping, job: Question, sources: Sequence[Source], found: Found, trace: Trace
+) -> Result:
+    """The result of a run, with its receipt; makes the table that was asked for, so that its size can be told."""
+    result = Result(asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0])
+    with trace.stage(asked):
+        if asked == "pairs":
+            trace.add(pairs=result.pairs.num_rows)
+        elif asked == "groups":
+            trace.add(groups=len(result.groups["group"].unique()), grouped=result.groups.num_rows)
+        else:
+            trace.add(kept=result.kept_count, removed=result.removed.num_rows)
+    result.receipt.update(make_receipt(asked, sources, job, found, trace))
+    return result
+
+
+def wanted(asked: Asked, grouping: Grouping) -> Want:
+    """What an engine must find for this."""
+    return "pairs" if asked == "pairs" else grouping

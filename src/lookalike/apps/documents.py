@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal, Unpack
 
 from lookalike.data import RuleOptions, ShingleRule, Unit
-from lookalike.engines.job import Job, Method, Want
+from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
-from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
-from lookalike.result import Asked, Grouping, Result
+from lookalike.result import Asked, Grouping, Result, answer, wanted
 
 RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
 
@@ -96,24 +95,9 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     if len(set(tokens)) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     job = _job(job_options, tokens=tokens[0])
-    want: Want = "pairs" if asked == "pairs" else grouping
     trace = Trace(progress)
-    found = run(collections, job, want, trace, keep=keep)
-    result = Result(asked=asked, job=job, grouping=grouping, receipt={}, found=found, collection=collections[0])
-    _count(result, trace)
-    result.receipt.update(make_receipt(asked, collections, job, found, trace))
-    return result
-
-
-def _count(result: Result, trace: Trace) -> None:
-    """Make the table that was asked for, so that the receipt can say how large it is."""
-    with trace.stage(result.asked):
-        if result.asked == "pairs":
-            trace.add(pairs=result.pairs.num_rows)
-        elif result.asked == "groups":
-            trace.add(groups=len(result.groups["group"].unique()), grouped=result.groups.num_rows)
-        else:
-            trace.add(kept=result.kept_count, removed=result.removed.num_rows)
+    found = run(collections, job, wanted(asked, grouping), trace, keep=keep)
+    return answer(asked, grouping, job, collections, found, trace)
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:

@@ -8,7 +8,8 @@ import sys
 
 import typer
 
-from lookalike.cli import compare, demo, documents, evaluate, plan
+from lookalike.cli import compare, demo, evaluate, plan
+from lookalike.cli.documents import DOCUMENTS
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -18,9 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(documents.pairs)
-app.command()(documents.groups)
-app.command()(documents.dedup)
+for name, command in DOCUMENTS.commands().items():
+    app.command(name)(command)
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

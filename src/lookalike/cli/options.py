@@ -136,6 +136,10 @@ def document_options(
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 
 
+def nothing() -> None:
+    """The declaration of no options."""
+
+
 def paths(names: list[str] | None) -> list[Path] | None:
     """Names from the command line as paths: a list of plain strings would be taken as texts."""
     return [Path(name) for name in names] if names else None
@@ -149,9 +153,9 @@ class RunOptions:
     Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
 
 
-def takes(shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the parameters of `shared`; it receives them as one dict, `options`."""
-    parameters = inspect.signature(shared, eval_str=True).parameters
+    parameters = {n: p for one in shared for n, p in inspect.signature(one, eval_str=True).parameters.items()}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters

@@ -111,7 +111,8 @@ def print_pairs(result: Result) -> None:
     if not sys.stdout.isatty():
         _print_lines(table)
         return
-    best = table.sort_by([("similarity", "descending")]).slice(0, SHOWN)
+    scale = result.job.scale
+    best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, SHOWN)
     _print_table(best, table.num_rows, "pairs")
 
 
@@ -122,7 +123,7 @@ def print_groups(result: Result) -> None:
         _print_lines(table)
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
-    _print_table(biggest, table.num_rows, "grouped documents")
+    _print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
 
 
 def _print_lines(table: pa.Table) -> None:
@@ -140,7 +141,7 @@ def _cell(value: object) -> str:
 def _print_table(table: pa.Table, total: int, what: str) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, justify="right" if name in ("similarity", "size", "group") else "left")
+        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative") else "right")
     for row in table.to_pylist():
         shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
     out = Console(highlight=False)
@@ -161,19 +162,17 @@ def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> Non
 
 def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     """Four lines: what was read, how it was compared, what came out, where it went."""
-    counts, job, rule = receipt["counts"], receipt["job"], receipt["job"]["rule"]
-    notes = [f"{counts['documents']:,} documents", f"{counts['bytes'] / 1e6:,.1f} MB"]
+    counts, noun = receipt["counts"], receipt["items"]
+    notes = [f"{counts[noun]:,} {noun}"]
+    if counts.get("bytes"):
+        notes.append(f"{counts['bytes'] / 1e6:,.1f} MB")
     for name, words in (("empty", "empty"), ("null_texts", "null"), ("bad_texts", "not UTF-8"),
                         ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
-    shingles = f"{rule['unit']} {rule['k']}-shingles" + (" (bag)" if rule["bag"] else "")
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
-    err.print(
-        f"Compared {job['measure']} at least {job['threshold']:g} on {shingles} · {_how(receipt)} · {check}",
-        markup=False,
-    )
+    err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)
     if receipt["recall_measured"]:
         err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
     found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
@@ -196,7 +195,7 @@ def _measured(receipt: dict[str, Any]) -> str:
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     first = f"planned {planned:.3f} at the threshold"
     if not measured["true_pairs"]:
-        return f"{first} · no pairs among {measured['sampled']:,} sampled documents to measure it"
+        return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
     low, high = measured["interval_95"]
     return (
         f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {measured['true_pairs']:,} pairs "

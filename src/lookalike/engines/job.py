@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from lookalike.data import Recipe, ShingleRule, check_choice
+from lookalike.data import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
 from lookalike.errors import UsageError
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
 Method = Literal["auto", "lsh", "exact", "dcm"]
-Want = Literal["pairs", "components", "stars"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt."""
+
+    noun: ClassVar[str] = "documents"
+    scale: ClassVar[Scale] = SIMILARITY
 
     threshold: float = 0.8
     measure: str = "jaccard"
@@ -54,6 +56,11 @@ class Job:
 
     def recipe(self) -> Recipe:
         return Recipe(scheme=self.scheme, seed=self.seed, length=self.num_hashes, shingles=self.rule)
+
+    def words(self) -> str:
+        """What is compared, and from where on it matches."""
+        bag = " (bag)" if self.rule.bag else ""
+        return f"{self.measure} at least {self.threshold:g} on {self.rule.unit} {self.rule.k}-shingles{bag}"
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rule": self.rule.as_dict()}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from lookalike.data import I64, Groups, Pairs
+from lookalike.data import F64, I64, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice, check_size, choose, preview
 from lookalike.engines.dcm import dcm_pairs
-from lookalike.engines.job import Job, Want
+from lookalike.engines.found import Found, Want
+from lookalike.engines.job import Job
 from lookalike.engines.joins import BandedJoin, exact_pairs
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, read_features
@@ -20,32 +21,11 @@ from lookalike.engines.trace import Trace
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
-from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
 
 CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
-
-
-@dataclass(frozen=True)
-class Found:
-    """The answer in numbers of classes of equal sets; of two collections, the second's items come after the first's.
-
-    pairs: every verified pair of classes, or None where `groups` was made without writing them down.
-    order: classes, the best to keep first. split: items of the first of two collections; -1 for one.
-    plan: of the bands; None where the answer is exact.
-    """
-
-    features: Features
-    classes: Classes
-    order: I64
-    split: int
-    choice: Choice
-    plan: Plan | None = None
-    pairs: Pairs | None = None
-    groups: Groups | None = None
-    audit: Audit | None = None
 
 
 def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *, keep: str = "first") -> Found:
@@ -66,7 +46,8 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
             items = items_of(features, classes, split)
         with trace.stage("choose"):
             choice = _choose(job, items, want, planned, pool, trace)
-        found = Found(features, classes, _class_order(classes, best), split, choice)
+        own = _own_scores(items, job)
+        found = Found(features.ids, split, classes, own, _class_order(classes, best), choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
         join = exact_pairs if choice.method == "exact" else dcm_pairs
@@ -128,6 +109,11 @@ def items_of(features: Features, classes: Classes, split: int) -> Items:
         lefts = classes.lefts(split)
         sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
     return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
+
+
+def _own_scores(items: Items, job: Job) -> F64:
+    """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
+    return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))
 
 
 def _class_order(classes: Classes, best: I64) -> I64:

@@ -10,21 +10,18 @@ from importlib.metadata import version
 from typing import Any
 
 from lookalike import __version__
-from lookalike.engines.job import Job
-from lookalike.engines.local import Found
+from lookalike.engines.found import Found, Question, Source
 from lookalike.engines.trace import Trace
-from lookalike.io.collection import Collection
 from lookalike.kernels.unicode import unicode_version
 
 
-def make_receipt(asked: str, collections: Sequence[Collection], job: Job, found: Found, trace: Trace) -> dict[str, Any]:
+def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Found, trace: Trace) -> dict[str, Any]:
     """A plain dict that can be written as JSON."""
     return {
         "asked": asked,
-        "inputs": [
-            {"name": collection.name, "text": collection.text_column, "id": collection.id_column, "rows": len(ids)}
-            for collection, ids in zip(collections, found.features.ids, strict=True)
-        ],
+        "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, found.ids, strict=True)],
+        "items": job.noun,
+        "compared": job.words(),
         "job": job.as_dict(),
         "choice": found.choice.as_dict(),
         "plan": None if found.plan is None else found.plan.as_dict(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,6 +42,10 @@ class Collection:
         """True where the documents are lists of tokens, not texts."""
         kinds = {kind_of_text(reader.schema.field(self.text_column).type) for reader in self.readers}
         return bool(kinds) and "text" not in kinds
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of the collection."""
+        return {"name": self.name, "text": self.text_column, "id": self.id_column}
 
     def begin(self) -> None:
         """Start reading now what `texts()` will give, so that it goes on while the caller is busy."""

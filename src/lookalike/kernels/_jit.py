@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 
-def _digest() -> str:
-    """Of all kernel sources: the compiler's cache looks only at the file of a function, not at what it calls."""
+HERE = Path(__file__).parent
+IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The kernel module of this name and those that it imports, directly or not."""
+    if module in seen or not (HERE / f"{module}.py").exists():
+        return seen
+    seen = seen | {module}
+    for home, names in IMPORTS.findall((HERE / f"{module}.py").read_text()):
+        for name in [home] if home else re.findall(r"\w+", names):
+            seen = sources(name, seen)
+    return seen
+
+
+@cache
+def _cache_folder(module: str) -> str:
+    """A folder of the user's own for the compiled kernels of a module, or a temporary one where none can be written.
+
+    It is named by the sources that matter: the compiler's cache looks only at the file of a function, not at what the
+    function calls.
+    """
     digest = hashlib.blake2b(digest_size=8)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _cache_folder() -> str:
-    """A folder of the user's own for compiled kernels, or a temporary one where none can be written."""
+    for name in sorted(sources(module) | {"_jit"}):
+        digest.update((HERE / f"{name}.py").read_bytes())
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    base = home / "lookalike" / "kernels" / _digest()
+    base = home / "lookalike" / "kernels" / f"{module}-{digest.hexdigest()}"
     try:
         base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=base):
@@ -30,11 +48,8 @@ def _cache_folder() -> str:
         return tempfile.mkdtemp(prefix="lookalike-kernels-")
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", _cache_folder())
-
-import numba  # noqa: E402  (the cache folder must be known before the import)
-
-
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first call, keep the machine code on disk, release the GIL; no fast-math."""
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        numba.config.CACHE_DIR = _cache_folder(function.__module__.rpartition(".")[2])  # type: ignore[attr-defined]
     return numba.njit(nogil=True, cache=True)(function)

@@ -1,4 +1,4 @@
-"""Compiled kernels are kept until any kernel's source changes."""
+"""Compiled kernels are kept until a source that they are made from changes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,45 @@ import pytest
 from lookalike.kernels import _jit
 
 
-def test_any_changed_source_means_another_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(_jit, "HERE", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, text in {
+        "_jit": "",
+        "caller": "from lookalike.kernels.middle import (\n    one,\n    two,\n)\n",
+        "middle": "from lookalike.kernels import callee, other\n",
+        "callee": "",
+        "other": "from lookalike.kernels.caller import name  # a circle\n",
+        "stranger": "",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def folder() -> str:
+    _jit._cache_folder.cache_clear()
+    return _jit._cache_folder("caller")
+
+
+def test_all_sources_that_a_kernel_is_made_from_are_known(home: Path) -> None:
+    assert _jit.sources("caller") == {"caller", "middle", "callee", "other"}
+    assert _jit.sources("callee") == {"callee"}
+
+
+def test_a_changed_callee_means_another_cache_a_stranger_does_not(home: Path) -> None:
     """The compiler itself looks only at the file of a function: a changed callee elsewhere would go unseen."""
-    monkeypatch.setattr(_jit, "__file__", str(tmp_path / "_jit.py"))
-    (tmp_path / "caller.py").write_text("calls")
-    (tmp_path / "callee.py").write_text("one")
-    before = _jit._digest()
-    assert _jit._digest() == before
-    (tmp_path / "callee.py").write_text("two")
-    assert _jit._digest() != before
+    before = folder()
+    (home / "stranger.py").write_text("changed")
+    assert folder() == before
+    (home / "callee.py").write_text("changed")
+    assert folder() != before
 
 
-def test_the_cache_is_in_the_users_folder_or_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert Path(_jit._cache_folder()) == tmp_path / "lookalike" / "kernels" / _jit._digest()
-    (tmp_path / "file").write_text("no folder can be made here")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert Path(_jit._cache_folder()).name.startswith("lookalike-kernels-")
+def test_the_cache_is_in_the_users_folder_or_a_temporary_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Path(folder()).parent == home / "cache" / "lookalike" / "kernels"
+    (home / "file").write_text("no folder can be made here")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(home))
+    assert Path(folder()).name.startswith("lookalike-kernels-")
+    _jit._cache_folder.cache_clear()

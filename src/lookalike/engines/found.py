@@ -1,0 +1,80 @@
+"""What an engine finds, whatever the items are, and what it must know of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+
+from lookalike.data import F64, I64, Groups, Pairs, Scale
+from lookalike.engines.choice import Choice
+from lookalike.plan import Plan
+from lookalike.stages.audit import Audit
+from lookalike.stages.duplicates import Classes
+
+Want = Literal["pairs", "components", "stars"]
+
+
+class Question(Protocol):
+    """What every job has, of documents as of any other kind of item. A dataclass, so that it can be replaced."""
+
+    @property
+    def noun(self) -> str: ...  # what the items are called, in the plural
+
+    @property
+    def scale(self) -> Scale: ...
+
+    @property
+    def threshold(self) -> float: ...  # as the user gave it: a distance is positive here
+
+    @property
+    def max_pairs(self) -> int: ...
+
+    @property
+    def verify(self) -> bool: ...
+
+    def words(self) -> str: ...  # what was compared, for the summary
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+
+class Source(Protocol):
+    """Where items come from: what a result needs of it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    def rows(self) -> Iterator[pa.RecordBatch]: ...  # the user's rows, one per item, in the order of the items
+
+    def describe(self) -> dict[str, Any]: ...  # for the receipt
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer in numbers of classes of equal items; of two collections, the second's items come after the first's.
+
+    ids: one array per collection. split: items of the first of two collections; -1 for one.
+    own: the score of equal items, class by class. order: classes, the best to keep first.
+    plan: of the bands; None where the answer is exact.
+    pairs: every verified pair of classes, or None where `groups` was made without writing them down.
+    """
+
+    ids: list[pa.ChunkedArray]
+    split: int
+    classes: Classes
+    own: F64
+    order: I64
+    choice: Choice
+    plan: Plan | None = None
+    pairs: Pairs | None = None
+    groups: Groups | None = None
+    audit: Audit | None = None
+
+    def __len__(self) -> int:
+        """How many items there are in all."""
+        return sum(len(ids) for ids in self.ids)
