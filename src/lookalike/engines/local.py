@@ -10,7 +10,8 @@ import numpy as np
 
 from lookalike.data import F64, I64, Pairs
 from lookalike.engines.audits import audit
-from lookalike.engines.choice import Choice, check_size, choose, preview
+from lookalike.engines.choice import Choice, check_size, choose, exact_way, preview
+from lookalike.engines.counting import counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
@@ -45,21 +46,28 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
         with trace.stage("choose"):
-            choice = _choose(job, items, want, planned, pool, trace)
+            members = classes.counts if split < 0 else None
+            choice = _choose(job, items, members, want, planned, pool, trace)
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, _class_order(classes, best), choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
-        join = exact_pairs if choice.method == "exact" else dcm_pairs
+        exact = counted_pairs if choice.way == "counting" else exact_pairs
+        join = exact if choice.method == "exact" else dcm_pairs
         return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
 
 
-def _choose(job: Job, items: Items, want: Want, planned: Plan | None, pool: Pool, trace: Trace) -> Choice:
+def _choose(
+    job: Job, items: Items, members: I64 | None, want: Want, planned: Plan | None, pool: Pool, trace: Trace
+) -> Choice:
     """What the job asks for, or the cheapest way; a hopelessly large answer is refused here."""
-    seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
+    look = want == "pairs" or job.method in ("auto", "exact")
+    seen = preview(items, job.bar(), pool, seed=job.seed, members=members) if look else None
     if seen is not None and want == "pairs":
-        trace.add(expected_pairs=seen.expected_pairs)
+        trace.add(expected_pairs=seen.expected_answer)
         check_size(seen, job.max_pairs)
+    if job.method == "exact":
+        return Choice("exact", {}, "asked for", exact_way(items, seen, job.bar(), pool)[0])
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:

@@ -117,12 +117,16 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
     if total > limit:
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
-            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated document stands "
+            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
             f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(
         pairs.left, pairs.right, pairs.similarity, members, among.ends, lefts, own, out.left, out.right, out.similarity
     )
-    order = np.lexsort((out.right, out.left))
-    return Pairs(out.left[order], out.right[order], out.similarity[order])
+    if total < len(members):
+        order = np.lexsort((out.right, out.left))
+        return Pairs(out.left[order], out.right[order], out.similarity[order])
+    items = int(members.max(initial=-1)) + 1
+    classes.sort_pairs(out.left, out.right, out.similarity, items, np.empty(total, np.uint32), np.empty(total))
+    return out
