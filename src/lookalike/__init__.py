@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
+    from lookalike.apps import baskets
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -33,16 +34,21 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
+_MODULES = {"baskets": "lookalike.apps.baskets"}
+
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "dedup", "evaluate",
     "groups", "jaccard", "pairs", "plan",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _MODULES:
+        value = importlib.import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import compare, demo, evaluate, plan
+from lookalike.cli import baskets, compare, demo, evaluate, plan
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.errors import LookalikeError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
+app.add_typer(baskets.app, name="baskets")
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

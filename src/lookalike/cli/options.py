@@ -140,6 +140,17 @@ def nothing() -> None:
     """The declaration of no options."""
 
 
+def together(*parts: Callable[..., None]) -> Callable[..., None]:
+    """A declaration of the options of several."""
+
+    def declared() -> None:
+        """Never called."""
+
+    parameters = [p for part in parts for p in inspect.signature(part, eval_str=True).parameters.values()]
+    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return declared
+
+
 def paths(names: list[str] | None) -> list[Path] | None:
     """Names from the command line as paths: a list of plain strings would be taken as texts."""
     return [Path(name) for name in names] if names else None

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # rows of a table on a terminal
 STAGES = {
+    "open": "Opening",
+    "item groups": "Grouping items",
     "read": "Reading",
     "common": "Dropping common shingles",
     "collapse": "Collapsing exact copies",
@@ -124,6 +126,14 @@ def print_groups(result: Result) -> None:
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
     _print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
+
+
+def print_rows(table: pa.Table, what: str) -> None:
+    """The first rows as a table on a terminal; all as tab-separated lines in a pipe."""
+    if sys.stdout.isatty():
+        _print_table(table.slice(0, SHOWN), table.num_rows, what)
+    else:
+        _print_lines(table)
 
 
 def _print_lines(table: pa.Table) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import F64, I64, Groups, Pairs, Scale
@@ -52,6 +54,13 @@ class Source(Protocol):
     def rows(self) -> Iterator[pa.RecordBatch]: ...  # the user's rows, one per item, in the order of the items
 
     def describe(self) -> dict[str, Any]: ...  # for the receipt
+
+
+@runtime_checkable
+class ManyRows(Protocol):
+    """A source whose items may have several of the user's rows each, or none."""
+
+    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
 
 
 @dataclass(frozen=True)
