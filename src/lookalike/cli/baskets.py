@@ -33,7 +33,7 @@ def reading_options(
         str | None,
         o.option(
             BASKETS,
-            help="Between the items of a line, or of a text [default: what lines hold of , tab ; | or white space].",
+            help="Between the items of a line, or of a text; guessed (comma, tab, ;, | or white space) unless given.",
             show_default=False,
         ),
     ] = None,
@@ -47,7 +47,8 @@ def reading_options(
         bool, o.option(BASKETS, "--via-groups", help="Group items first, then compare baskets by these groups.")
     ] = False,
     group_threshold: Annotated[
-        float | None, o.option(BASKETS, help="Similarity from which items group [default: as -t].", show_default=False)
+        float | None,
+        o.option(BASKETS, help="Similarity from which items group; as -t unless given.", show_default=False),
     ] = None,
     measure: Annotated[o.Measure, o.option(o.WHAT, help="What similar means.")] = o.Measure.jaccard,
     min_shared: Annotated[
@@ -70,7 +71,7 @@ def basket_options(
     seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the signatures.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Baskets of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores unless given.", show_default=False)] = None,
 ) -> None:
     """What pairs, groups and dedup of baskets take."""
 

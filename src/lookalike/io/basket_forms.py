@@ -76,8 +76,10 @@ def open_baskets(source: Any, rule: BasketRule, *, extra: Sequence[str] = ()) ->
     return made.dual() if rule.dual else made
 
 
-def of_lists(name: str, ids: Sequence[Any], lists: Sequence[PythonCollection[Any]]) -> Baskets:
-    """Baskets that Python holds."""
+def of_lists(
+    name: str, ids: Sequence[Any], lists: Sequence[PythonCollection[Any]], rule: BasketRule | None = None
+) -> Baskets:
+    """Baskets that Python holds; of the rule only ratings could matter, and there are none."""
     owners = np.repeat(np.arange(len(lists)), [len(items) for items in lists]).astype(np.int64)
     try:
         values, keys = pa.array([item for items in lists for item in items]), pa.array(ids)
@@ -85,14 +87,15 @@ def of_lists(name: str, ids: Sequence[Any], lists: Sequence[PythonCollection[Any
         raise UsageError(f"the items of {name} are of several types; expected all strings or all integers.") from error
     if not len(values):
         values = pa.array([], pa.int64())
-    return _assembled(Entries(keys, owners, values), BasketRule(), name, "lists", Columns("basket", "items"))
+    made = Entries(keys, owners, values)
+    return _assembled(made, rule or BasketRule(), name, "lists", Columns("basket", "items"))
 
 
 def _open(source: Any, rule: BasketRule, extra: Sequence[str]) -> Baskets:
     if isinstance(source, Baskets):
         return source
     if isinstance(source, Mapping):
-        return of_lists("the dict", list(source), [_items(value) for value in source.values()])
+        return of_lists("the dict", list(source), [_items(value) for value in source.values()], rule)
     if hasattr(source, "tocoo"):
         return _of_matrix(sparse.of_matrix(source), rule, "the matrix")
     if isinstance(source, str | os.PathLike):
@@ -100,7 +103,7 @@ def _open(source: Any, rule: BasketRule, extra: Sequence[str]) -> Baskets:
     if isinstance(source, list | tuple):
         if source and all(isinstance(item, os.PathLike) for item in source):
             return _of_paths(source, rule, extra)
-        return of_lists("the list", range(len(source)), [_items(value) for value in source])
+        return of_lists("the list", range(len(source)), [_items(value) for value in source], rule)
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         return _of_table(open_table(source, name="the table"), rule, extra)
     raise UsageError(f"cannot read {type(source).__name__}; expected {EXPECTED}.")
@@ -151,7 +154,7 @@ def _of_table(table: OpenTable, rule: BasketRule, extra: Sequence[str]) -> Baske
         raise UsageError(
             f"keep by the column {extra[0]!r} needs one row for each basket; {table.name} has one per item."
         )
-    names = [name for name in (found.set, found.item, found.rating) if name]
+    names = [name for name in dict.fromkeys((found.set, found.item, found.rating)) if name]
     rows = table.read(names)
     keys = as_ids(rows[found.set], what=f"column {found.set!r} in {table.name}")
     values = as_ids(rows[found.item], what=f"column {found.item!r} in {table.name}")
