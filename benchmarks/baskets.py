@@ -3,7 +3,7 @@
     python benchmarks/baskets.py [--only NAME] [--timeout 600]
 
 Two collections: groceries (9 835 baskets; from LOOKALIKE_DATA, default ../shared/data) and 21 891 baskets of ten items
-drawn by Zipf's law from 4 000; customers and products. Every answer is compared with brute force: what each set shares with every
+drawn by Zipf's law from 4 000. Every answer is compared with brute force: what each set shares with every
 other one, counted by NumPy. Each tool is a process of its own, from the file to a Parquet file of pairs; `work` leaves
 out imports and the writing of that file. Writes .bench/baskets.json.
 """

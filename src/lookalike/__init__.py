@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets
+    from lookalike.apps import baskets, textbook
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -34,11 +34,11 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
-_MODULES = {"baskets": "lookalike.apps.baskets"}
+_MODULES = {"baskets": "lookalike.apps.baskets", "textbook": "lookalike.apps.textbook"}
 
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan",
+    "groups", "jaccard", "pairs", "plan", "textbook",
 ]  # fmt: skip
 
 

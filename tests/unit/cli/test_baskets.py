@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -100,3 +103,24 @@ def test_too_many_pairs(tmp_path: Path, lookalike) -> None:
     done = lookalike("baskets", "pairs", tmp_path / "x.txt", "--max-pairs", "50")
     assert done.code == 1
     assert done.err.startswith("TooManyPairs: more than 50 pairs (--max-pairs) are at or above the threshold")
+
+
+def test_the_how_to_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> None:
+    """Every command of docs/how-to/baskets.md prints what the page says, and its Python runs."""
+    page = (Path(__file__).parents[3] / "docs/how-to/baskets.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    seen = 0
+    for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
+        for command, expected in re.findall(r"\$ (.*)\n((?:(?!\$ ).*\n)*)", block):
+            words = shlex.split(command)
+            if words[0] == "cat":
+                Path(words[1]).write_text(expected, encoding="utf-8")
+                continue
+            done = lookalike(*words[1:])
+            assert done.out + done.err == expected, command
+            seen += 1
+    assert seen == 6
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        names: dict[str, Any] = {}
+        exec(compile(code, "baskets.md", "exec"), names)
+        assert names["products"].num_rows == 2
