@@ -1,7 +1,7 @@
 """Measure the constants of engines/choice.py on this machine, one core: python benchmarks/costs.py
 
 Two collections of random sets, one of short and one of long ones, tell the cost per element from the cost per item;
-one with a shared element tells the cost of a pair of postings.
+one of common elements tells the cost of a pair of postings, and of a triple of the way that counts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from lookalike.data import Recipe
+from lookalike.engines.choice import triples
+from lookalike.engines.counting import counted_pairs
 from lookalike.engines.joins import BandedJoin, exact_pairs, index_prefixes
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
@@ -58,6 +60,11 @@ def main() -> None:
         crowd = sets(20_000, 20, common=20)
         pairs = index_prefixes(crowd, BAR, pool).bucket_pairs()[0]
         alone = seconds(lambda: index_prefixes(crowd, BAR, pool))
+        listed = [
+            seconds(lambda items=items: counted_pairs(items, BAR, pool, Trace(), 1 << 40)) * 1e9
+            for items in (few, many)
+        ]
+        shared = seconds(lambda: counted_pairs(crowd, BAR, pool, Trace(), 1 << 40)) * 1e9
         posting_pair = (seconds(lambda: exact_pairs(crowd, BAR, pool, Trace(), 1 << 40)) - alone) / pairs * 1e9
     for name, value in (
         ("per element sketched", element),
@@ -65,6 +72,8 @@ def main() -> None:
         ("per element indexed", counted),
         ("per posting", index[0] / probes[0] - counted * 5),
         ("per pair of postings", posting_pair),
+        ("per element listed", (listed[1] - listed[0]) / (20_000 * 800)),
+        ("per triple", (shared - listed[0] / 10) / triples(crowd)),
     ):
         sys.stdout.write(f"{name:<24} {value:8.2f} ns\n")
 
