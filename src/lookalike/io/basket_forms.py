@@ -119,8 +119,11 @@ def _items(value: Any) -> PythonCollection[Any]:
 
 def _of_paths(paths: Sequence[str | os.PathLike[str]], rule: BasketRule, extra: Sequence[str]) -> Baskets:
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    if len(paths) == 1 and os.fspath(paths[0]).endswith(".npz") and Path(paths[0]).is_file():
-        return _of_matrix(sparse.read_npz(Path(paths[0])), rule, name)
+    if any(os.fspath(path).endswith(".npz") for path in paths):
+        if len(paths) > 1:
+            raise UsageError(f"{name} holds a sparse matrix; give one at a time.")
+        if Path(paths[0]).is_file():
+            return _of_matrix(sparse.read_npz(Path(paths[0])), rule, name)
     if rule.lines or all(kind_of(path) == "text lines" for path in paths):
         if rule.set or rule.item or rule.rating:
             raise UsageError(f"{name} is read as one basket a line, which has no columns; leave the columns out.")

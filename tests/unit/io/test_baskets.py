@@ -146,6 +146,8 @@ def test_a_file_that_is_no_matrix(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_text("nothing of the kind")
     with pytest.raises(InputError, match=r"x.npz cannot be read as a sparse matrix: "):
         opened(tmp_path / "x.npz")
+    with pytest.raises(UsageError, match=r"x.npz and 1 more holds a sparse matrix; give one at a time\.$"):
+        opened([tmp_path / "x.npz", tmp_path / "y.npz"])
 
 
 RATED = [("ann", "milk", "5"), ("ann", "tea", "2.5"), ("bob", "milk", ""), ("bob", "tea", "3")]
