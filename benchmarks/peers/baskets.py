@@ -41,7 +41,7 @@ def set_similarity_search(path: str, threshold: float, way: str) -> pa.Table:
 
 def sparse_product(path: str, threshold: float, way: str) -> pa.Table:
     """The overlaps of all pairs as the product of the matrix with its transpose."""
-    from scipy.sparse import csr_array, triu
+    from scipy.sparse import csr_array
 
     sets = read(path, way)
     numbers: dict[Any, int] = {}
@@ -49,10 +49,15 @@ def sparse_product(path: str, threshold: float, way: str) -> pa.Table:
     sizes = np.array([len(one) for one in sets])
     ends = np.concatenate([[0], np.cumsum(sizes)])
     matrix = csr_array((np.ones(len(columns), np.int32), columns, ends), shape=(len(sets), len(numbers)))
-    shared = triu(matrix @ matrix.T, k=1).tocoo()
-    similarity = shared.data / (sizes[shared.row] + sizes[shared.col] - shared.data)
-    keep = similarity >= threshold
-    return pa.table({"left": shared.row[keep], "right": shared.col[keep], "similarity": similarity[keep]})
+    found = []
+    for at in range(0, len(sets), 1000):  # all at once would take many gigabytes
+        shared = (matrix[at : at + 1000] @ matrix.T).tocoo()
+        left, right = shared.row + at, shared.col
+        similarity = shared.data / (sizes[left] + sizes[right] - shared.data)
+        keep = (similarity >= threshold) & (left < right)
+        found.append((left[keep], right[keep], similarity[keep]))
+    columns = (np.concatenate(column) for column in zip(*found, strict=True))
+    return pa.table(dict(zip(("left", "right", "similarity"), columns, strict=True)))
 
 
 def lookalike(path: str, threshold: float, way: str) -> pa.Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from lookalike.data import I64, Recipe
+from lookalike.engines.counting import counted_pairs
 from lookalike.engines.joins import BandedJoin, index_prefixes, join_postings
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
@@ -70,6 +72,24 @@ class Preview:
         """Pairs of members. A few classes with very many of them make this less sure."""
         return round(self.sampled_pairs * self.grow * self.grow * self.weight) + self.copies
 
+    @cached_property
+    def triples(self) -> int:
+        """The sum of m(m-1)/2 over elements of m sampled items."""
+        spans = zip(self.sample.starts.tolist(), self.sample.sizes.tolist(), strict=True)
+        elements = self.sample.elements
+        whole = np.concatenate([elements[:0], *(elements[at : at + size] for at, size in spans)])
+        return int(buckets.pairs_in_buckets(np.sort(whole), 0)[0])
+
+    def exact_way(self, grow: float) -> tuple[Way, float]:
+        """(the cheaper way to join so many times as many items exactly, its nanoseconds)."""
+        elements = float(self.sample.sizes.sum()) * grow
+        prefixes = elements * PER_ELEMENT_INDEXED + len(self.postings.packed) * grow * PER_POSTING
+        prefixes += self.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
+        counting = elements * PER_ELEMENT_LISTED
+        if counting < prefixes:
+            counting += self.triples * grow * grow * PER_TRIPLE
+        return ("counting", counting) if counting < prefixes else ("prefixes", prefixes)
+
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int, members: I64 | None = None) -> Preview | None:
     """Join a sample exactly; None where there are too few items for it to be worth while.
@@ -81,13 +101,18 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int, members: I64 | Non
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
     sample = items.take(picked)
     postings = index_prefixes(sample, bar, pool)
-    left, right, _ = join_postings(postings, pool, Trace(), SAMPLE * SAMPLE)
+    seen = Preview(sample, postings, len(items) / SAMPLE, 0)
+    if seen.exact_way(1.0)[0] == "counting":
+        left, right, _ = counted_pairs(sample, bar, pool, Trace(), SAMPLE * SAMPLE)
+    else:
+        left, right, _ = join_postings(postings, pool, Trace(), SAMPLE * SAMPLE)
+        left, right = postings.order[left], postings.order[right]
+    seen = replace(seen, sampled_pairs=len(left))
     if members is None:
-        return Preview(sample, postings, len(items) / SAMPLE, len(left))
-    of_sample = members[picked[postings.order]]
+        return seen
+    of_sample = members[picked]
     weight = float((of_sample[left] * of_sample[right]).mean()) if len(left) else 1.0
-    copies = int((members * (members - 1) // 2).sum())
-    return Preview(sample, postings, len(items) / SAMPLE, len(left), weight, copies)
+    return replace(seen, weight=weight, copies=int((members * (members - 1) // 2).sum()))
 
 
 def check_size(expected: Preview, limit: int) -> None:
@@ -102,22 +127,8 @@ def check_size(expected: Preview, limit: int) -> None:
 
 def exact_way(items: Items, seen: Preview | None, bar: Bar, pool: Pool) -> tuple[Way, float]:
     """(the cheaper way of the exact join, its nanoseconds). Few items are their own sample."""
-    sample, grow = (items, 1.0) if seen is None else (seen.sample, seen.grow)
-    postings = index_prefixes(items, bar, pool) if seen is None else seen.postings
-    elements = float(items.sizes.sum())
-    prefixes = elements * PER_ELEMENT_INDEXED + len(postings.packed) * grow * PER_POSTING
-    prefixes += postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
-    counting = elements * PER_ELEMENT_LISTED
-    if counting < prefixes:
-        counting += triples(sample) * grow * grow * PER_TRIPLE
-    return ("counting", counting) if counting < prefixes else ("prefixes", prefixes)
-
-
-def triples(items: Items) -> int:
-    """The sum of m(m-1)/2 over elements of m items."""
-    spans = zip(items.starts.tolist(), items.sizes.tolist(), strict=True)
-    whole = np.sort(np.concatenate([items.elements[:0], *(items.elements[at : at + size] for at, size in spans)]))
-    return int(buckets.pairs_in_buckets(whole, 0)[0])
+    seen = seen or Preview(items, index_prefixes(items, bar, pool), 1.0, 0)
+    return seen.exact_way(seen.grow)
 
 
 def choose(

@@ -55,14 +55,15 @@ class CountingJoin(TripleJoin):
         self.larger: I64 = np.empty(len(items), np.int64)
         counting.size_ends(items.sizes, self.larger)
         self._rooms: SimpleQueue[Room] = SimpleQueue()
-        for _ in range(pool.threads):
-            self._rooms.put(Room(items))
 
     def match(self, index: list[Shelf], aside: Spill, report: Report) -> Iterator[tuple[Block, int]]:
         """The pairs at or above the bar, task by task."""
         if not self.triples.any():
             return
         lists = self._lists(index, aside)
+        partners = np.minimum(np.arange(len(self.items)) - self.reach, self.triples)
+        for _ in range(self.pool.threads):
+            self._rooms.put(Room(self.items, max(PIECE, int(partners.max()))))
         tasks = spans(self.triples, max(SMALL, int(self.triples.sum()) // (16 * self.pool.threads)))
         for done, piece in enumerate(self.pool.map(partial(self._task, lists), tasks), 1):
             report(done, len(tasks))
@@ -96,10 +97,13 @@ class CountingJoin(TripleJoin):
 
 
 class Room:
-    """The memory of one thread, as kernels.counting wants it; used for task after task, as fresh memory is dear."""
+    """The memory of one thread, as kernels.counting wants it; used for task after task, as fresh memory is dear.
 
-    def __init__(self, items: Items) -> None:
-        n, pairs = len(items), max(len(items), PIECE)
+    pairs: how many it takes at a time, at least those that the item with the most partners may have.
+    """
+
+    def __init__(self, items: Items, pairs: int) -> None:
+        n = len(items)
         self.counts: U32 = np.zeros(n, np.uint32)
         self.met: U32 = np.empty(n + 1, np.uint32)
         self.needed: U32 = np.empty(int(items.sizes.max(initial=0)) + 1, np.uint32)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.engines import counting
-from lookalike.engines.choice import SAMPLE, exact_way, preview, triples
+from lookalike.engines.choice import SAMPLE, Preview, exact_way, preview
 from lookalike.engines.counting import counted_pairs
-from lookalike.engines.joins import exact_pairs
+from lookalike.engines.joins import exact_pairs, index_prefixes
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
@@ -108,7 +108,10 @@ def test_the_receipt_names_the_way() -> None:
 @given(sets=families)
 @settings(max_examples=40, deadline=None)
 def test_triples_are_what_pairs_share(sets: list[set[int]]) -> None:
-    assert triples(make_items(sets)) == sum(len(a & b) for i, a in enumerate(sets) for b in sets[:i])
+    items = make_items(sets)
+    with Pool(1) as pool:
+        seen = Preview(items, index_prefixes(items, bar(set_measure("jaccard"), 0.5), pool), 1.0, 0)
+    assert seen.triples == sum(len(a & b) for i, a in enumerate(sets) for b in sets[:i])
 
 
 def test_the_size_of_an_answer_with_copies_is_foretold() -> None:
