@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
+LABELS = ("left", "right", "id", "representative", "item", "by")  # columns that stand at the left
 STAGES = {
     "open": "Opening",
     "item groups": "Grouping items",
@@ -151,7 +152,7 @@ def _cell(value: object) -> str:
 def _print_table(table: pa.Table, total: int, what: str) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative") else "right")
+        shown.add_column(name, justify="left" if name in LABELS else "right")
     for row in table.to_pylist():
         shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
     out = Console(highlight=False)
