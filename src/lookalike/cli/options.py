@@ -48,6 +48,11 @@ class BadText(Enum):
     skip = "skip"
 
 
+class BadFile(Enum):
+    error = "error"
+    skip = "skip"
+
+
 class Method(Enum):
     auto = "auto"
     lsh = "lsh"
@@ -131,7 +136,21 @@ def document_options(
     audit: Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
+    on_bad_file: Annotated[
+        BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
+    ] = BadFile.error,
     threads: Annotated[int | None, option(RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    memory: Annotated[
+        str | None, option(RUN, help="Memory to keep to, as 2GB [default: half of what is free].", show_default=False)
+    ] = None,
+    work_dir: Annotated[
+        Path | None,
+        option(
+            RUN,
+            help="Keep hashed sets here for later runs [default: beside the output, until a large run is done].",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Recipe
-from lookalike.engines.joins import BandedJoin, index_prefixes, join_postings
+from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs
 from lookalike.measures import Bar
 from lookalike.plan import Plan
@@ -55,10 +57,11 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     if len(items) <= SAMPLE:
         return None
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    sample = items.take(picked)
-    postings = index_prefixes(sample, bar, pool)
-    pairs = len(join_postings(postings, pool, Trace(), SAMPLE * SAMPLE)[0])
-    return Preview(sample, postings, len(items) / SAMPLE, pairs)
+    sample = items.take(picked[np.argsort(items.sizes[picked], kind="stable")])
+    whole = (0, SAMPLE)
+    postings = take_prefixes(sample, bar, pool, Space(Keeper(1 << 62))).index_of(whole, whole)
+    (left, _, _), _ = gather(postings_pairs(postings, pool, SAMPLE * SAMPLE), SAMPLE * SAMPLE)
+    return Preview(sample, postings, len(items) / SAMPLE, len(left))
 
 
 def check_size(expected: Preview, limit: int) -> None:
@@ -73,7 +76,7 @@ def check_size(expected: Preview, limit: int) -> None:
 
 def choose(
     items: Items, seen: Preview | None, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool,
-    *, crowd: int | None = None,
+    *, budget: int, crowd: int | None = None,
 ) -> Choice:  # fmt: skip
     """The cheapest way that keeps the promise of recall; exact where the two cost about the same. (Divide-Compute-Merge
     is exact too, and never cheaper than the prefix join.)
@@ -85,11 +88,13 @@ def choose(
     if seen is None:
         return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none")
     grow, elements = seen.grow, float(items.sizes.sum())
-    exact = elements * PER_ELEMENT_INDEXED + len(seen.postings.packed) * grow * PER_POSTING
+    postings = len(seen.postings.packed) * grow
+    passes = max(1.0, 2 * postings * POSTING / (SHARE * budget))  # parts that are indexed one with the other
+    exact = elements * PER_ELEMENT_INDEXED + passes * postings * PER_POSTING
     exact += seen.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
     lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT
     if crowd is not None or exact > NEAR * lsh:
-        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace())
+        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
         bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
         if crowd is not None and bucket_pairs > crowd * len(items):
             return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")

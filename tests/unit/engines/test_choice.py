@@ -25,7 +25,7 @@ def random_items(count: int, size: int, universe: int) -> Items:
 
 
 def choose(items: Items, plan: Plan | None, recipe: Recipe, reach: Bar, pool: Pool) -> Choice:
-    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool)
+    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool, budget=1 << 40)
 
 
 def test_few_items_are_joined_exactly() -> None:
