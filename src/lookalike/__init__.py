@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps.documents import dedup, groups, pairs
+    from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.sets import jaccard
@@ -24,6 +24,7 @@ _HOMES = {
     "pairs": "lookalike.apps.documents",
     "groups": "lookalike.apps.documents",
     "dedup": "lookalike.apps.documents",
+    "forecast": "lookalike.apps.documents",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
@@ -35,7 +36,7 @@ _HOMES = {
 
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan",
+    "forecast",     "groups", "jaccard", "pairs", "plan",
 ]  # fmt: skip
 
 

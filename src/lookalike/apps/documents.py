@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from lookalike.data import RuleOptions, ShingleRule, Unit
+from lookalike.engines.forecast import Forecast
+from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
 from lookalike.engines.memory import memory_size
@@ -87,11 +89,24 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
+def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
+    """What `pairs` would come to on this source, from a sample: pairs, candidates, time, memory and disk.
+
+    >>> import lookalike as la
+    >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
+    2
+    """
+    given = dict(options)
+    collection = open_collection(source, **_columns(given))
+    place = _workplace(given)
+    given.pop("progress", None)
+    return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
+
+
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
-    columns: Any = {name: job_options.pop(name, None) for name in ("text", "id")}
-    columns |= {name: job_options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    columns = _columns(job_options)
     place = _workplace(job_options)
     verify = job_options.get("verify", True)
     if not verify and asked != "pairs":
@@ -105,7 +120,16 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     job = _job(job_options, tokens=tokens[0])
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
-    return answer(asked, grouping, job, collections, found, trace)
+    result = answer(asked, grouping, job, collections, found, trace)
+    if place.beside is None:  # nobody will say that the answer is saved
+        result.done()
+    return result
+
+
+def _columns(options: dict[str, Any]) -> dict[str, Any]:
+    """What opening a collection takes."""
+    columns = {name: options.pop(name, None) for name in ("text", "id")}
+    return columns | {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
 
 
 def _workplace(options: dict[str, Any]) -> Workplace:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from lookalike.cli.stopping import stoppable
 
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
 
@@ -183,11 +184,7 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
             plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
-            try:
-                command(**given, options=plain)
-            except KeyboardInterrupt:
-                sys.stderr.write("Stopped. No output was written.\n")
-                sys.exit(130)
+            stoppable(lambda: command(**given, options=plain), lambda: plain.get("work_dir") or plain.get("beside"))
 
         merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]

@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import Recipe
+from lookalike.data import I64, Recipe
 from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
-from lookalike.errors import TooManyPairs
 from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Items, Postings
 
 SAMPLE = 2000
-SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
 # Nanoseconds on one core, as benchmarks/costs.py measures them; only their ratios matter.
 PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 5.0, 19.0, 30.0  # 4 of the 5 for the audit
@@ -40,16 +38,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Preview:
-    """A random sample of items, its index, and the pairs that all items will probably have."""
+    """A random sample of items, its index and its pairs.
 
+    picked i64[s]: the numbers of the sampled items among all. left, right i64[p]: numbers in the sample.
+    grow: how many times more items there are.
+    """
+
+    picked: I64
     sample: Items
     postings: Postings
-    grow: float  # how many times more items there are
-    sampled_pairs: int
-
-    @property
-    def expected_pairs(self) -> int:
-        return round(self.sampled_pairs * self.grow * self.grow)
+    grow: float
+    left: I64
+    right: I64
 
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
@@ -57,21 +57,12 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     if len(items) <= SAMPLE:
         return None
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    sample = items.take(picked[np.argsort(items.sizes[picked], kind="stable")])
+    picked = picked[np.argsort(items.sizes[picked], kind="stable")]
+    sample = items.take(picked)
     whole = (0, SAMPLE)
     postings = take_prefixes(sample, bar, pool, Space(Keeper(1 << 62))).index_of(whole, whole)
-    (left, _, _), _ = gather(postings_pairs(postings, pool, SAMPLE * SAMPLE), SAMPLE * SAMPLE)
-    return Preview(sample, postings, len(items) / SAMPLE, len(left))
-
-
-def check_size(expected: Preview, limit: int) -> None:
-    """Refuse, before the work, an answer that is surely too large."""
-    if expected.sampled_pairs >= SURE and expected.expected_pairs > FAR * limit:
-        raise TooManyPairs(
-            f"about {expected.expected_pairs:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} documents has {expected.sampled_pairs:,}. Ask for groups or dedup instead, raise "
-            "the threshold, drop boilerplate with --max-share, or raise --max-pairs."
-        )
+    (left, right, _), _ = gather(postings_pairs(postings, pool, SAMPLE * SAMPLE), SAMPLE * SAMPLE)
+    return Preview(picked, sample, postings, len(items) / SAMPLE, left.astype(np.int64), right.astype(np.int64))
 
 
 def choose(

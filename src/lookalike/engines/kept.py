@@ -19,7 +19,8 @@ from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
 from lookalike.engines.work import Place, Space, storing, write_all
 
-COMMIT = 3.0  # seconds between two commits
+COMMIT = 3.0  # seconds between two commits,
+SPARSE = 0.01  # and a share of the time spent so far: a night's work has hundreds of commits, not thousands
 NUMBERS: dict[str, Any] = {"elements": np.uint64, "sizes": np.int64, "prints": np.uint64, "lengths": np.int64}
 TABLE = "columns"  # ids and extra columns: one Arrow stream for each commit
 
@@ -75,7 +76,7 @@ class KeptSets:
         whole = self._whole(pool)
         if whole < len(self._commits):
             space.notes.append(
-                f"{place.path} is damaged after {self._at(whole, 'rows'):,} documents; the rest is read again."
+                f"{place.path} is damaged after {self._at(whole, 'rows') or 0:,} documents; the rest is read again."
             )
             self._commits = self._commits[:whole]
             place.progress["complete"] = False
@@ -85,7 +86,7 @@ class KeptSets:
         self._files: dict[str, IO[bytes]] = {}
         self._crc = dict.fromkeys([*NUMBERS, TABLE], 0)
         self._waiting: list[pa.RecordBatch] = []
-        self._last = time.monotonic()
+        self._last = self._begin = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lookalike-commit")
         self._under_way: Future[None] | None = None
 
@@ -111,13 +112,20 @@ class KeptSets:
                 return number
         return len(self._commits)
 
-    def begin(self) -> None:
+    def __enter__(self) -> KeptSets:
         """Open the files to go on after the last commit; what came later is forgotten."""
         for name in (*NUMBERS, TABLE):
             with storing(self._path(name)):
-                file = open(self._path(name), "ab", buffering=0)  # noqa: SIM115  (closed by finish)
+                file = open(self._path(name), "ab", buffering=0)
                 file.truncate(self._end(name))
             self._files[name] = file
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """However reading ends, the commit under way comes to its end first."""
+        self._writer.shutdown()
+        for file in self._files.values():
+            file.close()
 
     def append(self, piece: Piece, state: Callable[[], Mapping[str, Any]]) -> None:
         """Add a piece; from time to time all that has come is committed, with the `state` of the input."""
@@ -128,7 +136,8 @@ class KeptSets:
         for name, count in piece.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         idle = self._under_way is None or self._under_way.done()
-        if idle and time.monotonic() - self._last >= COMMIT:
+        now = time.monotonic()
+        if idle and now - self._last >= max(COMMIT, SPARSE * (now - self._begin)):
             self._commit(state())
 
     def end(self, state: Mapping[str, Any]) -> None:
@@ -137,7 +146,6 @@ class KeptSets:
         self._settle()
         self.place.progress["complete"] = self.complete = True
         self.place.record()
-        self._writer.shutdown()
 
     def state(self) -> Mapping[str, Any]:
         """Of the input, as it was at the last commit."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from lookalike.data import F64, I64, Pairs
 from lookalike.engines.audits import audit
-from lookalike.engines.choice import Choice, check_size, choose, preview
+from lookalike.engines.choice import Choice, Preview, choose, preview
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
@@ -22,8 +22,9 @@ from lookalike.engines.joins import BandedJoin, exact_pairs
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, about_sets, read_features
+from lookalike.engines.size import size_of
 from lookalike.engines.trace import Trace
-from lookalike.engines.work import Place, Space, Workplace, digest
+from lookalike.engines.work import Space, Workplace, digest
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
@@ -33,6 +34,7 @@ from lookalike.stages.preference import preference, preferred_column
 
 BASE, GROWTH = 400_000_000, 1.6  # bytes of memory for a run on no text, and for each byte of text
 LARGE = 2_000_000_000  # bytes of text from which on a run is long enough to be kept safe in a work folder
+BEGIN = 40  # characters of a text that are shown
 CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
 
 
@@ -45,7 +47,7 @@ def run(
     planned = planned_for(job, trace)
     extra = [column] if column else []
     space = open_space(collections, job, want, keep, extra, place or Workplace(memory_size(None)))
-    with Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
         features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
         split = features.split if len(collections) == 2 else -1
         best = preference(keep, features.lengths[: features.split], features.extra)
@@ -59,7 +61,12 @@ def run(
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
         with trace.stage("choose"):
-            choice = _choose(job, items, want, planned, pool, trace, space)
+            seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
+            if want == "pairs":
+                size = size_of(classes, seen, split)
+                trace.add(expected_pairs=size.expected)
+                size.check(job.max_pairs, lambda item: _named(item, features, collections))
+            choice = _choose(job, items, seen, want, planned, pool, space.budget)
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, _class_order(classes, best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
@@ -72,19 +79,27 @@ def run(
         return replace(found, pairs=Pairs(*pairs))
 
 
-def _choose(job: Job, items: Items, want: Want, planned: Plan | None, pool: Pool, trace: Trace, space: Space) -> Choice:
-    """What the job asks for, or the cheapest way; a hopelessly large answer is refused here."""
-    seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
-    if seen is not None and want == "pairs":
-        trace.add(expected_pairs=seen.expected_pairs)
-        check_size(seen, job.max_pairs)
+def _choose(
+    job: Job, items: Items, seen: Preview | None, want: Want, planned: Plan | None, pool: Pool, budget: int
+) -> Choice:
+    """What the job asks for, or the cheapest way."""
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:
         return Choice("lsh", {}, "bands, rows or estimates were asked for")
-    straight = want != "pairs" and bool(np.all(items.sides == 3))
-    crowd = CROWDED if straight else None
-    return choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=space.budget, crowd=crowd)
+    crowd = CROWDED if want != "pairs" and bool(np.all(items.sides == 3)) else None
+    return choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget, crowd=crowd)
+
+
+def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
+    """The id of an item and the beginning of its text."""
+    second = item >= features.split
+    row = item - features.split if second else item
+    collection = collections[-1] if second else collections[0]
+    text = str(next(iter(collection.texts(start=row))).texts[0].as_py())
+    begin = " ".join(text[:200].split())
+    ids = features.ids[-1] if second else features.ids[0]
+    return f"{ids[row].as_py()} ({begin[:BEGIN]!r}{'...' if len(begin) > BEGIN else ''})"
 
 
 def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:
@@ -101,12 +116,17 @@ def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: 
     return replace(found, pairs=pairs, audit=checked)
 
 
+def is_large(nbytes: int, budget: int) -> bool:
+    """Whether a run on so many bytes of text needs a work folder: for its memory, or to keep long work safe."""
+    return BASE + GROWTH * nbytes > budget or nbytes > LARGE
+
+
 def open_space(
     collections: Sequence[Collection], job: Job, want: Want, keep: str, extra: Sequence[str], place: Workplace
 ) -> Space:
     """Where the run keeps its arrays: in memory if they are few; else, or where it is wished, in a work folder."""
     nbytes = sum(collection.nbytes or 0 for collection in collections)
-    large = BASE + GROWTH * nbytes > place.memory or nbytes > LARGE
+    large = is_large(nbytes, place.memory)
     steady = all(collection.stamp() is not None for collection in collections)
     if not large and (place.folder is None or not steady):
         return Space(Keeper(place.memory))
@@ -122,7 +142,7 @@ def open_space(
         sets = [digest(about_sets(collection, extra, job.rule)) for collection in collections]
         asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
         about = {"holds": "run", "wants": want, "keep": keep, "compared": job.words(), "job": asked, "sets": sets}
-        space.run = Place(folder / f"run-{digest(about)}", about)
+        space.run = space.place(folder / f"run-{digest(about)}", about)
     return space
 
 

@@ -97,7 +97,7 @@ class Keeper:
 
     def at_once(self, threads: int) -> int:
         """How many items a task may look at, wherever they are in the mapped files, before the next look."""
-        return max(64, self.budget // (16 * TOUCHED * threads)) if self._maps else 1 << 30
+        return max(64, self.budget // (32 * TOUCHED * threads)) if self._maps else 1 << 30
 
     def _keep(self, whole: mmap.mmap) -> None:
         if not self._maps:

@@ -118,11 +118,11 @@ def _kept(
             continue
         if kept.rows:
             space.notes.append(f"going on with {collection.name} after {kept.rows:,} documents.")
-        kept.begin()
-        for piece in _pieces(collection, names, kept.rows, rule, pool):
-            kept.append(piece, collection.state)
-            counter.add(len(piece), piece.counts)
-        kept.end(collection.state())
+        with kept:
+            for piece in _pieces(collection, names, kept.rows, rule, pool):
+                kept.append(piece, collection.state)
+                counter.add(len(piece), piece.counts)
+            kept.end(collection.state())
     return shelved(all_kept, space)
 
 
@@ -144,7 +144,7 @@ def _place(collection: Collection, extra: Sequence[str], rule: ShingleRule, spac
     assert space.folder is not None
     about = about_sets(collection, extra, rule)
     if about["files"] is None:  # a table in memory cannot be known again
-        return Place(Path(tempfile.mkdtemp(prefix="sets-", dir=space.folder)), about)
+        return space.place(Path(tempfile.mkdtemp(prefix="sets-", dir=space.folder)), about)
     path = space.folder / f"sets-{digest(about)}"
     if not path.exists():
         for other in sorted(space.folder.glob("sets-*")):
@@ -156,7 +156,7 @@ def _place(collection: Collection, extra: Sequence[str], rule: ShingleRule, spac
                 words = {"files": "the input has changed", "rule": "the shingle options differ"}
                 why = " and ".join(words.get(what, f"{what} differs") for what in changed)
                 space.notes.append(f"{other} is of no use here: {why}. Reading {collection.name} anew.")
-    return Place(path, about)
+    return space.place(path, about)
 
 
 def _pieces(collection: Collection, extra: Sequence[str], start: int, rule: ShingleRule, pool: Pool) -> Iterator[Piece]:

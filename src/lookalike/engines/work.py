@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -66,9 +67,11 @@ class Place:
         with storing(path / LOCK):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = open(path / LOCK, "a")  # noqa: SIM115  (held as long as the place is used)
+        weakref.finalize(self, self._lock.close)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self.close()
             raise OutputError(f"{path} is in use by another run. Wait for it, or name another --work-dir.") from error
         if not (path / ABOUT).exists():
             write_json({"format": FORMAT, "version": __version__, **self.about}, path / ABOUT)
@@ -109,9 +112,29 @@ class Space:
     run: Place | None = None
     passing: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _places: list[Place] = field(default_factory=list)
+
+    def __enter__(self) -> Space:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Where the run fails, others can have its places; what they hold stays for another try."""
+        if kind is not None:
+            self.close()
+
+    def place(self, path: Path, about: Mapping[str, Any]) -> Place:
+        """A place that is this run's until `close` or `finish`."""
+        self._places.append(Place(path, about))
+        return self._places[-1]
+
+    def close(self) -> None:
+        """Let others have the places of this run."""
+        for place in self._places:
+            place.close()
 
     def finish(self) -> None:
         """The answer is where it belongs: what was kept for another try can go."""
+        self.close()
         if self.run is not None:
             self.run.remove()
         for path in self.passing:

@@ -50,6 +50,10 @@ class Collection:
         """What a receipt says of the collection."""
         return {"name": self.name, "text": self.text_column, "id": self.id_column}
 
+    def part(self, number: int) -> Collection:
+        """The documents of one reader alone."""
+        return replace(self, readers=(self.readers[number],), _begun=[])
+
     def stamp(self) -> list[dict[str, Any]] | None:
         """What tells whether the input is still the same: paths, sizes, times of change, rows as far as they are known
         without reading. None where there are no files."""
@@ -128,8 +132,9 @@ class Collection:
     def _good(self, reader: Reader, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file from `start` on; where a bad file is skipped, as far as it can be read."""
         row = start
+        end = reader.rows if reader.damaged else None
         batches = reader.batches_from(schema, start)
-        while True:
+        while end is None or row < end:
             try:
                 batch = next(batches, None)
             except InputError as error:
@@ -137,10 +142,9 @@ class Collection:
                     raise
                 self._leave_out(reader, row, str(error))
                 return
-            if batch is None or (reader.damaged and reader.rows is not None and row >= reader.rows):
+            if batch is None:
                 return
-            if reader.damaged and reader.rows is not None:
-                batch = batch.slice(0, reader.rows - row)
+            batch = batch if end is None else batch.slice(0, end - row)
             row += len(batch)
             yield batch
 

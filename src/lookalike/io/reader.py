@@ -107,4 +107,5 @@ def reading(name: str, what: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = "".join(letter if letter.isprintable() else "?" for letter in reason)
         raise InputError(f"{name} cannot be read as {what}: {reason[:200]}.") from error
