@@ -18,7 +18,7 @@ from lookalike.engines.joins import BandedJoin
 from lookalike.engines.local import BASE, BEGIN, GROWTH, is_large, planned_for
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.size import size_of
+from lookalike.engines.size import CROWD, size_of
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.io.batch import TextBatch
@@ -124,9 +124,9 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
     elements = len(sets.elements) * grow
     return Forecast(
         documents=total, bytes=nbytes, sampled=sampled, places=len(places),
-        exact_copies=1 - len(classes) / max(1, len(classes.members)),
+        exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
         pairs=round(pairs_of_items), method=choice.method, why=choice.why, candidates=round(candidates),
-        crowds=[crowd.words(lambda item: _begin(text, item), grow) for crowd in size.crowds],
+        crowds=[crowd.words(lambda item: _begin(text, item), grow) for crowd in size.crowds if crowd.size >= CROWD],
         seconds=seconds / threads, threads=threads, memory=min(memory, budget) if folder else memory, budget=budget,
         work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
         warnings=trace.warnings,

@@ -15,6 +15,7 @@ from lookalike.stages.groups import components
 
 SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 SHOWN = 3  # crowds, and members of each
+CROWD = 5  # sampled members that make a crowd: fewer may be chance
 ADVICE = (
     "Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
 )
@@ -74,13 +75,14 @@ def _crowds(classes: Classes, seen: Preview | None) -> list[Crowd]:
     found = []
     for number in np.argsort(-counts, kind="stable")[:SHOWN]:
         if counts[number] > 1:
-            some = classes.members[starts[number] : starts[number] + SHOWN]
+            some = classes.members[starts[number] : starts[number] + min(SHOWN, counts[number])]
             found.append(Crowd(int(counts[number]), True, some))
     if seen is not None and len(seen.left):
         group = components(Pairs(seen.left, seen.right, np.ones(len(seen.left))), np.arange(len(seen.picked)))
         roots, sizes = np.unique(group.representative, return_counts=True)
         for root in roots[np.argsort(-sizes, kind="stable")[:SHOWN]]:
             members = seen.picked[np.flatnonzero(group.representative == root)]
-            if len(members) > 1:
-                found.append(Crowd(round(float(counts[members].sum()) * seen.grow), False, firsts[members[:SHOWN]]))
+            if len(members) >= CROWD:
+                size = round(float(counts[members].sum()) * seen.grow)
+                found.append(Crowd(size, False, firsts[members[:SHOWN]]))
     return sorted(found, key=lambda crowd: -crowd.size)[:SHOWN]
