@@ -12,7 +12,7 @@ from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
     from lookalike.apps import baskets, textbook
-    from lookalike.apps.documents import dedup, groups, pairs
+    from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.sets import jaccard
@@ -25,6 +25,7 @@ _HOMES = {
     "pairs": "lookalike.apps.documents",
     "groups": "lookalike.apps.documents",
     "dedup": "lookalike.apps.documents",
+    "forecast": "lookalike.apps.documents",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
@@ -38,7 +39,7 @@ _MODULES = {"baskets": "lookalike.apps.baskets", "textbook": "lookalike.apps.tex
 
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan", "textbook",
+    "forecast", "groups", "jaccard", "pairs", "plan", "textbook",
 ]  # fmt: skip
 
 

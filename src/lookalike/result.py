@@ -153,6 +153,10 @@ class Result:
         write_folder(tables, self.receipt, Path(folder), force=force)
         return Path(folder)
 
+    def done(self) -> None:
+        """The answer is saved: what a work folder kept for another try can go."""
+        self.found.space.finish()
+
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
         what = ", ".join(

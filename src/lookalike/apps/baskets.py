@@ -125,7 +125,9 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     if via:
         compared, job = through_groups(baskets, job, near, trace)
     found = search(compared, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, baskets, found, trace)
+    result = answer(asked, grouping, job, baskets, found, trace)
+    result.done()
+    return result
 
 
 def _read(

@@ -10,6 +10,8 @@ import typer
 
 from lookalike.cli import baskets, compare, demo, evaluate, plan
 from lookalike.cli.documents import DOCUMENTS
+from lookalike.cli.runs import runs
+from lookalike.cli.stopping import hear_terminate
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -26,6 +28,7 @@ app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
 app.command()(demo.demo)
+app.add_typer(runs, name="runs")
 
 
 @app.callback(invoke_without_command=True)
@@ -40,7 +43,8 @@ def version(
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."""
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."""
+    hear_terminate()
     gc.set_threshold(100_000, 50, 50)  # loading the compiler makes many objects that stay: looking at them costs 0.1 s
     try:
         app()

@@ -167,8 +167,11 @@ def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> Non
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
     for warning in result.receipt["warnings"]:
         err.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+    for what in result.receipt["left_out"]:
+        err.print(f"Left out {what}", style="yellow", markup=False, soft_wrap=True)
     if not quiet:
         summary(result.receipt, wrote)
+    result.done()
 
 
 def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
@@ -181,6 +184,8 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
                         ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
+    for note in receipt["work"]["notes"]:
+        err.print(f"Work     {note}", markup=False, soft_wrap=True)
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
     err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)

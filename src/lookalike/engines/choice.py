@@ -9,18 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from lookalike.data import I64, Recipe
-from lookalike.engines.counting import counted_pairs
-from lookalike.engines.joins import BandedJoin, index_prefixes, join_postings
+from lookalike.engines.counting import LISTED, counted_pairs
+from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
-from lookalike.errors import TooManyPairs
+from lookalike.engines.work import Space
 from lookalike.kernels import buckets
 from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Items, Postings
 
 SAMPLE = 2000
-SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
 # Nanoseconds on one core, as benchmarks/costs.py measures them; only their ratios matter.
 PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 5.0, 19.0, 30.0  # 4 of the 5 for the audit
@@ -49,28 +49,32 @@ class Choice:
 
 @dataclass(frozen=True)
 class Preview:
-    """A random sample of items, its index, and the pairs that all items will probably have.
+    """A random sample of items, its index and its pairs.
 
-    Items are classes of equal ones. weight: pairs of members that a pair of the sample stands for, on average;
-    copies: pairs of members of one class.
+    picked i64[s]: the numbers of the sampled items among all. left, right i64[p]: numbers in the sample.
+    grow: how many times more items there are.
     """
 
+    picked: I64
     sample: Items
     postings: Postings
-    grow: float  # how many times more items there are
-    sampled_pairs: int
-    weight: float = 1.0
-    copies: int = 0
+    grow: float
+    left: I64
+    right: I64
 
-    @property
-    def expected_pairs(self) -> int:
-        """Pairs of classes: never far above the pairs of members."""
-        return round(self.sampled_pairs * self.grow * self.grow)
+    @classmethod
+    def of_all(cls, items: Items, bar: Bar, pool: Pool) -> Preview:
+        """All items as their own sample, not yet joined."""
+        return cls.of_sample(items, np.arange(len(items)), bar, pool)
 
-    @property
-    def expected_answer(self) -> int:
-        """Pairs of members. A few classes with very many of them make this less sure."""
-        return round(self.sampled_pairs * self.grow * self.grow * self.weight) + self.copies
+    @classmethod
+    def of_sample(cls, items: Items, picked: I64, bar: Bar, pool: Pool) -> Preview:
+        """The items of these numbers, by size, with their index; not yet joined."""
+        picked = picked[np.argsort(items.sizes[picked], kind="stable")]
+        whole, none = (0, len(picked)), np.empty(0, np.int64)
+        sample = items.take(picked)
+        postings = take_prefixes(sample, bar, pool, Space(Keeper(1 << 62))).index_of(whole, whole)
+        return cls(picked, sample, postings, len(items) / max(1, len(picked)), none, none)
 
     @cached_property
     def triples(self) -> int:
@@ -80,67 +84,50 @@ class Preview:
         whole = np.concatenate([elements[:0], *(elements[at : at + size] for at, size in spans)])
         return int(buckets.pairs_in_buckets(np.sort(whole), 0)[0])
 
-    def exact_way(self, grow: float) -> tuple[Way, float]:
+    def exact_way(self, grow: float, budget: int) -> tuple[Way, float]:
         """(the cheaper way to join so many times as many items exactly, its nanoseconds)."""
-        elements = float(self.sample.sizes.sum()) * grow
-        prefixes = elements * PER_ELEMENT_INDEXED + len(self.postings.packed) * grow * PER_POSTING
+        elements, postings = float(self.sample.sizes.sum()) * grow, len(self.postings.packed) * grow
+        passes = max(1.0, 2 * postings * POSTING / (SHARE * budget))  # parts that are indexed one with the other
+        prefixes = elements * PER_ELEMENT_INDEXED + passes * postings * PER_POSTING
         prefixes += self.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
         counting = elements * PER_ELEMENT_LISTED
-        if counting < prefixes:
+        if counting < prefixes and elements * LISTED < SHARE * budget:
             counting += self.triples * grow * grow * PER_TRIPLE
-        return ("counting", counting) if counting < prefixes else ("prefixes", prefixes)
+            if counting < prefixes:
+                return "counting", counting
+        return "prefixes", prefixes
 
 
-def preview(items: Items, bar: Bar, pool: Pool, *, seed: int, members: I64 | None = None) -> Preview | None:
-    """Join a sample exactly; None where there are too few items for it to be worth while.
-
-    members: how many equal ones each item stands for; without it, one.
-    """
+def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
+    """Join a sample exactly; None where there are too few items for it to be worth while."""
     if len(items) <= SAMPLE:
         return None
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    sample = items.take(picked)
-    postings = index_prefixes(sample, bar, pool)
-    seen = Preview(sample, postings, len(items) / SAMPLE, 0)
-    if seen.exact_way(1.0)[0] == "counting":
-        left, right, _ = counted_pairs(sample, bar, pool, Trace(), SAMPLE * SAMPLE)
+    seen = Preview.of_sample(items, picked, bar, pool)
+    if seen.exact_way(1.0, 1 << 62)[0] == "counting":
+        left, right, _ = counted_pairs(seen.sample, bar, pool, Trace(), Space(Keeper(1 << 62)), SAMPLE * SAMPLE)
     else:
-        left, right, _ = join_postings(postings, pool, Trace(), SAMPLE * SAMPLE)
-        left, right = postings.order[left], postings.order[right]
-    seen = replace(seen, sampled_pairs=len(left))
-    if members is None:
-        return seen
-    of_sample = members[picked]
-    weight = float((of_sample[left] * of_sample[right]).mean()) if len(left) else 1.0
-    return replace(seen, weight=weight, copies=int((members * (members - 1) // 2).sum()))
+        (lefts, rights, _), _ = gather(postings_pairs(seen.postings, pool, SAMPLE * SAMPLE), SAMPLE * SAMPLE)
+        left, right = lefts.astype(np.int64), rights.astype(np.int64)
+    return replace(seen, left=left, right=right)
 
 
-def check_size(expected: Preview, limit: int) -> None:
-    """Refuse, before the work, an answer that is surely too large."""
-    if expected.sampled_pairs >= SURE and expected.expected_pairs > FAR * limit:
-        raise TooManyPairs(
-            f"about {expected.expected_pairs:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} has {expected.sampled_pairs:,}. Ask for groups or dedup instead, raise "
-            "the threshold, drop boilerplate with --max-share, or raise --max-pairs."
-        )
-
-
-def exact_way(items: Items, seen: Preview | None, bar: Bar, pool: Pool) -> tuple[Way, float]:
+def exact_way(items: Items, seen: Preview | None, bar: Bar, pool: Pool, budget: int) -> tuple[Way, float]:
     """(the cheaper way of the exact join, its nanoseconds). Few items are their own sample."""
-    seen = seen or Preview(items, index_prefixes(items, bar, pool), 1.0, 0)
-    return seen.exact_way(seen.grow)
+    seen = seen or Preview.of_all(items, bar, pool)
+    return seen.exact_way(seen.grow, budget)
 
 
 def choose(
     items: Items, seen: Preview | None, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool,
-    *, crowd: int | None = None,
+    *, budget: int, crowd: int | None = None,
 ) -> Choice:  # fmt: skip
     """The cheapest way that keeps the promise of recall; exact where the two cost about the same. (Divide-Compute-Merge
     is exact too, and never cheaper than the prefix join.)
 
     crowd: where groups can be made straight from buckets, the pairs per item above which that is the way to go.
     """
-    way, exact = exact_way(items, seen, bar, pool)
+    way, exact = exact_way(items, seen, bar, pool, budget)
     if plan is None:
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure", way)
     if seen is None:
@@ -148,7 +135,7 @@ def choose(
     grow, elements = seen.grow, float(items.sizes.sum())
     lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT
     if crowd is not None or exact > NEAR * lsh:
-        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace())
+        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
         bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
         if crowd is not None and bucket_pairs > crowd * len(items):
             return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")

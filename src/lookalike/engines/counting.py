@@ -10,28 +10,31 @@ import numpy as np
 
 from lookalike.data import I64, U32
 from lookalike.engines.dcm import Lists, Span, TripleJoin
-from lookalike.engines.joins import Block, Report, Scored, gather
+from lookalike.engines.joins import Block, Report, Scored, collect
 from lookalike.engines.pool import Pool
 from lookalike.engines.runs import Shelf, Spill, spans
 from lookalike.engines.trace import Trace, silent
+from lookalike.engines.work import Space
 from lookalike.kernels import bounds, counting
 from lookalike.measures import Bar
 from lookalike.stages.candidates import PIECE, Items
 
 IN_MEMORY = 1 << 50  # bytes: the lists of all items are held at once, as the postings of the prefix join are
+LISTED = 24  # bytes of memory for each element while the lists are made
 SMALL = 1 << 18  # triples below which a task is not worth its while
 
 
-def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) -> Scored:
+def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Space, limit: int) -> Scored:
     """(left, right, similarity) of every pair at or above the bar, none missed: what `joins.exact_pairs` gives.
 
     Time grows with the elements and with the triples: the sum of m(m-1)/2 over elements of m items. Where thresholds
     are low or sets are short, prefixes leave out little and a triple costs a tenth of a candidate.
 
+    >>> from lookalike.engines.memory import Keeper
     >>> elements = np.array([1, 2, 3, 2, 3, 4], np.uint64)
     >>> two = Items(elements, np.array([0, 3]), np.array([3, 3]), np.array([3, 3], np.uint8))
     >>> with Pool(1) as pool:
-    ...     counted_pairs(two, Bar(bounds.JACCARD, 1, 2), pool, Trace(), 10)
+    ...     counted_pairs(two, Bar(bounds.JACCARD, 1, 2), pool, Trace(), Space(Keeper(1 << 62)), 10)
     (array([1]), array([0]), array([0.5]))
     """
     order = np.argsort(items.sizes, kind="stable")
@@ -42,7 +45,8 @@ def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int) 
             index = join.merge(join.divide(held, quiet), held, held, quiet)
             trace.add(postings=join.postings, triples=join.triples.sum())
         with trace.stage("match") as report:
-            left, right, similarity = gather(join.match(index, held, report), trace, limit)
+            units = [("counted", partial(join.match, index, held, report))]
+            left, right, similarity = collect(units, space, trace, limit)
     return order[left], order[right], similarity
 
 

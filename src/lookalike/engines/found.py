@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from lookalike.data import F64, I64, Groups, Pairs, Scale
 from lookalike.engines.choice import Choice
+from lookalike.engines.memory import Keeper
+from lookalike.engines.work import Space
 from lookalike.plan import Plan
 from lookalike.stages.audit import Audit
 from lookalike.stages.duplicates import Classes
@@ -71,6 +73,7 @@ class Found:
     own: the score of equal items, class by class. order: classes, the best to keep first.
     plan: of the bands; None where the answer is exact.
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
+    space: what the arrays live in.
     """
 
     ids: list[pa.ChunkedArray]
@@ -83,6 +86,7 @@ class Found:
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None
+    space: Space = field(default_factory=lambda: Space(Keeper(1 << 62)))
 
     def __len__(self) -> int:
         """How many items there are in all."""

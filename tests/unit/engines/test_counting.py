@@ -14,14 +14,18 @@ import lookalike as la
 from lookalike.engines import counting
 from lookalike.engines.choice import SAMPLE, Preview, exact_way, preview
 from lookalike.engines.counting import counted_pairs
-from lookalike.engines.joins import exact_pairs, index_prefixes
+from lookalike.engines.joins import exact_pairs
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs
 from lookalike.measures import bar, set_measure
 from lookalike.stages.candidates import Items
 from oracles import MEASURES, join
 from strategies import as_dict, families, make_items
+
+SPACE = Space(Keeper(1 << 62))
 
 
 def counted(
@@ -29,7 +33,7 @@ def counted(
 ) -> dict[tuple[int, int], float]:
     with Pool(threads) as pool:
         wished = bar(set_measure(measure), float(threshold))
-        return as_dict(*counted_pairs(make_items(sets, sides), wished, pool, Trace(), 10**9))
+        return as_dict(*counted_pairs(make_items(sets, sides), wished, pool, Trace(), SPACE, 10**9))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -69,7 +73,7 @@ def test_many_sets_in_many_tasks(measure: str, monkeypatch: pytest.MonkeyPatch) 
 def test_too_many_pairs_stop_the_search() -> None:
     sets = [{1, 2, 3, 100 + i} for i in range(100)]
     with Pool(1) as pool, pytest.raises(TooManyPairs, match=r"^more than 50 pairs \(--max-pairs\)"):
-        counted_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), 50)
+        counted_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), SPACE, 50)
 
 
 def random_items(count: int, size: int, universe: int) -> Items:
@@ -88,13 +92,14 @@ def test_the_cheaper_way_is_taken_and_both_agree() -> None:
     with Pool(2) as pool:
         baskets = random_items(3 * SAMPLE, 6, 100)
         low = bar(jaccard, 0.2)
-        assert exact_way(baskets, preview(baskets, low, pool, seed=1), low, pool)[0] == "counting"
+        assert exact_way(baskets, preview(baskets, low, pool, seed=1), low, pool, 1 << 40)[0] == "counting"
+        assert exact_way(baskets, None, low, pool, 1 << 20)[0] == "prefixes"  # lists that do not fit the memory
         long = random_items(300, 200, 1 << 50)
         high = bar(jaccard, 0.9)
-        assert exact_way(long, None, high, pool)[0] == "prefixes"
+        assert exact_way(long, None, high, pool, 1 << 40)[0] == "prefixes"
         few = baskets.part(0, 1500)
-        assert as_dict(*counted_pairs(few, low, pool, Trace(), 10**9)) == as_dict(
-            *exact_pairs(few, low, pool, Trace(), 10**9)
+        assert as_dict(*counted_pairs(few, low, pool, Trace(), SPACE, 10**9)) == as_dict(
+            *exact_pairs(few, low, pool, Trace(), SPACE, 10**9)
         )
 
 
@@ -110,7 +115,7 @@ def test_the_receipt_names_the_way() -> None:
 def test_triples_are_what_pairs_share(sets: list[set[int]]) -> None:
     items = make_items(sets)
     with Pool(1) as pool:
-        seen = Preview(items, index_prefixes(items, bar(set_measure("jaccard"), 0.5), pool), 1.0, 0)
+        seen = Preview.of_all(items, bar(set_measure("jaccard"), 0.5), pool)
     assert seen.triples == sum(len(a & b) for i, a in enumerate(sets) for b in sets[:i])
 
 
