@@ -46,7 +46,8 @@ def run(
     column = preferred_column(keep)
     planned = planned_for(job, trace)
     extra = [column] if column else []
-    space = open_space(collections, job, want, keep, extra, place or Workplace(memory_size(None)))
+    place = place or Workplace(memory_size(None))
+    space = open_space(collections, job, want, keep, extra, place)
     with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
         features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
         split = features.split if len(collections) == 2 else -1
@@ -66,7 +67,8 @@ def run(
                 size = size_of(classes, seen, split)
                 trace.add(expected_pairs=size.expected)
                 size.check(job.max_pairs, lambda item: _named(item, features, collections))
-            choice = _choose(job, items, seen, want, planned, pool, space.budget)
+            # What is chosen must not depend on what this machine happens to have free.
+            choice = _choose(job, items, seen, want, planned, pool, place.memory if place.stated else 1 << 62)
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, _class_order(classes, best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
