@@ -134,8 +134,8 @@ def _columns(options: dict[str, Any]) -> dict[str, Any]:
 
 def _workplace(options: dict[str, Any]) -> Workplace:
     memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
-    places = [Path(path) if path else None for path in (folder, beside)]
-    return Workplace(memory_size(memory), *places, stated=memory is not None)
+    folder, beside = (Path(path) if path else None for path in (folder, beside))
+    return Workplace(memory_size(memory), folder, beside, stated=memory is not None)
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:
