@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import lookalike as la
 from lookalike.cli.main import app
 from lookalike.engines import kept, local
-from lookalike.errors import InputError, OutputError
+from lookalike.errors import InputError, OutputError, TooManyPairs
 
 
 def corpus(count: int, seed: int = 1) -> pa.Table:
@@ -239,3 +239,39 @@ def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_pa
     subprocess.run([*disturbed, "--force"], check=True, capture_output=True)
     assert (tmp_path / "out.csv").read_bytes() == calm
     assert "elements" in parts
+
+
+def test_a_million_copies_in_little() -> None:
+    """Copies are counted, not paired: groups and dedup are exact, pairs refuse with the number."""
+    table = pa.table({"text": ["the same words again and again and again"] * 20_000})
+    assert la.dedup(table).removed.num_rows == 19_999
+    assert la.groups(table).groups["size"].to_pylist() == [20_000] * 20_000
+    with pytest.raises(TooManyPairs, match="at least 199,990,000 pairs"):
+        la.pairs(table)
+
+
+@pytest.mark.parametrize("work", [False, True])
+def test_near_copies_that_share_every_bucket(tmp_path: Path, work: bool) -> None:
+    template = [f"t{n}" for n in range(80)]
+    texts = [" ".join([*template[:40], f"n{n}", *template[40:]]) for n in range(4000)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "near.parquet")
+    options: dict[str, Any] = {"work_dir": tmp_path / "work"} if work else {}
+    assert la.dedup(tmp_path / "near.parquet", **options).removed.num_rows == 3999
+    made = la.groups(tmp_path / "near.parquet", **options)
+    assert made.groups.num_rows == 4000
+    assert made.receipt["counts"]["candidates"] < 40_000, "not every pair is looked at"
+
+
+def test_a_footer_in_every_document() -> None:
+    draw = random.Random(3)
+    footer = " ".join(f"f{n}" for n in range(12))
+    texts = [" ".join(f"w{draw.randrange(10**6)}" for _ in range(30)) + " " + footer for _ in range(3000)]
+    found = la.pairs([*texts, texts[5] + " more"], threshold=0.8)
+    assert found.pairs["left"].to_pylist() == [5]
+    assert found.receipt["counts"]["candidates"] < 3000
+
+
+def test_a_long_document_among_short_ones() -> None:
+    long = " ".join(f"w{n}" for n in range(300_000))
+    found = la.groups(["a rose is a rose", long, "a rose is a rose", long + " end"], k=2)
+    assert found.groups["group"].to_pylist() == [0, 0, 1, 1]

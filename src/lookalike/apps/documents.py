@@ -133,9 +133,9 @@ def _columns(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _workplace(options: dict[str, Any]) -> Workplace:
-    memory = memory_size(options.pop("memory", None))
-    folder, beside = (options.pop(name, None) for name in ("work_dir", "beside"))
-    return Workplace(memory, Path(folder) if folder else None, Path(beside) if beside else None)
+    memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
+    folder, beside = (Path(path) if path else None for path in (folder, beside))
+    return Workplace(memory_size(memory), folder, beside, stated=memory is not None)
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:

@@ -92,11 +92,12 @@ class Place:
 @dataclass(frozen=True)
 class Workplace:
     """What a run may use. memory: bytes. folder: where parts are kept, also afterwards. beside: where they are kept
-    until a large run is done, if no folder is given."""
+    until a large run is done, if no folder is given. stated: the memory was asked for, not found on this machine."""
 
     memory: int
     folder: Path | None = None
     beside: Path | None = None
+    stated: bool = False
 
 
 @dataclass
