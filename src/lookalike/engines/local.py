@@ -15,11 +15,11 @@ import numpy as np
 from lookalike.data import F64, I64, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
-from lookalike.engines.counting import counted_pairs
+from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
-from lookalike.engines.joins import BandedJoin, exact_pairs
+from lookalike.engines.joins import SHARE, BandedJoin, exact_pairs
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, about_sets, read_features
@@ -71,6 +71,8 @@ def run(
                 size.check(job.max_pairs, lambda item: _named(item, features, collections))
             # What is chosen must not depend on what this machine happens to have free.
             choice = _choose(job, items, seen, want, planned, pool, place.memory if place.stated else 1 << 62)
+            if items.sizes.sum() * LISTED > SHARE * space.budget:  # the same pairs, in parts
+                choice = replace(choice, way="prefixes")
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, _class_order(classes, best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
