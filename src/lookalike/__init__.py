@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
+    from lookalike.apps import bits, strings
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -28,21 +29,24 @@ _HOMES = {
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
     "jaccard": "lookalike.apps.sets",
+    "bits": "lookalike.apps.bits",
+    "strings": "lookalike.apps.strings",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
 }
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan",
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "bits", "dedup", "evaluate",
+    "groups", "jaccard", "pairs", "plan", "strings",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    home = importlib.import_module(_HOMES[name])
+    value = home if home.__name__.endswith(f".{name}") else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Recipe
-from lookalike.engines.joins import BandedJoin, index_prefixes, join_postings
+from lookalike.engines.joins import FEWER, BandedJoin, index_prefixes, join_postings
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
@@ -45,10 +45,6 @@ class Preview:
     grow: float  # how many times more items there are
     sampled_pairs: int
 
-    @property
-    def expected_pairs(self) -> int:
-        return round(self.sampled_pairs * self.grow * self.grow)
-
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     """Join a sample exactly; None where there are too few items for it to be worth while."""
@@ -61,14 +57,17 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     return Preview(sample, postings, len(items) / SAMPLE, pairs)
 
 
-def check_size(expected: Preview, limit: int) -> None:
-    """Refuse, before the work, an answer that is surely too large."""
-    if expected.sampled_pairs >= SURE and expected.expected_pairs > FAR * limit:
+def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str = "documents", fewer: str = FEWER) -> int:
+    """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
+    that is surely too large is refused, before the work."""
+    expected = round(sampled_pairs * grow * grow)
+    if sampled_pairs >= SURE and expected > FAR * limit:
         raise TooManyPairs(
-            f"about {expected.expected_pairs:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} documents has {expected.sampled_pairs:,}. Ask for groups or dedup instead, raise "
-            "the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
+            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. Ask for groups or dedup instead, {fewer}, "
+            "or raise --max-pairs."
         )
+    return expected
 
 
 def choose(

@@ -26,10 +26,14 @@ COUNTED = 1 << 20  # elements that are counted to tell common ones from rare one
 BLOCK = 1 << 13  # items whose candidates one task looks for
 
 
-def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Scored:
+FEWER = "raise the threshold, drop boilerplate with --max-share"  # what a user can do about too many pairs
+
+
+def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, fewer: str = FEWER) -> Scored:
     """All verified pairs of a join; stops where there are more than `limit`."""
     found: list[Block] = []
     total = 0
+    trace.add(candidates=0)
     for piece, candidates in pieces:
         trace.add(candidates=candidates)
         if len(piece[0]):
@@ -37,9 +41,8 @@ def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Sco
             total += len(piece[0])
             if total > limit:
                 raise TooManyPairs(
-                    f"more than {limit:,} pairs (--max-pairs) are at or above the threshold, and the search has not "
-                    "ended. Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, "
-                    "or raise --max-pairs."
+                    f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not "
+                    f"ended. Ask for groups or dedup instead, {fewer}, or raise --max-pairs."
                 )
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)

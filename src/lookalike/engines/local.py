@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookalike.data import F64, I64, Pairs
+from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice, check_size, choose, preview
 from lookalike.engines.dcm import dcm_pairs
@@ -47,7 +47,7 @@ def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *
         with trace.stage("choose"):
             choice = _choose(job, items, want, planned, pool, trace)
         own = _own_scores(items, job)
-        found = Found(features.ids, split, classes, own, _class_order(classes, best), choice)
+        found = Found(features.ids, split, classes, own, classes.ranked(best), choice)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
         join = exact_pairs if choice.method == "exact" else dcm_pairs
@@ -58,8 +58,7 @@ def _choose(job: Job, items: Items, want: Want, planned: Plan | None, pool: Pool
     """What the job asks for, or the cheapest way; a hopelessly large answer is refused here."""
     seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
     if seen is not None and want == "pairs":
-        trace.add(expected_pairs=seen.expected_pairs)
-        check_size(seen, job.max_pairs)
+        trace.add(expected_pairs=check_size(seen.sampled_pairs, seen.grow, job.max_pairs))
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:
@@ -103,20 +102,11 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:
     """One item per class; for two collections, with the sides its members are on."""
-    firsts = classes.firsts
-    sides = np.full(len(classes), 3, np.uint8)
-    if split >= 0:
-        lefts = classes.lefts(split)
-        sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
-    return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
+    firsts, sets = classes.firsts, features.sets
+    return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
 
 
 def _own_scores(items: Items, job: Job) -> F64:
     """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
     return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))
 
-
-def _class_order(classes: Classes, best: I64) -> I64:
-    rank = np.empty(len(best), np.int64)
-    rank[best] = np.arange(len(best))
-    return np.argsort(rank[classes.firsts], kind="stable")
