@@ -61,7 +61,7 @@ def read_features(
     trace.add(bytes=0, null_texts=0, bad_texts=0)
     with trace.stage("read") as report:
         for number, collection in enumerate(collections):
-            notes = _Notes(extra if number == 0 else ())
+            notes = Notes(extra if number == 0 else ())
             for piece in pool.map(lambda texts: _features(texts, rule), notes.tasks(collection, trace)):
                 elements.append(piece.sets.elements)
                 sizes.append(piece.sets.sizes)
@@ -94,7 +94,7 @@ def _features(texts: pa.Array, rule: ShingleRule) -> _Piece:
     return _Piece(sets, fingerprints(sets), np.diff(offsets))
 
 
-class _Notes:
+class Notes:
     """Ids, extra columns and counts that are set aside while the texts go by."""
 
     def __init__(self, extra: Sequence[str]) -> None:
