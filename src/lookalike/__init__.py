@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import bits, strings
+    from lookalike.apps import bits, folding, strings
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -31,6 +31,7 @@ _HOMES = {
     "jaccard": "lookalike.apps.sets",
     "bits": "lookalike.apps.bits",
     "strings": "lookalike.apps.strings",
+    "folding": "lookalike.apps.folding",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
@@ -38,7 +39,7 @@ _HOMES = {
 
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "bits", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan", "strings",
+    "folding", "groups", "jaccard", "pairs", "plan", "strings",
 ]  # fmt: skip
 
 

@@ -66,9 +66,11 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     given: dict[str, Any] = dict(options)
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
-    if given.get("max_edits") is None and given.get("min_similarity") is None:
-        given["max_edits"] = 2
-    job = StringsJob(**given)
+    max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)
+    if max_edits is not None and min_similarity is not None:
+        raise UsageError("max_edits and min_similarity do not go together; give one of them.")
+    threshold = next((bound for bound in (max_edits, min_similarity) if bound is not None), 2)
+    job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
     collections = [open_collection(one, **columns) for one in (source, against) if one is not None]
     if any(collection.is_tokens for collection in collections):
         raise UsageError("the column holds lists of tokens; expected text. Choose another column.")

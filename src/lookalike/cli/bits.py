@@ -48,6 +48,4 @@ def bits_options(
     """Where the options of bits pairs, groups and dedup are declared; never called."""
 
 
-BITS = Kind(
-    "codes", "lookalike.apps.bits", bits_options, open_codes, score="distance", near="within --max-bits of"
-)
+BITS = Kind("codes", "lookalike.apps.bits", bits_options, open_codes, score="distance", near="within --max-bits of")

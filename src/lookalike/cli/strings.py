@@ -35,17 +35,26 @@ def string_options(
     measure: Annotated[
         Measure, o.option(o.WHAT, help="levenshtein (insert, delete, replace) or indel (insert and delete only).")
     ] = Measure.levenshtein,
-    fold_case: Annotated[bool, o.option(o.WHAT, "--fold-case/--keep-case", help="Ignore upper and lower case.")] = False,
+    fold_case: Annotated[
+        bool, o.option(o.WHAT, "--fold-case/--keep-case", help="Ignore upper and lower case.")
+    ] = False,
     strip_accents: Annotated[
         bool, o.option(o.WHAT, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
     ] = False,
     max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    on_bad_text: Annotated[o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")] = o.BadText.error,
+    on_bad_text: Annotated[
+        o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
+    ] = o.BadText.error,
     threads: Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)] = None,
 ) -> None:  # fmt: skip
     """Where the options of strings pairs, groups and dedup are declared; never called."""
 
 
 STRINGS = Kind(
-    "strings", "lookalike.apps.strings", string_options, open_documents, score="distance", near="near, within the bound,"
+    "strings",
+    "lookalike.apps.strings",
+    string_options,
+    open_documents,
+    score="distance",
+    near="near, within the bound,",
 )

@@ -50,7 +50,9 @@ class BitsJob:
 
     def __post_init__(self) -> None:
         if self.threshold < 0 or self.threshold != int(self.threshold):
-            raise UsageError(f"max_bits is {self.threshold}; expected a whole number of bits that may differ, 0 or more.")
+            raise UsageError(
+                f"max_bits is {self.threshold}; expected a whole number of bits that may differ, 0 or more."
+            )
         object.__setattr__(self, "threshold", int(self.threshold))
         check_choice("method", self.method, ("auto", "exact", "lsh"))
         check_run(self.max_pairs, self.audit, self.threads)
@@ -152,7 +154,9 @@ class BitsJoin:
             return lsh, Choice("lsh", {}, "asked for")
         seconds = {"lsh": round(self.costs.of(lsh), 3), "exact": round(self.costs.of(exact), 3)}
         if lsh.is_exact or seconds["exact"] <= NEAR * seconds["lsh"]:
-            return exact, Choice("exact", seconds, "the exact join costs about as much here, or less, and misses nothing")
+            return exact, Choice(
+                "exact", seconds, "the exact join costs about as much here, or less, and misses nothing"
+            )
         ratio = seconds["exact"] / seconds["lsh"]
         return lsh, Choice("lsh", seconds, f"fewer keys are {ratio:.1f} times cheaper than the exact join here")
 

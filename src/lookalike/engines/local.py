@@ -109,4 +109,3 @@ def items_of(features: Features, classes: Classes, split: int) -> Items:
 def _own_scores(items: Items, job: Job) -> F64:
     """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
     return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))
-

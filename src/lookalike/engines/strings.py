@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import DISTANCE, I64, SIMILARITY, U64, Pairs, Scale, check_choice
+from lookalike.data import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, check_choice
 from lookalike.engines.choice import SAMPLE, Choice, check_size
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import check_run
@@ -27,6 +27,7 @@ from lookalike.stages.preference import preference, preferred_column
 
 Measure = Literal["levenshtein", "indel"]
 FEWER = "allow fewer edits"
+NOBODY = np.uint32(0xFFFFFFFF)
 ROOM = 1 << 14  # pairs that a task has room for at first
 TASK = 1 << 13  # strings of one task, at most
 DIRECTORY, BITMAP = 22, 1 << 18  # most bits of the directory of an index; words of its bitmap
@@ -34,13 +35,13 @@ DIRECTORY, BITMAP = 22, 1 << 18  # most bits of the directory of an index; words
 
 @dataclass(frozen=True, kw_only=True)
 class StringsJob:
-    """Everything that decides the answer (and `threads`, which does not). One of max_edits and min_similarity is set."""
+    """Everything that decides the answer (and `threads`, which does not). threshold: edits, or a similarity."""
 
     noun: ClassVar[str] = "strings"
     verify: ClassVar[bool] = True
 
-    max_edits: int | None = None
-    min_similarity: float | None = None
+    threshold: float = 2
+    by_similarity: bool = False
     measure: Measure = "levenshtein"
     fold_case: bool = False
     strip_accents: bool = False
@@ -50,32 +51,22 @@ class StringsJob:
 
     def __post_init__(self) -> None:
         check_choice("measure", self.measure, ("levenshtein", "indel"))
-        if (self.max_edits is None) == (self.min_similarity is None):
-            raise UsageError("max_edits and min_similarity do not go together; give one of them.")
-        if self.max_edits is not None and (self.max_edits < 0 or self.max_edits != int(self.max_edits)):
-            raise UsageError(f"max_edits is {self.max_edits}; expected a whole number, 0 or more.")
-        if self.min_similarity is not None and not 0 < self.min_similarity <= 1:
-            raise UsageError(f"min_similarity is {self.min_similarity}; expected a number above 0 and at most 1.")
+        if self.by_similarity and not 0 < self.threshold <= 1:
+            raise UsageError(f"min_similarity is {self.threshold}; expected a number above 0 and at most 1.")
+        if not self.by_similarity and not (self.threshold >= 0 and float(self.threshold).is_integer()):
+            raise UsageError(f"max_edits is {self.threshold}; expected a whole number, 0 or more.")
         check_run(self.max_pairs, 0, self.threads)
 
     @property
     def scale(self) -> Scale:
-        return DISTANCE if self.min_similarity is None else SIMILARITY
-
-    @property
-    def threshold(self) -> float:
-        return float(self.max_edits or 0) if self.min_similarity is None else self.min_similarity
-
-    def at(self, threshold: float) -> dict[str, Any]:
-        """The fields that another threshold changes."""
-        return {"max_edits": int(threshold)} if self.min_similarity is None else {"min_similarity": threshold}
+        return SIMILARITY if self.by_similarity else DISTANCE
 
     def bar(self) -> EditBar:
-        return edit_bar(self.measure, max_edits=self.max_edits, min_similarity=self.min_similarity)
+        return edit_bar(self.measure, self.threshold, by_similarity=self.by_similarity)
 
     def words(self) -> str:
         name = "Levenshtein" if self.measure == "levenshtein" else "insert/delete"
-        kind = "distance" if self.min_similarity is None else "similarity"
+        kind = "similarity" if self.by_similarity else "distance"
         return f"{name} {kind} {self.scale.bound} {self.threshold:g}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,7 +96,7 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
         classes = texts.collapse(best)
         trace.add(exact_duplicates=len(classes.members) - len(classes))
     with Pool(job.threads or usable_cores()) as pool:
-        own = np.zeros(len(classes)) if job.min_similarity is None else np.ones(len(classes))
+        own = np.full(len(classes), float(job.by_similarity))
         choice = Choice("exact", {}, "strings are always joined exactly")
         found = Found(ids, split, classes, own, classes.ranked(best), choice)
         sides = classes.sides(split)
@@ -117,7 +108,8 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
                 grow = len(classes) / SAMPLE
                 trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, fewer=FEWER))
         everyone = ranked(texts, classes.firsts, sides)
-        return Found(**{**found.__dict__, "pairs": Pairs(*StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs())})
+        pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
+        return replace(found, pairs=Pairs(*pairs))
 
 
 class StringsJoin:
@@ -157,15 +149,15 @@ class StringsJoin:
     def _task(self, kernel: Callable[..., int], span: tuple[int, int]) -> tuple[Block, int]:
         """The pairs of some anchors; where the room is used up, the last anchor is done again with more."""
         low, high = span
-        seen, base, room, blocks, measured = np.full(len(self.strings), -1, np.int64), 0, ROOM, [], 0
+        seen, room, blocks, measured = np.empty(len(self.strings), np.uint32), ROOM, [], 0
         while low < high:
+            seen[:] = NOBODY
             tally = np.zeros(2, np.int64)
             left, right, scores = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room, np.float64)
-            low = kernel(low, high, seen=seen, base=base, tally=tally, out=(left, right, scores))
+            low = kernel(low, high, seen=seen, tally=tally, out=(left, right, scores))
             count = int(tally[0])
             blocks.append((left[:count], right[:count], scores[:count]))
             measured += int(tally[1])
-            base += len(self.strings)
             room *= 2
             if sum(len(block[0]) for block in blocks) > self.limit:
                 break
@@ -175,17 +167,17 @@ class StringsJoin:
     def _shortened_join(self, turn: int) -> Callable[..., int]:
         anchor, partner = self.reach.deletions(self.bar)
         alike = not np.any(anchor[: self.reach.short + 1] > partner[: self.reach.short + 1])
-        index = self._index(kernels.index_shortened, partner, turn, variants(partner[: self.reach.short + 1]), alike=alike)
+        index = self._index(
+            kernels.index_shortened, partner, turn, variants(partner[: self.reach.short + 1]), alike=alike
+        )
         one = self.strings
 
-        def join(low: int, high: int, *, seen: I64, base: int, tally: I64, out: Any) -> int:
-            return int(
-                kernels.join_shortened(
-                    low, high, anchor, self.powers, *index, self.bits, seen, base, *self.bar,
-                    one.texts.points, one.texts.ends, one.bags, one.letters, one.sides,
-                    np.empty(VARIANTS, np.uint64), tally, *out,
-                )  # fmt: skip
-            )
+        def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
+            reached = kernels.join_shortened(
+                low, high, anchor, self.powers, *index, self.bits, seen, *self.bar, one.texts.points, one.texts.ends,
+                one.bags, one.letters, one.sides, np.empty(VARIANTS, np.uint64), tally, *out,
+            )  # fmt: skip
+            return int(reached)
 
         return join
 
@@ -194,13 +186,12 @@ class StringsJoin:
         pieces = np.where(reach.as_partner < np.arange(one.longest + 1), reach.as_partner + 1, 0)
         index = self._index(kernels.index_segments, pieces, len(one), pieces)
 
-        def join(low: int, high: int, *, seen: I64, base: int, tally: I64, out: Any) -> int:
-            return int(
-                kernels.join_segments(
-                    low, high, reach.shortest, pieces, one.starts, self.powers, *index, self.bits, seen,
-                    base, *self.bar, one.texts.points, one.texts.ends, one.bags, one.letters, one.sides, tally, *out,
-                )  # fmt: skip
-            )
+        def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
+            reached = kernels.join_segments(
+                low, high, reach.shortest, pieces, one.starts, self.powers, *index, self.bits, seen, *self.bar,
+                one.texts.points, one.texts.ends, one.bags, one.letters, one.sides, tally, *out,
+            )  # fmt: skip
+            return int(reached)
 
         return join
 
@@ -222,7 +213,7 @@ class StringsJoin:
         self.trace.add(postings=len(index))
         if alike:
             index = index[: kernels.shared_only(index, self.bits)]
-        size = min(DIRECTORY, max(1, int(len(index)).bit_length()))
+        size = min(DIRECTORY, max(1, len(index).bit_length()))
         cells, bitmap = np.zeros((1 << size) + 1, np.int64), np.zeros(BITMAP, np.uint64)
         kernels.directory(index, size, cells, bitmap)
         return index, cells, bitmap, size

@@ -1,4 +1,4 @@
-"""How codes are written: hexadecimal or 0/1 text, whole numbers, bytes. All of one length, they become words of 64 bits."""
+"""How codes are written: hexadecimal or 0/1 text, whole numbers, bytes; all of one length, they become 64-bit words."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ def parse(column: pa.Array, *, form: Form, where: Where) -> Bits:
     if len(wrong):
         row, place = wrong[0].tolist()
         expected = "0 and 1" if form == "binary" else "the digits 0-9 and a-f (or 0 and 1 throughout)"
-        raise InputError(f"{where(row)}: the code has {chr(chars[row, place])!r} at position {place}; expected {expected}.")
+        raise InputError(
+            f"{where(row)}: the code has {chr(chars[row, place])!r} at position {place}; expected {expected}."
+        )
     if form == "binary":
         return _of_bytes(np.packbits(values, axis=1, bitorder="little"), length)
     if length % 2:
         values = np.concatenate([np.zeros((len(values), 1), np.uint8), values], axis=1)
-    return _of_bytes((values[:, 0::2] << 4 | values[:, 1::2])[:, ::-1], 4 * length)
+    return _of_bytes((values[:, 0::2] << np.uint8(4) | values[:, 1::2])[:, ::-1], 4 * length)
 
 
 def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8]]:
@@ -69,8 +71,8 @@ def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8
     if length == 0 or len(odd):
         row = int(odd[0]) if len(odd) else int(np.flatnonzero(there)[0])
         raise InputError(
-            f"{where(row)}: the code has {int(lengths[row])} characters where the first has {length}; expected codes of "
-            "one length. For decimal numbers use --form int."
+            f"{where(row)}: the code has {int(lengths[row])} characters where the first has {length}; expected codes "
+            "of one length. For decimal numbers use --form int."
         )
     data = np.frombuffer(raw.buffers()[2] or b"", np.uint8)[int(offsets[0]) : int(offsets[-1])]
     chars = np.zeros((len(raw), length), np.uint8)
@@ -100,7 +102,9 @@ def _of_integers(column: pa.Array) -> Bits:
 
 
 def _fixed(column: pa.Array, size: int) -> npt.NDArray[np.uint8]:
-    data = np.frombuffer(column.buffers()[1] or b"", np.uint8)[column.offset * size : (column.offset + len(column)) * size]
+    data = np.frombuffer(column.buffers()[1] or b"", np.uint8)[
+        column.offset * size : (column.offset + len(column)) * size
+    ]
     rows = data.reshape(len(column), size)
     if column.null_count:
         rows = rows.copy()

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from lookalike.data import Bits, check_choice
 from lookalike.errors import InputError, UsageError
+from lookalike.io.code_forms import FORMS, Form, parse
 from lookalike.io.collection import Collection, check_ids, common_schema
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.read import open_readers
 from lookalike.io.reader import select
-from lookalike.io.code_forms import FORMS, Form, parse
 from lookalike.io.texts import Where, as_ids, is_text
 
 USUAL = ("code", "hash", "phash", "bits", "fingerprint")
@@ -58,7 +58,9 @@ class CodeSource:
         column, id_column = self.collection.text_column, self.collection.id_column
         table, where = self._whole([column, *([id_column] if id_column else []), *extra])
         codes = pa.concat_arrays([pa.array([], table.column(column).type), *table.column(column).chunks])
-        ids = pa.chunked_array([pa.Array.from_buffers(pa.int64(), len(codes), [None, pa.py_buffer(np.arange(len(codes)))])])
+        ids = pa.chunked_array(
+            [pa.Array.from_buffers(pa.int64(), len(codes), [None, pa.py_buffer(np.arange(len(codes)))])]
+        )
         if id_column is not None and len(codes):
             ids = pa.chunked_array([as_ids(chunk, where=where) for chunk in table.column(id_column).chunks])
             check_ids(ids, name=self.name)
@@ -88,7 +90,11 @@ class CodeSource:
 
 
 def open_codes(
-    source: Any, *, code: str | None = None, id: str | None = None, form: Form = "auto"  # noqa: A002  (the user's word)
+    source: Any,
+    *,
+    code: str | None = None,
+    id: str | None = None,  # noqa: A002  (the user's word)
+    form: Form = "auto",
 ) -> CodeSource:
     """The codes of a path (file, folder, glob), of a list, of a NumPy array, or of Arrow data.
 

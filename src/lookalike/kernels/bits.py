@@ -17,7 +17,7 @@ LAST_BYTE = np.uint64(56)
 
 
 @jit
-def popcount(x: Any) -> int:  # u64
+def popcount(x: Any) -> Any:  # u64 -> i64
     """The number of ones; the compiler knows this pattern and makes one instruction of it."""
     x -= (x >> ONE) & PAIRS_OF_BITS
     x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
@@ -69,7 +69,7 @@ def sort_by_key(keys: Any, codes: Any, starts: Any, items: Any, out: Any) -> Non
 
 @jit
 def met_before(codes: Any, a: int, others: Any, b: int, masks: Any, flips: Any, piece: int) -> bool:
-    """True where an earlier piece holds the pair too. codes, others u64[., words]; masks u64[p, words]; flips i64[p]."""
+    """True where an earlier piece holds the pair too. codes, others u64[., words]; masks u64[p, words]; flips i64[p]"""
     for e in range(piece):
         count = 0
         for w in range(codes.shape[1]):

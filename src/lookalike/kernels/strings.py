@@ -253,11 +253,11 @@ def consider(
 
 @jit
 def probe(
-    key: Any, gone: int, index: Any, heads: Any, shift: Any, bits: Any, x: int, stamp: int, seen: Any,
+    key: Any, gone: int, index: Any, heads: Any, shift: Any, bits: Any, x: int, seen: Any,
     measure: int, num: int, den: int, points: Any, ends: Any, bag: Any, masks: Any, row: Any, sides: Any,
     tally: Any, left: Any, right: Any, scores: Any,
 ) -> bool:  # fmt: skip
-    """Consider every string under this key, once an anchor (seen[y] == stamp). gone: deletions that led to the key, -1
+    """Consider every string under this key, once an anchor (seen[y] == x). gone: deletions that led to the key, -1
     for a segment. tally i64[2]: pairs written, pairs measured; False where the room is used up."""
     cell = key >> shift
     for e in range(heads[cell], heads[cell + ONE]):
@@ -265,14 +265,16 @@ def probe(
         if (word ^ key) >> bits != ZERO:
             continue
         y = np.int64(word & ((ONE << bits) - ONE))
-        if y >= x or seen[y] == stamp or sides[x] | sides[y] != 3:
+        if y >= x:
+            break
+        if seen[y] == x or sides[x] | sides[y] != 3:
             continue
         if gone >= 0:
             longer, shorter = ends[x + 1] - ends[x], ends[y + 1] - ends[y]
             needed = 2 * gone - (longer - shorter) if measure & INDEL else gone
             if needed > allowed(measure, num, den, longer, shorter):
                 continue
-        seen[y] = stamp
+        seen[y] = x
         tally[1] += 1
         apart = consider(measure, num, den, x, y, points, ends, bag, masks, row)
         if apart >= 0:
@@ -296,8 +298,7 @@ def join_shortened(
     bitmap: Any,  # u64[2**18]
     directory_bits: int,
     bits: int,
-    seen: Any,  # i64[n]
-    base: int,  # stamps above this have not been used on `seen`
+    seen: Any,  # u32[n]: the anchor that met each string last; none of low to high-1 at first
     measure: int,
     num: int,
     den: int,
@@ -325,7 +326,7 @@ def join_shortened(
             count = shortened(text, k, heads, powers, place, before, variants)
             for i in range(count):
                 if known(bitmap, variants[i]) and not probe(
-                    variants[i], k, index, cells, shift, low_bits, x, base + x, seen, measure, num, den,
+                    variants[i], k, index, cells, shift, low_bits, x, seen, measure, num, den,
                     points, ends, bag, masks, row, sides, tally, left, right, scores,
                 ):  # fmt: skip
                     tally[0] = first
@@ -337,7 +338,7 @@ def join_shortened(
 @jit
 def join_segments(
     low: int, high: int, shortest: Any, pieces: Any, starts: Any, powers: Any, index: Any, cells: Any,
-    bitmap: Any, directory_bits: int, bits: int, seen: Any, base: int, measure: int, num: int, den: int, points: Any, ends: Any,
+    bitmap: Any, directory_bits: int, bits: int, seen: Any, measure: int, num: int, den: int, points: Any, ends: Any,
     bag: Any, letters: int, sides: Any, tally: Any, left: Any, right: Any, scores: Any,
 ) -> int:  # fmt: skip
     """Matching pairs of which the shorter has a segment in common with the anchor, at about the same place.
@@ -383,7 +384,7 @@ def join_segments(
                 for at in range(least, most + 1):
                     key = segment_key(heads, powers, at, at + end - begin, m, k)
                     room = room and (not known(bitmap, key) or probe(
-                        key, -1, index, cells, shift, low_bits, x, base + x, seen, measure, num, den,
+                        key, -1, index, cells, shift, low_bits, x, seen, measure, num, den,
                         points, ends, bag, masks, row, sides, tally, left, right, scores,
                     ))  # fmt: skip
             if not room:

@@ -29,16 +29,16 @@ class EditBar(NamedTuple):
     den: int
 
 
-def edit_bar(measure: str, *, max_edits: int | None, min_similarity: float | None) -> EditBar:
+def edit_bar(measure: str, threshold: float, *, by_similarity: bool) -> EditBar:
     """The bar of a distance, or of a similarity as the fraction that the user wrote.
 
-    >>> edit_bar("indel", max_edits=None, min_similarity=0.8)
+    >>> edit_bar("indel", 0.8, by_similarity=True)
     EditBar(measure=3, num=4, den=5)
     """
     code = edits.INDEL if measure == "indel" else edits.LEVENSHTEIN
-    if min_similarity is None:
-        return EditBar(code, max_edits or 0, 1)
-    share = Fraction(repr(float(min_similarity))).limit_denominator(FINEST)
+    if not by_similarity:
+        return EditBar(code, int(threshold), 1)
+    share = Fraction(repr(float(threshold))).limit_denominator(FINEST)
     return EditBar(code + edits.SHARE, share.numerator, share.denominator)
 
 
@@ -152,19 +152,19 @@ class Reach:
         return cls(shortest, as_anchor, as_partner, _short(bar, as_anchor, as_partner))
 
     def deletions(self, bar: EditBar) -> tuple[I64, I64]:
-        """(of an anchor, of a partner) of each length: a string remains in common after so many at most."""
+        """(of an anchor, of a partner) of each length up to `short`: a string remains in common after so many."""
         length = np.arange(len(self.shortest))
         if bar.measure & edits.INDEL:
             # |x| + |y| - 2 LCS <= e: the anchor loses (e + |x| - |y|) / 2 letters, the other the rest of e
-            lost = np.array([_most_lost(bar, int(n), int(m)) for n, m in zip(length, self.shortest, strict=True)])
+            lost = np.zeros_like(length)
+            for n in range(1, self.short + 1):
+                lost[n] = _most_lost(bar, n, int(self.shortest[n]))
             return np.minimum(length, lost), np.minimum(length, self.as_partner // 2)
         return np.minimum(length, self.as_anchor), np.minimum(length, self.as_partner)
 
 
 def _most_lost(bar: EditBar, length: int, shortest: int) -> int:
-    return max(
-        ((edits.allowed(*bar, length, m) + length - m) // 2 for m in range(shortest, length + 1)), default=0
-    )
+    return max(((edits.allowed(*bar, length, m) + length - m) // 2 for m in range(shortest, length + 1)), default=0)
 
 
 def _short(bar: EditBar, as_anchor: I64, as_partner: I64) -> int:

@@ -1,8 +1,8 @@
 """Codes of bits cut into pieces: two codes that are near agree in a piece but for a few flips.
 
-Exactly, by the pigeonhole: where pieces allow t_1, t_2, ... flips and the sum of all t_i + 1 is above d, codes at most d
-bits apart cannot exceed the flips of every piece. Approximately, with fewer flips: under a random order of the bits the
-chance that some piece holds a pair is known, and rounds of fresh random orders make it as high as wished.
+Exactly, by the pigeonhole: where pieces allow t_1, t_2, ... flips and the sum of all t_i + 1 is above d, codes at most
+d bits apart cannot exceed the flips of every piece. Approximately, with fewer flips: under a random order of the bits
+the chance that some piece holds a pair is known, and rounds of fresh random orders make it as high as wished.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Piece:
     def mask(self, words: int) -> U64:
         """u64[words] with ones at the places."""
         out = np.zeros(words, np.uint64)
-        np.bitwise_or.at(out, (self.places >> np.uint64(6)).astype(np.int64), np.uint64(1) << (self.places % np.uint64(64)))
+        np.bitwise_or.at(
+            out, (self.places >> np.uint64(6)).astype(np.int64), np.uint64(1) << (self.places % np.uint64(64))
+        )
         return out
 
 
@@ -125,9 +127,10 @@ def binomial(trials: int, rate: float, most: int) -> F64:
     """The chances of 0, 1, ..., `most` hits (fewer where there are fewer trials)."""
     hits = np.arange(1, min(trials, most) + 1)
     if rate >= 1.0:
-        return np.concatenate([[0.0], hits]) == trials
+        return np.array([float(k == trials) for k in range(len(hits) + 1)])
     logs = np.log((trials - hits + 1) / hits * (rate / (1.0 - rate)))
-    return np.exp(trials * math.log1p(-rate) + np.concatenate([[0.0], np.cumsum(logs)]))
+    out: F64 = np.exp(trials * math.log1p(-rate) + np.concatenate([[0.0], np.cumsum(logs)]))
+    return out
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,9 @@ def lsh_plan(bits: int, threshold: int, recall: float, costs: Costs) -> PiecePla
                 if seconds >= least:
                     continue
                 miss = missed(bits, threshold, widths, flips)
-                rounds = 1 if miss == 0.0 else math.ceil(math.log(1.0 - recall) / math.log(miss) - 1e-9) if miss < 1 else 0
+                rounds = (
+                    1 if miss == 0.0 else math.ceil(math.log(1.0 - recall) / math.log(miss) - 1e-9) if miss < 1 else 0
+                )
                 if 0 < rounds <= MOST_ROUNDS and rounds * seconds < least:
                     least = rounds * seconds
                     best = replace(best, recall=recall, widths=widths, flips=flips, rounds=rounds)

@@ -7,7 +7,7 @@ import pytest
 
 import lookalike as la
 from lookalike.data import Recipe
-from lookalike.engines.choice import SAMPLE, Choice, Preview, check_size, preview
+from lookalike.engines.choice import SAMPLE, Choice, check_size, preview
 from lookalike.engines.choice import choose as choose_from
 from lookalike.engines.pool import Pool
 from lookalike.errors import TooManyPairs
