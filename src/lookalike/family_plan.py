@@ -26,8 +26,8 @@ class FamilyPlan:
 
     >>> made = plan_family("hamming", 8, bits=64)
     >>> print(made, made.sensitive(16), sep=chr(10))
-    21 bands of 6 rows (126 of 128 hashes): recall 0.9999 at 8 bits
-    (8, 16, 0.9999, 0.9856)-sensitive
+    13 bands of 9 rows (117 of 128 hashes): recall 0.9904 at 8 bits
+    (8, 16, 0.9904, 0.6375)-sensitive
     """
 
     family: Family

@@ -191,7 +191,7 @@ def plan(
     >>> print(plan(0.8, rows=5))
     12 bands of 5 rows (60 of 128 hashes): recall 0.9914 at threshold 0.8
     >>> print(plan(measure="cosine", distance=30))
-    16 bands of 7 rows (112 of 128 hashes): recall 0.9935 at 30 degrees
+    15 bands of 7 rows (105 of 128 hashes): recall 0.9926 at 30 degrees
     """
     if measure is not None or distance is not None:
         return _of_family(threshold, measure, distance, recall, num_hashes, bands, rows, family)

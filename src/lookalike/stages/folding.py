@@ -64,7 +64,7 @@ def plan_folding(threshold: float, *, recall: float, rows: int = 16) -> FoldingP
     """The fewest keys that find a pair of large sets at the threshold with probability `recall`, up to 256.
 
     >>> plan_folding(0.8, recall=0.99).bands
-    20
+    6
     """
     if not 1 <= rows <= 32:
         raise UsageError(f"rows is {rows}; a key has 1 to 32 rows.")
@@ -102,7 +102,7 @@ def ladder(items: Items, seed: int, density: tuple[float, float] = DENSITY) -> I
 
     >>> sets = Items(np.arange(1, 11, dtype=np.uint64), np.array([0, 5]), np.array([5, 5]), np.array([3, 3], np.uint8))
     >>> [(level.rows, level.items.tolist()) for level in ladder(sets, seed=1)]
-    [(16, [0, 1]), (8, [0, 1])]
+    [(32, []), (16, [0, 1]), (8, [0, 1])]
     """
     low, high = density
     # of s elements in r rows a share of 1 - exp(-s/r) is hit: one matrix more for those that do better than that

@@ -107,9 +107,10 @@ def missed(bits: int, distance: int, widths: tuple[int, ...], flips: tuple[int, 
     The bits that differ are drawn without replacement: independent ones of the same rate, given their number.
 
     >>> missed(64, 8, (16, 16, 16, 16), (2, 1, 1, 1)), round(missed(64, 8, (16,) * 4, (1,) * 4), 4)
-    (0.0, 0.0061)
+    (0.0, 0.0468)
     """
-    if distance == 0:
+    distance = min(distance, bits)
+    if distance < sum(allowed + 1 for allowed in flips):
         return 0.0
     rate = distance / bits
     ways = np.ones(1)
