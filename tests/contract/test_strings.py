@@ -44,7 +44,9 @@ def check(texts: list[str], measure: Any, max_edits: int | None = None, least: s
     rows = la.strings.pairs(pa.array(texts, pa.string()), measure=measure, **bound).pairs.to_pylist()
     got = {(row["left"], row["right"]): row["distance" if least is None else "similarity"] for row in rows}
     assert len(got) == len(rows)
-    scores = {(i, j): matches(measure, texts[i], texts[j], max_edits, least) for j in range(len(texts)) for i in range(j)}
+    scores = {
+        (i, j): matches(measure, texts[i], texts[j], max_edits, least) for j in range(len(texts)) for i in range(j)
+    }
     assert got == {pair: score for pair, score in scores.items() if score is not None}
     return len(got)
 
@@ -64,7 +66,9 @@ def corpus(letters: str, longest: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("measure", ["levenshtein", "indel"])
-@pytest.mark.parametrize(("letters", "longest"), [("ab", 6), ("aé漢😀z", 14), ("abcdefgh", 40), ("abcdefghijklmno", 150)])
+@pytest.mark.parametrize(
+    ("letters", "longest"), [("ab", 6), ("aé漢😀z", 14), ("abcdefgh", 40), ("abcdefghijklmno", 150)]
+)
 @pytest.mark.parametrize("bound", [0, 1, 2, 3, 6, "0.5", "0.8", "0.9", "1"])
 def test_every_pair_and_no_other(measure: str, letters: str, longest: int, bound: Any) -> None:
     texts = corpus(letters, longest, seed=longest)
@@ -72,7 +76,9 @@ def test_every_pair_and_no_other(measure: str, letters: str, longest: int, bound
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.text("abß漢", max_size=9), max_size=12), st.sampled_from(["levenshtein", "indel"]), st.integers(0, 5))
+@given(
+    st.lists(st.text("abß漢", max_size=9), max_size=12), st.sampled_from(["levenshtein", "indel"]), st.integers(0, 5)
+)
 def test_any_strings(texts: list[str], measure: str, bound: int) -> None:
     check(texts, measure, max_edits=bound)
 

@@ -90,7 +90,9 @@ def run(sources: Sequence[CodeSource], job: BitsJob, want: Want, trace: Trace, *
         pairs = Pairs(*join.pairs(plan))
         if choice.method == "exact":
             return replace(found, pairs=pairs)
-        return replace(found, pairs=pairs, plan=plan, audit=join.audit(pairs, plan) if job.audit and len(items) else None)
+        return replace(
+            found, pairs=pairs, plan=plan, audit=join.audit(pairs, plan) if job.audit and len(items) else None
+        )
 
 
 def _together(parts: Sequence[Bits], sources: Sequence[CodeSource]) -> Bits:

@@ -181,7 +181,8 @@ def exact_plan(bits: int, threshold: int, costs: Costs) -> PiecePlan:
 
 def lsh_plan(bits: int, threshold: int, recall: float, costs: Costs) -> PiecePlan:
     """The cheapest rounds of pieces that hold a pair at the threshold with probability `recall` at least."""
-    best, least = exact_plan(bits, threshold, costs), math.inf
+    best = exact_plan(bits, threshold, costs)
+    least = costs.of(best)
     for count in range(1, min(threshold + 1, MOST_PIECES) + 1):
         for spare in range(min(threshold + 1 - count, 2 * count) + 1):
             for widths, flips in _shapes(bits, count, spare):
