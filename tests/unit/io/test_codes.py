@@ -85,9 +85,9 @@ def test_which_column(tmp_path: Path) -> None:
     table = pa.table({"id": [1, 2], "name": ["a", "b"], "phash": ["0f", "1f"]})
     assert open_codes(table).describe() == {"name": "the table", "code": "phash", "id": "id"}
     assert open_codes(table, code="name").collection.text_column == "name"
-    with pytest.raises(ColumnNotFound, match="no column 'hash' in the table. Nearest: 'phash'"):
+    with pytest.raises(ColumnNotFound, match=r"no column 'hash' in the table. Nearest: 'phash'"):
         open_codes(table, code="hash")
-    with pytest.raises(UsageError, match="2 columns could be the codes in the table; give --code COL. Columns: a, b."):
+    with pytest.raises(UsageError, match=r"2 columns could be the codes in the table; give --code COL. Columns: a, b."):
         open_codes(pa.table({"a": ["0"], "b": ["1"]}))
     with pytest.raises(UsageError, match="no column holds codes in the table"):
         open_codes(pa.table({"a": [0.5]}))
@@ -109,7 +109,7 @@ def test_several_files(tmp_path: Path) -> None:
     assert read.ids.to_pylist() == ["z", "w"]
     assert read.extra["n"].to_pylist() == ["5", "6"]
     (tmp_path / "b.csv").write_text("id,kode\nz,00f0\n")
-    with pytest.raises(ColumnNotFound, match="no column 'code' in .*b.csv"):
+    with pytest.raises(ColumnNotFound, match=r"no column 'code' in .*b.csv"):
         open_codes(tmp_path)
 
 
