@@ -26,7 +26,7 @@ def plan(
     threshold: Annotated[
         float | None,
         o.option(
-            o.WHAT, "-t", "--threshold", help="Similarity from which two items match [default: 0.8].",
+            o.WHAT, "-t", "--threshold", help="Similarity from which two items match (0.8 unless given).",
             show_default=False,
         ),
     ] = None,
