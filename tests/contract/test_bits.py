@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.engines import bits as engine
+from lookalike.engines import bit_joins as engine
 from lookalike.errors import TooManyPairs, UsageError
 from oracles import bits_apart
 

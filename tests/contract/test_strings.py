@@ -16,6 +16,7 @@ from rapidfuzz.distance import Indel, Levenshtein
 import lookalike as la
 from lookalike.engines import strings as engine
 from lookalike.errors import TooManyPairs, UsageError
+from lookalike.kernels import edit_keys as kernels
 from lookalike.kernels import edits
 from lookalike.measures import DISTANCES
 from lookalike.stages import edits as stage
@@ -109,8 +110,6 @@ def test_a_distance_above_the_bound_is_only_known_to_be_above(a: str, b: str, mo
 @given(st.text("aab", max_size=8), st.integers(0, 4))
 def test_deletions_make_every_subsequence(text: str, gone: int) -> None:
     """Keys of what remains are as many as there are different strings, or a few more where one came twice."""
-    from lookalike.kernels import strings as kernels
-
     points = np.array([ord(c) for c in text], np.uint32)
     heads, powers = np.empty(len(text) + 1, np.uint64), stage.powers(len(text) + 2)
     kernels.prefix_hashes(points, heads)

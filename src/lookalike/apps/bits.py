@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict, Unpack
 
-from lookalike.engines.bits import BitsJob, Method, run
+from lookalike.engines.bit_joins import BitsJob, Method
+from lookalike.engines.bits import run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.io.code_forms import Form
 from lookalike.io.codes import open_codes

@@ -43,7 +43,7 @@ def bits_options(
     seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the random order of the bits.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Codes of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads (all cores unless given).", show_default=False)] = None,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores if not given.", show_default=False)] = None,
 ) -> None:
     """Where the options of bits pairs, groups and dedup are declared; never called."""
 

@@ -45,7 +45,7 @@ def string_options(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads (all cores unless given).", show_default=False)] = None,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores if not given.", show_default=False)] = None,
 ) -> None:  # fmt: skip
     """Where the options of strings pairs, groups and dedup are declared; never called."""
 

@@ -20,7 +20,7 @@ from lookalike.engines.reading import Notes
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
-from lookalike.kernels import strings as kernels
+from lookalike.kernels import edit_joins, edit_keys
 from lookalike.stages.candidates import item_bits
 from lookalike.stages.edits import VARIANTS, EditBar, Ranked, Reach, Texts, edit_bar, powers, ranked, variants
 from lookalike.stages.preference import preference, preferred_column
@@ -168,12 +168,12 @@ class StringsJoin:
         anchor, partner = self.reach.deletions(self.bar)
         alike = not np.any(anchor[: self.reach.short + 1] > partner[: self.reach.short + 1])
         index = self._index(
-            kernels.index_shortened, partner, turn, variants(partner[: self.reach.short + 1]), alike=alike
+            edit_keys.index_shortened, partner, turn, variants(partner[: self.reach.short + 1]), alike=alike
         )
         one = self.strings
 
         def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
-            reached = kernels.join_shortened(
+            reached = edit_joins.join_shortened(
                 low, high, anchor, self.powers, *index, self.bits, seen, *self.bar, one.texts.points, one.texts.ends,
                 one.bags, one.letters, one.sides, np.empty(VARIANTS, np.uint64), tally, *out,
             )  # fmt: skip
@@ -184,10 +184,10 @@ class StringsJoin:
     def _segments_join(self) -> Callable[..., int]:
         one, reach = self.strings, self.reach
         pieces = np.where(reach.as_partner < np.arange(one.longest + 1), reach.as_partner + 1, 0)
-        index = self._index(kernels.index_segments, pieces, len(one), pieces)
+        index = self._index(edit_keys.index_segments, pieces, len(one), pieces)
 
         def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
-            reached = kernels.join_segments(
+            reached = edit_joins.join_segments(
                 low, high, reach.shortest, pieces, one.starts, self.powers, *index, self.bits, seen, *self.bar,
                 one.texts.points, one.texts.ends, one.bags, one.letters, one.sides, tally, *out,
             )  # fmt: skip
@@ -212,8 +212,8 @@ class StringsJoin:
         index.sort()
         self.trace.add(postings=len(index))
         if alike:
-            index = index[: kernels.shared_only(index, self.bits)]
+            index = index[: edit_keys.shared_only(index, self.bits)]
         size = min(DIRECTORY, max(1, len(index).bit_length()))
         cells, bitmap = np.zeros((1 << size) + 1, np.int64), np.zeros(BITMAP, np.uint64)
-        kernels.directory(index, size, cells, bitmap)
+        edit_keys.directory(index, size, cells, bitmap)
         return index, cells, bitmap, size

@@ -107,7 +107,7 @@ def test_several_files(tmp_path: Path) -> None:
     read = open_codes(tmp_path / "b.csv").read(["n"])
     assert read.present.tolist() == [True, False]
     assert read.ids.to_pylist() == ["z", "w"]
-    assert read.extra["n"].to_pylist() == ["5", "6"]
+    assert read.extra["n"].to_pylist() == [5, 6]
     (tmp_path / "b.csv").write_text("id,kode\nz,00f0\n")
     with pytest.raises(ColumnNotFound, match=r"no column 'code' in .*b.csv"):
         open_codes(tmp_path)
