@@ -75,10 +75,9 @@ def symspell(words: list[str], *, most: int) -> Any:
     """Each word looked up among all; true Levenshtein distance, all results."""
     import numpy as np
     from symspellpy import SymSpell, Verbosity
-    from symspellpy.editdistance import DistanceAlgorithm
+    from symspellpy.editdistance import DistanceAlgorithm, EditDistance
 
-    index = SymSpell(max_dictionary_edit_distance=most, prefix_length=10)
-    index.distance_algorithm = DistanceAlgorithm.LEVENSHTEIN_FAST
+    index = SymSpell(most, 10, distance_comparer=EditDistance(DistanceAlgorithm.LEVENSHTEIN_FAST))
     for word in words:
         index.create_dictionary_entry(word, 1)
     number = {word: i for i, word in enumerate(words)}
