@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -72,6 +72,11 @@ class Index:
     starts: I64
     items: U32
     words: U64
+
+    @cached_property
+    def heads(self) -> U64:
+        """The first words, one after the other."""
+        return np.ascontiguousarray(self.words[:, 0])
 
     @property
     def room(self) -> int:
@@ -189,7 +194,7 @@ class BitsJoin:
         while not done:
             left, right, apart = _room(index.room)
             count, pairs, done = kernels.join_buckets(
-                index.words, index.items, index.starts, self.sides, xors, masks, flips, index.number,
+                index.words, index.heads, index.items, index.starts, self.sides, xors, masks, flips, index.number,
                 self.job.threshold, low, high, where, left, right, apart,
             )  # fmt: skip
             blocks.append(_block(left, right, apart, count))

@@ -82,6 +82,7 @@ def met_before(codes: Any, a: int, others: Any, b: int, masks: Any, flips: Any, 
 @jit
 def join_buckets(
     codes: Any,  # u64[n, words], in the order of the buckets
+    heads: Any,  # u64[n]: their first words
     items: Any,  # u32[n]: their numbers
     starts: Any,  # i64[2**width + 1]
     sides: Any,  # u8[n], by number: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
@@ -114,11 +115,13 @@ def join_buckets(
                         where[0], where[1], where[2] = u, f, a
                         return found, looked, False
                     looked += last - other
-                    word, firsts = codes[a, 0], codes[other:last, 0]
-                    for i in range(len(firsts)):
-                        if popcount(word ^ firsts[i]) > most:
+                    word, part = heads[a], heads[other:last]
+                    near = 0
+                    for i in range(len(part)):  # without a branch the compiler compares several at once
+                        near += popcount(word ^ part[i]) <= most
+                    for b in range(other, last if near > 0 else other):
+                        if popcount(word ^ heads[b]) > most:
                             continue
-                        b = other + i
                         count = distance(codes, a, codes, b, most)
                         if count > most or sides[items[a]] | sides[items[b]] != 3:
                             continue

@@ -20,7 +20,7 @@ from lookalike.data import F64, I64, U64
 WIDEST = 24  # bits of a key: the table of its buckets has 2^24 places of 8 bytes
 MOST_FLIPS, MOST_PIECES, MOST_ROUNDS = 4, 24, 64  # of a round: pieces; flips and rounds that can pay
 # Nanoseconds on one core, as benchmarks/bits.py measures them; only their ratios matter.
-PER_PAIR, PER_WORD, PER_BUCKET, PER_SORTED, PER_PLACE = 1.3, 1.0, 22.0, 40.0, 1.0
+PER_PAIR, PER_WORD, PER_BUCKET, PER_SORTED, PER_PLACE = 0.7, 1.0, 18.0, 40.0, 1.0
 
 
 @dataclass(frozen=True)
