@@ -23,7 +23,7 @@ from lookalike.stages.audit import Audit, measure
 from lookalike.stages.pieces import Costs, Piece, PiecePlan, every_pair, exact_plan, lsh_plan
 
 Method = Literal["auto", "exact", "lsh"]
-FEWER = "lower --max-bits"
+ADVICE = "Lower --max-bits, or raise --max-pairs."
 ROOM = 1 << 16  # pairs that one call of a kernel has room for, at least
 TASKS = 32  # per thread and piece: buckets differ in size
 AUDIT_SHARE, AUDIT_SECONDS = 0.2, 0.3  # of the time foretold for the run, at most, for the audit; but so much at least
@@ -102,7 +102,7 @@ class BitsJoin:
         exact = exact_plan(bits, job.threshold, self.costs)
         if len(self.codes) > SAMPLE and want == "pairs":
             sampled, grow = self._sampled_pairs(), len(self.codes) / SAMPLE
-            expected = check_size(sampled, grow, job.max_pairs, noun=job.noun, fewer=FEWER)
+            expected = check_size(sampled, grow, job.max_pairs, noun=job.noun, advice=ADVICE)
             self.trace.add(expected_pairs=expected)
         if job.method == "exact":
             return exact, Choice("exact", {}, "asked for")
@@ -129,7 +129,7 @@ class BitsJoin:
                     yield from self.pool.map(partial(self._join, index, index.piece.xors, masks, flips), spans)
                     report(index.number + 1, len(flips))
 
-            return gather(pieces(), self.trace, self.job.max_pairs, fewer=FEWER)
+            return gather(pieces(), self.trace, self.job.max_pairs, advice=ADVICE)
 
     def audit(self, found: Pairs, plan: PiecePlan) -> Audit:
         """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Recipe
-from lookalike.engines.joins import FEWER, BandedJoin, index_prefixes, join_postings
+from lookalike.engines.joins import ADVICE, BandedJoin, index_prefixes, join_postings
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
@@ -57,15 +57,14 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     return Preview(sample, postings, len(items) / SAMPLE, pairs)
 
 
-def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str = "documents", fewer: str = FEWER) -> int:
+def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str = "documents", advice: str = ADVICE) -> int:
     """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
     that is surely too large is refused, before the work."""
     expected = round(sampled_pairs * grow * grow)
     if sampled_pairs >= SURE and expected > FAR * limit:
         raise TooManyPairs(
             f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. Ask for groups or dedup instead, {fewer}, "
-            "or raise --max-pairs."
+            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. {advice}"
         )
     return expected
 

@@ -26,10 +26,12 @@ COUNTED = 1 << 20  # elements that are counted to tell common ones from rare one
 BLOCK = 1 << 13  # items whose candidates one task looks for
 
 
-FEWER = "raise the threshold, drop boilerplate with --max-share"  # what a user can do about too many pairs
+ADVICE = (  # what a user can do about too many pairs
+    "Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+)
 
 
-def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, fewer: str = FEWER) -> Scored:
+def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, advice: str = ADVICE) -> Scored:
     """All verified pairs of a join; stops where there are more than `limit`."""
     found: list[Block] = []
     total = 0
@@ -42,7 +44,7 @@ def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, few
             if total > limit:
                 raise TooManyPairs(
                     f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not "
-                    f"ended. Ask for groups or dedup instead, {fewer}, or raise --max-pairs."
+                    f"ended. {advice}"
                 )
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)

@@ -26,7 +26,7 @@ from lookalike.stages.edits import VARIANTS, EditBar, Ranked, Reach, Texts, edit
 from lookalike.stages.preference import preference, preferred_column
 
 Measure = Literal["levenshtein", "indel"]
-FEWER = "allow fewer edits"
+ADVICE = "Allow fewer edits, or raise --max-pairs."
 NOBODY = np.uint32(0xFFFFFFFF)
 ROOM = 1 << 14  # pairs that a task has room for at first
 TASK = 1 << 13  # strings of one task, at most
@@ -106,7 +106,7 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
                 sample = ranked(texts, classes.firsts[picked], sides[picked])
                 pairs = StringsJoin(sample, job.bar(), pool, Trace(), SAMPLE * SAMPLE).pairs()
                 grow = len(classes) / SAMPLE
-                trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, fewer=FEWER))
+                trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
         everyone = ranked(texts, classes.firsts, sides)
         pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
         return replace(found, pairs=Pairs(*pairs))
@@ -136,7 +136,7 @@ class StringsJoin:
                 yield from self._each(long, turn, len(self.strings))
 
         with self.trace.stage("match"):
-            left, right, scores = gather(pieces(), self.trace, self.limit, fewer=FEWER)
+            left, right, scores = gather(pieces(), self.trace, self.limit, advice=ADVICE)
         return self.strings.order[left], self.strings.order[right], scores
 
     def _each(self, kernel: Callable[..., int], first: int, last: int) -> Iterator[tuple[Block, int]]:
