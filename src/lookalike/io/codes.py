@@ -56,7 +56,7 @@ class CodeSource:
     def read(self, extra: Sequence[str] = ()) -> Codes:
         """All codes, in memory; the extra columns too."""
         column, id_column = self.collection.text_column, self.collection.id_column
-        table, where = self._whole([column, *([id_column] if id_column else [])], extra)
+        table, where = self._whole([column, *([id_column] if id_column else []), *extra])
         codes = pa.concat_arrays([pa.array([], table.column(column).type), *table.column(column).chunks])
         ids = pa.chunked_array(
             [pa.Array.from_buffers(pa.int64(), len(codes), [None, pa.py_buffer(np.arange(len(codes)))])]
@@ -66,19 +66,20 @@ class CodeSource:
             check_ids(ids, name=self.name)
         present = np.asarray(codes.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         bits = parse(codes, form=self.form, where=where)
-        return Codes(bits, present, ids, {name: table.column(name) for name in extra})
+        readers = self.collection.readers  # a CSV file is read once more, to find the type of an extra column
+        types = common_schema(readers, [reader.settled(extra) for reader in readers]) if extra else pa.schema([])
+        columns = {name: pa.chunked_array([], pa.null()) for name in extra}
+        columns |= {one.name: table.column(one.name).cast(one.type) for one in types}
+        return Codes(bits, present, ids, columns)
 
-    def _whole(self, names: Sequence[str], extra: Sequence[str]) -> tuple[pa.Table, Where]:
-        """These columns of all files, and the words that lead to a row of them. Extra ones have the type of their
-        values (a CSV file is read once more for that); codes and ids stand as they are written."""
+    def _whole(self, names: Sequence[str]) -> tuple[pa.Table, Where]:
+        """These columns of all files, as they stand there, and the words that lead to a row of them."""
         readers = self.collection.readers
-        others = [name for name in extra if name not in names]
         for reader in readers:
-            for name in (*names, *others):
+            for name in names:
                 check_column(reader.schema, name, reader.name)
-        schemas = [pa.schema([*select(reader.schema, names), *reader.settled(others)]) for reader in readers]
-        nothing = pa.schema([(name, pa.string()) for name in (*names, *others)])
-        whole = common_schema(readers, schemas) if schemas else nothing
+        schemas = [select(reader.schema, names) for reader in readers]
+        whole = common_schema(readers, schemas) if schemas else pa.schema([(name, pa.string()) for name in names])
         parts = [
             pa.Table.from_batches([batch.select(schema.names) for batch in reader.batches(schema)], schema).cast(whole)
             for reader, schema in zip(readers, schemas, strict=True)

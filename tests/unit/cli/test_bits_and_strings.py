@@ -57,6 +57,16 @@ def test_groups_and_dedup_of_codes(codes: Path, tmp_path: Path, lookalike) -> No
 
 
 @pytest.mark.parametrize(
+    ("keep", "kept"), [("max:id", "10"), ("min:id", "9"), ("max:n", "9"), ("priority:id=10,9", "10")]
+)
+def test_which_code_to_keep(tmp_path: Path, lookalike, keep: str, kept: str) -> None:
+    """Numbers of a CSV file are compared as numbers, though ids and codes are text."""
+    (tmp_path / "x.csv").write_text("id,n,code\n9,100,00ff\n10,20,00fe\n")
+    assert lookalike("bits", "dedup", tmp_path / "x.csv", "--keep", keep, "-o", tmp_path / "y.csv").code == 0
+    assert (tmp_path / "y.csv").read_text().splitlines()[1].startswith(f'"{kept}"')
+
+
+@pytest.mark.parametrize(
     ("words", "code", "line"),
     [
         (["--code", "cod"], 1, "ColumnNotFound: no column 'cod' in "),
