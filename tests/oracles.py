@@ -238,3 +238,28 @@ def without_common(sets: Sequence[set[int]], share: Fraction) -> list[set[int]]:
     count = Counter(e for s in sets for e in s)
     limit = share * sum(1 for s in sets if s)
     return [{e for e in s if count[e] <= limit} for s in sets]
+
+
+# bits and strings
+
+
+def bits_apart(a: int, b: int) -> int:
+    return (a ^ b).bit_count()
+
+
+def edits_apart(a: str, b: str, *, replace: bool) -> int:
+    """The textbook's table, cell by cell; `replace`: whether one letter may be put for another."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row = row, [i]
+        for j, y in enumerate(b, 1):
+            cheapest = min(before[j], row[-1]) + 1
+            if x == y or replace:
+                cheapest = min(cheapest, before[j - 1] + (x != y))
+            row.append(cheapest)
+    return row[-1]
+
+
+def subsequences(text: str, gone: int) -> set[str]:
+    """All that remains of a text after `gone` deletions."""
+    return {"".join(kept) for kept in combinations(text, len(text) - gone)} if gone <= len(text) else set()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets, textbook
+    from lookalike.apps import baskets, bits, folding, strings, textbook
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -35,11 +35,11 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
-_MODULES = {"baskets": "lookalike.apps.baskets", "textbook": "lookalike.apps.textbook"}
+_MODULES = {name: f"lookalike.apps.{name}" for name in ("baskets", "bits", "folding", "strings", "textbook")}
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "dedup", "evaluate",
-    "forecast", "groups", "jaccard", "pairs", "plan", "textbook",
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup", "evaluate",
+    "folding", "forecast", "groups", "jaccard", "pairs", "plan", "strings", "textbook",
 ]  # fmt: skip
 
 

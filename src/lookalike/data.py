@@ -96,6 +96,17 @@ class Sets:
         return np.diff(self.offsets)
 
 
+@dataclass(frozen=True)
+class Bits:
+    """n codes of equal length. words: u64[n, ceil(width / 64)], what stands after the last bit is 0; width: bits."""
+
+    words: U64
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """What a signature was made with. Signatures of different recipes refuse to be compared."""

@@ -8,80 +8,39 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
+from lookalike.amplify import (
+    Sensitive,
+    amplify,
+    and_of,
+    between,
+    fixed_point,
+    or_of,
+    rounded_down,
+    shape_of,
+    whole,
+)  # fmt: skip
 from lookalike.errors import RecallWarning, UsageError
+
+if TYPE_CHECKING:
+    from lookalike.family_plan import FamilyPlan
+
+__all__ = ["Plan", "Sensitive", "amplify", "and_of", "fixed_point", "or_of", "plan", "rounded_down"]
 
 CHECK_LOSS = 1e-4  # at most this share of the pairs at the threshold is lost by the check of agreeing slots
 MOST_HASHES = 100_000  # longer signatures are no advice: a document rarely has as many shingles
 
 
-def and_of(p: float, rows: int) -> float:
-    """The probability that all of `rows` independent hashes agree, where one agrees with probability `p`."""
-    return p**rows
+class FamilyOptions(TypedDict, total=False):
+    """What a family of hash functions is made from, and a sample of distances."""
 
-
-def or_of(p: float, bands: int) -> float:
-    """The probability that at least one of `bands` independent hashes agrees, accurate for tiny `p` too."""
-    return 1.0 if p >= 1.0 else -math.expm1(bands * math.log1p(-p))
-
-
-def amplify(p: float, rows: int, bands: int) -> float:
-    """1-(1-p^rows)^bands: the AND of `rows`, then the OR of `bands`. Nest calls to make a cascade.
-
-    >>> round(amplify(0.8, rows=4, bands=4), 4), round(amplify(0.4, rows=4, bands=4), 4)
-    (0.8785, 0.0985)
-    """
-    return or_of(and_of(p, rows), bands)
-
-
-def fixed_point(rows: int, bands: int) -> float:
-    """The p that `amplify` leaves as it is: larger ones are pushed towards 1, smaller ones towards 0.
-
-    It is 1 for a single band (all are pushed down) and 0 for a single row (all are pushed up).
-
-    >>> round(fixed_point(rows=4, bands=4), 4)
-    0.7245
-    """
-    rows, bands = _whole("rows", rows), _whole("bands", bands)
-    if rows == bands == 1:
-        raise UsageError("1 band of 1 row changes nothing, every point is fixed; expected more rows or bands.")
-    if rows == 1 or bands == 1:
-        return 0.0 if rows == 1 else 1.0
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if amplify(middle, rows, bands) < middle else (low, middle)
-    return high
-
-
-@dataclass(frozen=True)
-class Sensitive:
-    """A (d1, d2, p1, p2)-sensitive family of hashes.
-
-    Items at distance d1 or less agree with probability p1 or more, items at distance d2 or more with p2 or less.
-
-    >>> print(Sensitive(0.2, 0.6, 0.8, 0.4).amplified(rows=4, bands=4))
-    (0.2, 0.6, 0.8785, 0.09853)-sensitive
-    """
-
-    d1: float
-    d2: float
-    p1: float
-    p2: float
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.d1 < self.d2 and 0 <= self.p2 <= self.p1 <= 1):
-            raise UsageError(f"{self} cannot be; expected 0 <= d1 < d2 and 0 <= p2 <= p1 <= 1.")
-
-    def amplified(self, rows: int, bands: int) -> Sensitive:
-        """The family of AND-of-`rows`, OR-of-`bands`."""
-        return Sensitive(self.d1, self.d2, amplify(self.p1, rows, bands), amplify(self.p2, rows, bands))
-
-    def __str__(self) -> str:
-        return f"({self.d1:.4g}, {self.d2:.4g}, {self.p1:.4g}, {self.p2:.4g})-sensitive"
+    bits: int | None  # of a code, for hamming
+    width: float | None  # of a bucket, for euclidean; the best one if it is left out
+    sample: Sequence[float] | None  # distances of random pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +61,9 @@ class Plan:
     def __post_init__(self) -> None:
         # numpy numbers become plain ones, so that a receipt can be written as JSON
         plain = {
-            "threshold": _between("threshold", self.threshold, "above 0 and at most 1", closed=True),
-            "recall": _between("recall", self.recall, "above 0 and below 1", closed=False),
-            **{name: _whole(name, getattr(self, name)) for name in ("num_hashes", "bands", "rows")},
+            "threshold": between("threshold", self.threshold, "above 0 and at most 1", closed=True),
+            "recall": between("recall", self.recall, "above 0 and below 1", closed=False),
+            **{name: whole(name, getattr(self, name)) for name in ("num_hashes", "bands", "rows")},
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -149,7 +108,7 @@ class Plan:
     @property
     def shape(self) -> str:
         """'16 bands of 6 rows'."""
-        return _shape(self.bands, self.rows)
+        return shape_of(self.bands, self.rows)
 
     @property
     def turning_point(self) -> float:
@@ -174,7 +133,7 @@ class Plan:
 
     def table(self, step: float = 0.1) -> list[tuple[float, float]]:
         """(similarity, probability) at step, 2*step, … up to 1."""
-        step = _between("step", step, "above 0 and at most 1", closed=True)
+        step = between("step", step, "above 0 and at most 1", closed=True)
         similarities = [round(i * step, 12) for i in range(1, math.floor(1.0 / step + 1e-9) + 1)]
         return [(s, self.probability(s)) for s in similarities]
 
@@ -191,14 +150,26 @@ class Plan:
         )
 
 
+@overload
 def plan(
-    threshold: float,
+    threshold: float, *, recall: float = ..., num_hashes: int = ..., bands: int | None = ..., rows: int | None = ...
+) -> Plan: ...
+@overload
+def plan(
+    *, measure: str, distance: float, recall: float = ..., num_hashes: int = ..., bands: int | None = ...,
+    rows: int | None = ..., **family: Unpack[FamilyOptions],
+) -> FamilyPlan: ...  # fmt: skip
+def plan(
+    threshold: float | None = None,
     *,
+    measure: str | None = None,
+    distance: float | None = None,
     recall: float = 0.99,
     num_hashes: int = 128,
     bands: int | None = None,
     rows: int | None = None,
-) -> Plan:
+    **family: Unpack[FamilyOptions],
+) -> Plan | FamilyPlan:
     """Choose bands and rows so that a pair exactly at `threshold` is found with probability `recall` or more.
 
     Of all bands x rows within `num_hashes` that do so, it takes the one with the fewest false candidates (the smallest
@@ -211,11 +182,21 @@ def plan(
     - the recall is reached, but only by a curve so flat that a pair at half the threshold is more likely than not to
       be a candidate: little is missed, but much is compared in vain. (Not said where bands or rows are given.)
 
+    With `measure` (jaccard, cosine, euclidean, hamming) and `distance` instead of a threshold, the same for the hash
+    family of that distance: see `lookalike.family_plan`. The angle of cosine is in degrees; hamming needs `bits`;
+    euclidean takes the `width` of a bucket; `sample`, distances of random pairs, says where false candidates lie.
+
     >>> print(plan(0.8))
     16 bands of 6 rows (96 of 128 hashes): recall 0.9922 at threshold 0.8
     >>> print(plan(0.8, rows=5))
     12 bands of 5 rows (60 of 128 hashes): recall 0.9914 at threshold 0.8
+    >>> print(plan(measure="cosine", distance=30))
+    15 bands of 7 rows (105 of 128 hashes): recall 0.9926 at 30 degrees
     """
+    if measure is not None or distance is not None:
+        return _of_family(threshold, measure, distance, recall, num_hashes, bands, rows, family)
+    if family or threshold is None:
+        raise UsageError("give a threshold, or a measure and a distance; bits, width and sample go with these.")
     goal = Plan(threshold=threshold, recall=recall, num_hashes=num_hashes, bands=1, rows=1)
     if bands is not None and rows is not None:
         shape = bands, rows
@@ -230,18 +211,6 @@ def plan(
     if complaint:
         warnings.warn(complaint, RecallWarning, stacklevel=2)
     return chosen
-
-
-def rounded_down(probability: float) -> str:
-    """Four decimals, or as many as tell it from 1, cut and not rounded: a stated recall is never too high.
-
-    >>> rounded_down(0.99228), rounded_down(0.99999871), rounded_down(1.0)
-    ('0.9922', '0.9999987', '1')
-    """
-    if probability >= 1.0:
-        return "1"
-    digits = max(4, 1 - math.floor(math.log10(1.0 - probability)))
-    return f"{math.floor(probability * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _fewest_false(goal: Plan, bands: int | None = None) -> tuple[int, int] | None:
@@ -305,7 +274,7 @@ def _unmet(chosen: Plan, *, by_hand: bool) -> str | None:
     if chosen.recall_at_threshold < wish:
         line = f"{stated}, not the wished {wish:g}; {_remedy(t, chosen.rows, wish)} would do"
         if by_hand and (better := _fewest_false(chosen)):
-            line += f", or {_shape(*better)}"
+            line += f", or {shape_of(*better)}"
         elif not by_hand and (steep := _steep_rows(t, wish)) > chosen.rows:
             line += f", {_remedy(t, steep, wish)} with few false candidates"
         return line + "."
@@ -333,34 +302,25 @@ def _remedy(t: float, rows: int, wish: float) -> str:
     bands = _fewest_bands(t, rows, wish, _allowed_loss(wish))
     if bands is None or bands * rows > MOST_HASHES:
         return "no practical number of hashes"
-    return f"{bands * rows} hashes ({_shape(bands, rows)})"
-
-
-def _shape(bands: int, rows: int) -> str:
-    return f"{bands} {'band' if bands == 1 else 'bands'} of {rows} {'row' if rows == 1 else 'rows'}"
-
-
-def _between(what: str, value: Any, expected: str, *, closed: bool) -> float:
-    """A number above 0 and below 1 (or at most 1: closed); NaN is none."""
-    number = float(value) if isinstance(value, Real) else math.nan
-    if 0.0 < number < 1.0 or (closed and number == 1.0):
-        return number
-    raise UsageError(f"{what} is {_shown(value)}; expected a number {expected}.")
-
-
-def _whole(what: str, value: Any) -> int:
-    number = int(value) if isinstance(value, Integral) else 0
-    if number >= 1:
-        return number
-    raise UsageError(f"{what} is {_shown(value)}; expected a whole number, at least 1.")
+    return f"{bands * rows} hashes ({shape_of(bands, rows)})"
 
 
 def _within(what: str, value: Any, budget: int) -> int:
-    number = _whole(what, value)
+    number = whole(what, value)
     if number > budget:
         raise UsageError(f"{what} is {number}, num_hashes is {budget}; take fewer {what} or more hashes.")
     return number
 
 
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, Real) else repr(value)
+def _of_family(
+    threshold: float | None, measure: str | None, distance: float | None, recall: float, num_hashes: int,
+    bands: int | None, rows: int | None, family: FamilyOptions,
+) -> FamilyPlan:  # fmt: skip
+    from lookalike.family_plan import plan_family  # measures load the compiler
+
+    if threshold is not None or measure is None or distance is None:
+        raise UsageError("give a threshold alone, or a measure and a distance together.")
+    made = plan_family(measure, distance, recall, num_hashes, bands, rows, **family)
+    if complaint := made.unmet():
+        warnings.warn(complaint, RecallWarning, stacklevel=3)
+    return made

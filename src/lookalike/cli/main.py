@@ -9,9 +9,11 @@ import sys
 import typer
 
 from lookalike.cli import baskets, compare, demo, evaluate, plan
+from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.runs import runs
 from lookalike.cli.stopping import hear_terminate
+from lookalike.cli.strings import STRINGS
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -24,6 +26,14 @@ app = typer.Typer(
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
 app.add_typer(baskets.app, name="baskets")
+for kind, about in (
+    (BITS, "Codes of bits that differ in few places, such as image hashes."),
+    (STRINGS, "Names, titles and words that few edits lead into one another."),
+):
+    sub = typer.Typer(help=about, no_args_is_help=True)
+    for name, command in kind.commands().items():
+        sub.command(name)(command)
+    app.add_typer(sub, name=kind.app.rpartition(".")[2])
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

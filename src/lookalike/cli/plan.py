@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lookalike.cli import options as o
 from lookalike.cli.forecast import print_forecast
+
+if TYPE_CHECKING:
+    from lookalike.family_plan import FamilyPlan
+    from lookalike.plan import Plan
+
+
+class Measure(Enum):
+    jaccard = "jaccard"
+    cosine = "cosine"
+    euclidean = "euclidean"
+    hamming = "hamming"
 
 
 def plan(
@@ -18,8 +30,28 @@ def plan(
         list[str] | None,
         typer.Argument(help="Files, folders or globs to look at: what would a run on them cost?", show_default=False),
     ] = None,
-    threshold: o.Threshold = 0.8,
+    threshold: Annotated[
+        float | None,
+        o.option(
+            o.WHAT,
+            "-t",
+            "--threshold",
+            help="Similarity from which two items match (0.8 unless given).",
+            show_default=False,
+        ),
+    ] = None,
     recall: o.Recall = 0.99,
+    measure: Annotated[
+        Measure | None, o.option(o.WHAT, help="Plan for the hash family of this distance, with --distance.")
+    ] = None,
+    distance: Annotated[
+        float | None, o.option(o.WHAT, help="Distance up to which two items match; cosine: the angle in degrees.")
+    ] = None,
+    bits: Annotated[int | None, o.option(o.WHAT, help="Bits of a code (hamming).")] = None,
+    width: Annotated[float | None, o.option(o.MECHANISM, help="Width of a bucket (euclidean).")] = None,
+    cascade: Annotated[
+        str | None, o.option(o.MECHANISM, help="Show a cascade of ANDs and ORs instead, such as 'and4 or4'.")
+    ] = None,
     num_hashes: Annotated[int, o.option(o.MECHANISM, help="Slots of a signature.")] = 128,
     bands: Annotated[int | None, o.option(o.MECHANISM, help="Bands, instead of the planned number.")] = None,
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
@@ -38,7 +70,7 @@ def plan(
     force: o.RunOptions.Force = False,
     json: o.RunOptions.Json = False,
 ) -> None:
-    """Show what a threshold, a recall and a number of hashes come to: bands, rows and the S-curve.
+    """Show what a threshold (or a distance), a recall and a number of hashes come to: bands, rows and the S-curve.
 
     With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
     crowds, time, memory and disk.
@@ -48,23 +80,38 @@ def plan(
     from rich.console import Console
 
     from lookalike.apps.curves import save_curve, terminal_curve
-    from lookalike.errors import OutputError, RecallWarning
+    from lookalike.errors import OutputError, RecallWarning, UsageError
     from lookalike.plan import plan as make_plan
 
+    if cascade is not None:
+        sys.stdout.write(_cascade(cascade) + "\n")
+        return
     if inputs:
-        options = {"threshold": threshold, "recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows,
-                   "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory}  # fmt: skip
+        options = {
+            "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
+            "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory,
+        }  # fmt: skip
         print_forecast(inputs, options, json=json)
         return
     if output is not None and output.exists() and not force:
         raise OutputError(f"{output} exists. Use --force to replace it, or another name.")
+    shape: Any = {"recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
-        made = make_plan(threshold, recall=recall, num_hashes=num_hashes, bands=bands, rows=rows)
+        if measure is None and distance is None and bits is None and width is None:
+            made: Any = make_plan(0.8 if threshold is None else threshold, **shape)
+        elif measure is None or distance is None or threshold is not None:
+            raise UsageError("give --measure and --distance together, without a threshold.")
+        elif output is not None:
+            raise UsageError("curves over a distance are shown as a table; leave -o out.")
+        else:
+            made = make_plan(measure=measure.value, distance=distance, bits=bits, width=width, **shape)
     for warning in caught:
         Console(stderr=True).print(f"Warning: {warning.message}", style="yellow", markup=False, highlight=False)
     if json:
         sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n")
+    elif measure is not None:
+        sys.stdout.write(f"{made}\n\n{_family_table(made)}\n")
     else:
         sys.stdout.write(f"{made}\n\n{terminal_curve(made)}\n\n{_table(made)}\n")
     if output is not None:
@@ -72,10 +119,33 @@ def plan(
         sys.stderr.write(f"Wrote {output}\n")
 
 
-def _table(made: object) -> str:
-    from lookalike.plan import Plan
+def _family_table(made: FamilyPlan) -> str:
+    fixed = made.fixed_distance
+    lines = ["  distance   one hash agrees   becomes a candidate"]
+    lines += [f"{distance:10.4g}   {one:15.4f}   {probability:.4f}" for distance, one, probability in made.table()]
+    lines += [
+        "",
+        f"hash functions               {made.family.name}",
+        f"one hash                     {made.base()}",
+        f"all of them                  {made.sensitive()}",
+        f"as likely as not at          {made.midpoint:.4g}",
+        f"fixed point at               {'none' if fixed is None else format(fixed, '.4g')}",
+        f"false candidates             {made.false_candidates:.4g} of the pairs beyond the distance",
+    ]
+    return "\n".join(lines)
 
-    assert isinstance(made, Plan)
+
+def _cascade(words: str) -> str:
+    from lookalike.amplify import Cascade
+
+    steps = Cascade.of(words)
+    lines = [f"{steps}: {steps.hashes} hashes", "", "  one hash agrees   the cascade agrees"]
+    lines += [f"{i / 10:17.1f}   {steps(i / 10):.4f}" for i in range(1, 11)]
+    fixed = ", ".join(f"{p:.4f}" for p in steps.fixed_points()) or "none between 0 and 1"
+    return "\n".join([*lines, "", f"fixed points                 {fixed}"])
+
+
+def _table(made: Plan) -> str:
     lines = ["similarity   probability of becoming a candidate"]
     lines += [f"{similarity:10.2f}   {probability:.4f}" for similarity, probability in made.table()]
     lines += [

@@ -204,7 +204,7 @@ def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
     if plan is None:
         return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
-    return f"{plan['bands']} bands of {plan['rows']} rows"
+    return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
 
 
 def _measured(receipt: dict[str, Any]) -> str:

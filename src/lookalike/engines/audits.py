@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from lookalike.data import Pairs
@@ -9,15 +11,23 @@ from lookalike.engines.joins import BLOCK, gather, score_block
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.measures import Bar
-from lookalike.plan import Plan
 from lookalike.stages.audit import Audit, index_sample, jaccard_of, measure
 from lookalike.stages.candidates import Items
+
+
+class Curve(Protocol):
+    """How likely a pair of some similarity becomes a candidate."""
+
+    def probability(self, similarity: float, /) -> float: ...
+
 
 FEW = 1 << 18  # elements that any sample may hold
 LEAN = 100  # a larger sample holds at most one element in so many: more would cost more than a tenth of the run
 
 
-def audit(items: Items, found: Pairs, plan: Plan, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int) -> Audit:
+def audit(
+    items: Items, found: Pairs, plan: Curve, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int
+) -> Audit:
     """Recall over all pairs with at least one of up to `size` random items; exact for these, linear in the data."""
     with trace.stage("audit"):
         mean = max(1.0, float(items.sizes.mean()))

@@ -14,7 +14,6 @@ from lookalike.data import F64, I64, Groups, Pairs, Scale
 from lookalike.engines.choice import Choice
 from lookalike.engines.memory import Keeper
 from lookalike.engines.work import Space
-from lookalike.plan import Plan
 from lookalike.stages.audit import Audit
 from lookalike.stages.duplicates import Classes
 
@@ -65,13 +64,22 @@ class ManyRows(Protocol):
     def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
 
 
+class Planned(Protocol):
+    """What was planned for an approximate answer: bands and rows, or whatever the kind of item has."""
+
+    @property
+    def recall_at_threshold(self) -> float: ...
+
+    def as_dict(self) -> dict[str, Any]: ...  # with a line for people, shape, unless it has bands and rows
+
+
 @dataclass(frozen=True)
 class Found:
     """The answer in numbers of classes of equal items; of two collections, the second's items come after the first's.
 
     ids: one array per collection. split: items of the first of two collections; -1 for one.
     own: the score of equal items, class by class. order: classes, the best to keep first.
-    plan: of the bands; None where the answer is exact.
+    plan: of the bands, or the like; None where the answer is exact.
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
     space: what the arrays live in.
     """
@@ -82,7 +90,7 @@ class Found:
     own: F64
     order: I64
     choice: Choice
-    plan: Plan | None = None
+    plan: Planned | None = None
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None

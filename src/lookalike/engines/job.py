@@ -40,12 +40,7 @@ class Job:
         check_choice("method", self.method, ("auto", "lsh", "exact", "dcm"))
         if self.max_share is not None and not 0 < self.max_share <= 1:
             raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads is {self.threads}; expected at least 1.")
-        if self.max_pairs < 1:
-            raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
-        if self.audit < 0:
-            raise UsageError(f"audit is {self.audit}; expected a number of items to check, or 0 for none.")
+        check_run(self.max_pairs, self.audit, self.threads)
         self.recipe()
 
     def set_measure(self) -> SetMeasure:
@@ -64,3 +59,13 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rule": self.rule.as_dict()}
+
+
+def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
+    """Refuse settings of a run that cannot work whatever the data; the same for every kind of item."""
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}; expected at least 1.")
+    if max_pairs < 1:
+        raise UsageError(f"max_pairs is {max_pairs}; expected at least 1.")
+    if audit < 0:
+        raise UsageError(f"audit is {audit}; expected a number of items to check, or 0 for none.")

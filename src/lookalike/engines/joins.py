@@ -34,7 +34,12 @@ POSTING = 24  # bytes of memory for each posting of the index
 SHARE = 0.3  # of the memory budget that the postings may take
 
 
-def gather(pieces: Iterable[tuple[Block, int]], limit: int) -> tuple[Block, int]:
+ADVICE = (  # what a user can do about too many pairs
+    "Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+)
+
+
+def gather(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: str = ADVICE) -> tuple[Block, int]:
     """All verified pairs of some blocks, and how many candidates there were; TooManyPairs above `limit` pairs."""
     found: list[Block] = []
     total = candidates = 0
@@ -43,8 +48,15 @@ def gather(pieces: Iterable[tuple[Block, int]], limit: int) -> tuple[Block, int]
         if len(piece[0]):
             found.append(piece)
             total += len(piece[0])
-            check_count(total, limit)
+            check_count(total, limit, advice)
     return joined(found), candidates
+
+
+def scored(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, advice: str = ADVICE) -> Scored:
+    """As `gather`, with the candidates counted."""
+    (left, right, similarity), candidates = gather(pieces, limit, advice=advice)
+    trace.add(candidates=candidates)
+    return left.astype(np.int64), right.astype(np.int64), similarity
 
 
 def collect(units: Iterable[tuple[str, Pieces]], space: Space, trace: Trace, limit: int) -> Scored:
@@ -75,12 +87,10 @@ def joined(blocks: Sequence[Block]) -> Block:
     return left, right, similarity
 
 
-def check_count(total: int, limit: int) -> None:
+def check_count(total: int, limit: int, advice: str = ADVICE) -> None:
     if total > limit:
         raise TooManyPairs(
-            f"more than {limit:,} pairs (--max-pairs) are at or above the threshold, and the search has not "
-            "ended. Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, "
-            "or raise --max-pairs."
+            f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not ended. {advice}"
         )
 
 

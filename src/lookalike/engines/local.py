@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lookalike.data import F64, I64, Pairs
+from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
 from lookalike.engines.counting import LISTED, counted_pairs
@@ -74,7 +74,7 @@ def run(
             if items.sizes.sum() * LISTED > SHARE * space.budget:  # the same pairs, in parts
                 choice = replace(choice, way="prefixes")
         own = _own_scores(items, job)
-        found = Found(features.ids, split, classes, own, _class_order(classes, best), choice, space=space)
+        found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
         if choice.method == "exact":
@@ -178,20 +178,10 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:
     """One item per class; for two collections, with the sides its members are on."""
-    firsts = classes.firsts
-    sides = np.full(len(classes), 3, np.uint8)
-    if split >= 0:
-        lefts = classes.lefts(split)
-        sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
-    return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
+    firsts, sets = classes.firsts, features.sets
+    return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
 
 
 def _own_scores(items: Items, job: Job) -> F64:
     """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
     return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))
-
-
-def _class_order(classes: Classes, best: I64) -> I64:
-    rank = np.empty(len(best), np.int64)
-    rank[best] = np.arange(len(best))
-    return np.argsort(rank[classes.firsts], kind="stable")

@@ -49,7 +49,7 @@ def open_collection(
     check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
     check_choice("on_bad_file", on_bad_file, ON_BAD_FILE)
     left_out: list[str] | None = [] if on_bad_file == "skip" else None
-    name, opened = _readers(source, left_out)
+    name, opened = open_readers(source, left_out)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     if readers:
@@ -85,7 +85,7 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
         )
 
 
-def _readers(source: Any, left_out: list[str] | None) -> tuple[str, list[Reader]]:
+def open_readers(source: Any, left_out: list[str] | None = None) -> tuple[str, list[Reader]]:
     """What messages call the source, and its readers."""
     if isinstance(source, str | os.PathLike):
         return _of_paths([source], left_out)

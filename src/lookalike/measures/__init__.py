@@ -7,14 +7,19 @@ from typing import NamedTuple
 
 from lookalike.data import check_choice
 from lookalike.errors import UsageError
+from lookalike.measures.angle import ANGLE
 from lookalike.measures.containment import CONTAINMENT
 from lookalike.measures.cosine import COSINE
 from lookalike.measures.dice import DICE
+from lookalike.measures.edit import INDEL, LEVENSHTEIN
+from lookalike.measures.euclidean import EUCLIDEAN
+from lookalike.measures.hamming import HAMMING
 from lookalike.measures.jaccard import JACCARD
 from lookalike.measures.overlap import OVERLAP
-from lookalike.measures.record import SetMeasure
+from lookalike.measures.record import Distance, SetMeasure
 
 SET_MEASURES = {measure.name: measure for measure in (JACCARD, CONTAINMENT, DICE, COSINE, OVERLAP)}
+DISTANCES = {distance.name: distance for distance in (HAMMING, ANGLE, EUCLIDEAN, LEVENSHTEIN, INDEL)}
 
 
 class Bar(NamedTuple):
@@ -51,4 +56,4 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
         raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.")
 
 
-__all__ = ["SET_MEASURES", "Bar", "SetMeasure", "bar", "check_threshold", "set_measure"]
+__all__ = ["DISTANCES", "SET_MEASURES", "Bar", "Distance", "SetMeasure", "bar", "check_threshold", "set_measure"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from lookalike.measures.families import Family
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,3 +25,20 @@ class SetMeasure:
     is_count: bool = False
     least_jaccard: Callable[[float], float] | None = None
     finest: int = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distance:
+    """A distance: never negative, 0 for equal items alone, symmetric, and no detour is shorter.
+
+    between: of two items. unit: of its numbers. formula: for people. equal: which items count as equal, where that is
+    not equality. family: the hash functions that belong to it, made from keywords such as bits or width; None where
+    candidates are found otherwise.
+    """
+
+    name: str
+    unit: str
+    formula: str
+    between: Callable[[Any, Any], float]
+    family: Callable[..., Family] | None = None
+    equal: str = "items are equal"

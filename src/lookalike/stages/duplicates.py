@@ -15,6 +15,8 @@ from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items
 from lookalike.stages.verify import verified
 
+Same = Callable[[I64, I64], npt.NDArray[np.bool_]]  # whether items left[i] and right[i] are equal
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -45,6 +47,19 @@ class Classes:
         before = np.concatenate([[0], np.cumsum(self.members < split)])
         counts: I64 = np.diff(before[np.concatenate([[0], self.ends])])
         return counts
+
+    def sides(self, split: int) -> npt.NDArray[np.uint8]:
+        """Where the members of each class are: 1 before `split`, 2 from there on, 3 both (or no split: -1). u8[c]."""
+        if split < 0:
+            return np.full(len(self), 3, np.uint8)
+        lefts = self.lefts(split)
+        return ((lefts > 0) + 2 * (lefts < self.counts)).astype(np.uint8)
+
+    def ranked(self, best: I64) -> I64:
+        """The classes in the order of their preferred items. best: item numbers, the best to keep first."""
+        rank = np.empty(len(best), np.int64)
+        rank[best] = np.arange(len(best))
+        return np.argsort(rank[self.firsts], kind="stable")
 
     def class_of(self, items: int) -> I64:
         """i64[items]: the class of each item, -1 for empty ones."""
@@ -82,6 +97,35 @@ def collapse(
     new = np.ones(len(order), np.bool_)
     new[1:] = prints[order[1:]] != prints[order[:-1]]
     new = _confirm(sets, sizes, order, new, at_once, after)
+    return _numbered(order, new)
+
+
+def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
+    """As `collapse`, of items of any kind: equal prints propose, `same` confirms. preference: the items to class.
+
+    >>> prints = np.array([7, 5, 7], np.uint64)
+    >>> collapse_equal(prints, lambda left, right: prints[left] == prints[right], np.array([2, 1, 0])).members.tolist()
+    [2, 0, 1]
+    """
+    print_of = prints[preference]
+    ordered = np.sort(print_of)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(repeated):  # sorting is several times cheaper than finding an order
+        return _numbered(preference, np.ones(len(preference), np.bool_))
+    shared = repeated[np.minimum(np.searchsorted(repeated, print_of), len(repeated) - 1)] == print_of
+    some = preference[shared]
+    order = np.concatenate([some[np.argsort(prints[some], kind="stable")], preference[~shared]])
+    new = np.ones(len(order), np.bool_)
+    new[1:] = prints[order[1:]] != prints[order[:-1]]
+    copies = np.flatnonzero(~new)
+    if len(copies):
+        first = np.flatnonzero(new)[np.cumsum(new) - 1][copies]
+        order, new = _apart(order, new, copies[~same(order[first], order[copies])])
+    return _numbered(order, new)
+
+
+def _numbered(order: I64, new: npt.NDArray[np.bool_]) -> Classes:
+    """Classes by first item; `new` marks where each begins in `order`."""
     start = np.flatnonzero(new)
     by_first = np.argsort(_lowest(order, start), kind="stable")
     counts = np.diff(start, append=len(order))[by_first]
@@ -113,11 +157,16 @@ def _confirm(
     same = np.concatenate(equal)
     if len(same) == len(copies):
         return new
-    impostors = copies[~np.isin(order[copies], same)]
+    order[:], new = _apart(order, new, copies[~np.isin(order[copies], same)])
+    return new
+
+
+def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64, npt.NDArray[np.bool_]]:
+    """Each impostor in a class of its own, after the others."""
     keep = np.ones(len(order), np.bool_)
     keep[impostors] = False
-    order[:] = np.concatenate([order[keep], order[impostors]])
-    return np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
+    order = np.concatenate([order[keep], order[impostors]])
+    return order, np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
 
 
 def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int) -> Pairs:
@@ -134,7 +183,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
             f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
-            f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
+            f"{biggest:,} times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(

@@ -1,0 +1,51 @@
+"""lookalike bits pairs, groups and dedup."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+from lookalike.cli import options as o
+from lookalike.cli.kinds import Kind
+
+
+class Form(Enum):
+    auto = "auto"
+    hex = "hex"
+    binary = "binary"
+    int = "int"
+
+
+class Method(Enum):
+    auto = "auto"
+    exact = "exact"
+    lsh = "lsh"
+
+
+def open_codes(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
+    """The source of the codes; its columns are checked here, its rows wait."""
+    from lookalike.io.codes import open_codes as open_source
+
+    return open_source(o.paths(inputs), **{name: options[name] for name in ("code", "id", "form")})
+
+
+def bits_options(
+    max_bits: Annotated[int, o.option(o.WHAT, "-d", "--max-bits", help="Bits in which two codes may differ.")] = 8,
+    code: Annotated[str | None, o.option(o.RUN, help="Column of the codes.")] = None,
+    id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    form: Annotated[
+        Form, o.option(o.RUN, help="How codes are written in text: hexadecimal, 0 and 1, or decimal numbers.")
+    ] = Form.auto,
+    method: Annotated[
+        Method, o.option(o.WHAT, help="How to look for pairs; auto takes lsh where exact is clearly dearer.")
+    ] = Method.auto,
+    recall: Annotated[float, o.option(o.WHAT, help="Share of the pairs at --max-bits that lsh must find.")] = 0.99,
+    seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the random order of the bits.")] = 42,
+    audit: Annotated[int, o.option(o.WHAT, help="Codes of which the recall is measured; 0 for none.")] = 2000,
+    max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores if not given.", show_default=False)] = None,
+) -> None:
+    """Where the options of bits pairs, groups and dedup are declared; never called."""
+
+
+BITS = Kind("codes", "lookalike.apps.bits", bits_options, open_codes, score="distance", near="within --max-bits of")

@@ -1,0 +1,196 @@
+"""Codes of bits: how far two are apart, and all pairs whose keys of a few bits agree but for some flips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+from lookalike.kernels.hashing import mix
+
+ONE, TWO, FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
+SIX, LOW_SIX = np.uint64(6), np.uint64(63)
+PAIRS_OF_BITS, NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+BYTES, SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+LAST_BYTE = np.uint64(56)
+
+
+@jit
+def popcount(x: Any) -> Any:  # u64 -> i64
+    """The number of ones; the compiler knows this pattern and makes one instruction of it."""
+    x -= (x >> ONE) & PAIRS_OF_BITS
+    x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
+    x = (x + (x >> FOUR)) & BYTES
+    return np.int64((x * SUM) >> LAST_BYTE)
+
+
+@jit
+def distance(codes: Any, a: int, others: Any, b: int, most: int) -> int:  # codes, others u64[., words]
+    """In how many bits codes[a] and others[b] differ; where these are more than `most`, any number above it."""
+    count = popcount(codes[a, 0] ^ others[b, 0])
+    for w in range(1, codes.shape[1]):
+        if count > most:
+            return count
+        count += popcount(codes[a, w] ^ others[b, w])
+    return count
+
+
+@jit
+def keys_of(codes: Any, places: Any, out: Any) -> None:  # codes u64[n, words]; places u64[width]; out u32[n]
+    """out[i] = the bits of code i at these places, the first place lowest."""
+    for i in range(len(out)):
+        key = np.uint64(0)
+        for j in range(len(places)):
+            key |= ((codes[i, places[j] >> SIX] >> (places[j] & LOW_SIX)) & ONE) << np.uint64(j)
+        out[i] = key
+
+
+@jit
+def sort_by_key(keys: Any, codes: Any, starts: Any, items: Any, out: Any) -> None:
+    """Put the codes in buckets: bucket k holds places starts[k] to starts[k+1].
+
+    keys u32[n]; codes u64[n, words]; starts i64[2**width + 1], zeros, out; items u32[n], out; out u64[n, words].
+    """
+    for i in range(len(keys)):
+        starts[keys[i] + 1] += 1
+    for k in range(1, len(starts)):
+        starts[k] += starts[k - 1]
+    for i in range(len(keys)):
+        at = starts[keys[i]]
+        starts[keys[i]] += 1
+        items[at] = i
+        for w in range(codes.shape[1]):
+            out[at, w] = codes[i, w]
+    for k in range(len(starts) - 1, 0, -1):
+        starts[k] = starts[k - 1]
+    starts[0] = 0
+
+
+@jit
+def met_before(codes: Any, a: int, others: Any, b: int, masks: Any, flips: Any, piece: int) -> bool:
+    """True where an earlier piece holds the pair too. codes, others u64[., words]; masks u64[p, words]; flips i64[p]"""
+    for e in range(piece):
+        count = 0
+        for w in range(codes.shape[1]):
+            count += popcount((codes[a, w] ^ others[b, w]) & masks[e, w])
+        if count <= flips[e]:
+            return True
+    return False
+
+
+@jit
+def join_buckets(
+    codes: Any,  # u64[n, words], in the order of the buckets
+    heads: Any,  # u64[n]: their first words
+    items: Any,  # u32[n]: their numbers
+    starts: Any,  # i64[2**width + 1]
+    sides: Any,  # u8[n], by number: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
+    xors: Any,  # i64[x]: the flips of a key; 0, nothing flipped, is among them
+    masks: Any,  # u64[pieces, words]
+    flips: Any,  # i64[pieces]
+    piece: int,
+    most: int,  # bits that may differ
+    low: int,  # places low to high-1 are worked on
+    high: int,
+    where: Any,  # i64[3]: bucket, number of the flip and place to go on from; out: where it stopped
+    left: Any,  # u32[room], out; room for the largest bucket at least
+    right: Any,  # u32[room], out
+    apart: Any,  # i64[room], out
+) -> Any:  # (pairs written, pairs looked at, whether all is done)
+    """Pairs within `most` bits whose keys differ by one of the flips and that no earlier piece holds."""
+    u, f, a = where[0], where[1], where[2]
+    found = 0
+    looked = 0
+    while u < len(starts) - 1 and starts[u] < high:
+        begin, end = max(starts[u], low), min(starts[u + 1], high)
+        while f < len(xors) and begin < end:
+            v = u ^ xors[f]
+            first, last = starts[v], starts[v + 1]
+            if v >= u and first < last:
+                a = max(a, begin)
+                while a < end:
+                    other = a + 1 if v == u else first
+                    if last - other > len(left) - found:
+                        where[0], where[1], where[2] = u, f, a
+                        return found, looked, False
+                    looked += last - other
+                    word, part = heads[a], heads[other:last]
+                    near = 0
+                    for i in range(len(part)):  # without a branch the compiler compares several at once
+                        near += popcount(word ^ part[i]) <= most
+                    for b in range(other, last if near > 0 else other):
+                        if popcount(word ^ heads[b]) > most:
+                            continue
+                        count = distance(codes, a, codes, b, most)
+                        if count > most or sides[items[a]] | sides[items[b]] != 3:
+                            continue
+                        if not met_before(codes, a, codes, b, masks, flips, piece):
+                            left[found] = items[a]
+                            right[found] = items[b]
+                            apart[found] = count
+                            found += 1
+                    a += 1
+            a = 0
+            f += 1
+        f = 0
+        u += 1
+    return found, looked, True
+
+
+@jit
+def look_up(
+    sampled: Any,  # u64[s, words]
+    numbers: Any,  # u32[s]: of the sampled items
+    keys: Any,  # u32[s]
+    codes: Any,  # u64[n, words], in the order of the buckets
+    items: Any,  # u32[n]
+    starts: Any,  # i64[2**width + 1]
+    sides: Any,  # u8[n]
+    is_sampled: Any,  # bool[n]
+    xors: Any,  # i64[x]
+    masks: Any,  # u64[pieces, words]
+    flips: Any,  # i64[pieces]
+    piece: int,
+    most: int,
+    where: Any,  # i64[2]: sampled item and number of the flip to go on from; out: where it stopped
+    left: Any,  # u32[room], out; room for the largest bucket at least
+    right: Any,  # u32[room], out
+    apart: Any,  # i64[room], out
+) -> Any:  # (pairs written, whether all is done)
+    """As `join_buckets`, the pairs of the sampled items alone; a pair of two of them is written once."""
+    s, f = where[0], where[1]
+    found = 0
+    while s < len(numbers):
+        x = numbers[s]
+        while f < len(xors):
+            v = np.int64(keys[s]) ^ xors[f]
+            if starts[v + 1] - starts[v] > len(left) - found:
+                where[0], where[1] = s, f
+                return found, False
+            for b in range(starts[v], starts[v + 1]):
+                count = distance(sampled, s, codes, b, most)
+                if count > most:
+                    continue
+                y = items[b]
+                if y == x or (is_sampled[y] and y < x) or sides[x] | sides[y] != 3:
+                    continue
+                if not met_before(sampled, s, codes, b, masks, flips, piece):
+                    left[found] = x
+                    right[found] = y
+                    apart[found] = count
+                    found += 1
+            f += 1
+        f = 0
+        s += 1
+    return found, True
+
+
+@jit
+def fingerprints(codes: Any, out: Any) -> None:  # codes u64[n, words]; out u64[n]
+    """out[i] = a hash of code i; of one word, the word itself."""
+    for i in range(len(out)):
+        h = codes[i, 0]
+        for w in range(1, codes.shape[1]):
+            h = mix(h) ^ codes[i, w]
+        out[i] = h
