@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
+    from lookalike.apps.passages import Passages, passages
     from lookalike.apps.sets import jaccard
+    from lookalike.apps.stories import stories
     from lookalike.data import Recipe, ShingleRule
     from lookalike.result import Result
 
@@ -27,6 +29,9 @@ _HOMES = {
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
+    "Passages": "lookalike.apps.passages",
+    "passages": "lookalike.apps.passages",
+    "stories": "lookalike.apps.stories",
     "jaccard": "lookalike.apps.sets",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
@@ -34,8 +39,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan",
+    "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
+    "groups", "jaccard", "pairs", "passages", "plan", "stories",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import compare, demo, evaluate, plan
+from lookalike.cli import compare, demo, evaluate, passages, plan, stories
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.errors import LookalikeError
 
@@ -21,6 +21,8 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
+app.command()(passages.passages)
+app.command()(stories.stories)
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

@@ -21,9 +21,14 @@ from lookalike.io.results import write_json
 from lookalike.io.write import write_table
 
 if TYPE_CHECKING:
+    from lookalike.apps.passages import Passages
+    from lookalike.apps.stories import Stories
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
+ROW = "row"
+WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
+FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
 STAGES = {
     "read": "Reading",
     "common": "Dropping common shingles",
@@ -35,6 +40,7 @@ STAGES = {
     "merge": "Merging",
     "match": "Matching",
     "audit": "Measuring recall",
+    "sum up": "Summing up",
     "pairs": "Writing pairs down",
     "groups": "Grouping",
     "dedup": "Choosing what to keep",
@@ -89,13 +95,14 @@ class Outputs:
         write_table(table, path, force=self.force)
         return [path]
 
-    def write_result(self, result: Result, path: Path | None) -> list[Path]:
+    def write_result(self, result: Result | Passages | Stories, path: Path | None) -> list[Path]:
         """The asked table by extension with its receipt beside it, or all tables into a folder."""
         if path is None:
             return []
         if not path.suffix:
             return [result.save(path, force=self.force)]
-        write_table(result.kept_batches() if result.asked == "dedup" else result.to_arrow(), path, force=self.force)
+        rows = result.kept_batches() if getattr(result, "asked", "") == "dedup" else result.to_arrow()
+        write_table(rows, path, force=self.force)
         write_json(result.receipt, receipt_of(path), force=self.force)
         return [path, receipt_of(path)]
 
@@ -126,6 +133,16 @@ def print_groups(result: Result) -> None:
     _print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
 
 
+def print_rows(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
+    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe `table` as tab-separated lines."""
+    if not sys.stdout.isatty():
+        _print_lines(table)
+        return
+    rows = pa.array(range(best_of.num_rows))
+    best = best_of.append_column(ROW, rows).sort_by([(by, "descending"), (ROW, "ascending")]).slice(0, SHOWN)
+    _print_table(best.drop_columns(ROW), best_of.num_rows, what)
+
+
 def _print_lines(table: pa.Table) -> None:
     write = sys.stdout.write
     write("\t".join(table.column_names) + "\n")
@@ -141,7 +158,7 @@ def _cell(value: object) -> str:
 def _print_table(table: pa.Table, total: int, what: str) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative") else "right")
+        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative", "first") else "right")
     for row in table.to_pylist():
         shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
     out = Console(highlight=False)
@@ -150,7 +167,7 @@ def _print_table(table: pa.Table, total: int, what: str) -> None:
         out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
 
 
-def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> None:
+def finish(result: Result | Passages | Stories, wrote: list[Path], *, quiet: bool, json: bool) -> None:
     """The summary on standard error and, on wish, the receipt on standard output."""
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
@@ -175,7 +192,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)
     if receipt["recall_measured"]:
         err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
-    found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
+    found = [f"{counts[name]:,} {name}" for name in FOUND if name in counts]
     seconds = sum(receipt["seconds"].values())
     err.print(
         f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
@@ -187,7 +204,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
 def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
     if plan is None:
-        return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
+        return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     return f"{plan['bands']} bands of {plan['rows']} rows"
 
 

@@ -91,12 +91,19 @@ def run(
             )
         rows = _find(placed, prints, lists, read.rivals(split), job, pool, trace)
         with trace.stage("sum up"):
-            sums = np.empty((len(rows), 6), np.int64)
-            sums = sums[: kernel.sum_up(rows, placed.offsets, prints.covered, sums)]
+            sums = summed_up(rows, placed, prints)
             trace.add(pairs=len(sums), passages=len(rows))
         hidden = np.add.reduceat(np.append(prints.covered, False), placed.offsets[:-1]) if len(prints.covered) else 0
         counted = placed.sizes - np.where(placed.sizes > 0, hidden, 0)
         return Shared(placed, read.ids, split, rows, sums, counted, _stretches(placed, job.k, common, counts))
+
+
+def summed_up(rows: I64, placed: Placed, prints: Prints) -> I64:
+    """One row for each pair of documents: see Shared.sums."""
+    sums = np.empty((len(rows), 6), np.int64)
+    by_right = np.lexsort((rows[:, 4], rows[:, 1], rows[:, 0]))
+    count = kernel.sum_up(rows, np.arange(len(rows)), by_right, placed.offsets, prints.covered, sums)
+    return sums[:count]
 
 
 def _index(placed: Placed, job: PassageJob, barred: U64, pool: Pool, trace: Trace) -> tuple[Prints, Lists]:

@@ -60,7 +60,7 @@ def find_passages(
     gap: int,
     least: int,
 ) -> Any:  # i64[r, 7]
-    """All passages that these documents share with later ones, sorted by left and right document and left start."""
+    """All passages that these documents share with later ones, those of a pair together."""
     n = len(prints) - 1
     counts = np.zeros(n, np.int64)
     seen = np.empty(n, np.uint32)
@@ -78,10 +78,9 @@ def find_passages(
             continue
         if total > len(seeds):
             seeds = np.empty((2 * total, 2), np.uint32)
-        here = np.sort(seen[:many])
         at = 0
         for p in range(many):  # counts become the places where the seeds of each partner go
-            at, counts[here[p]] = at + counts[here[p]], at
+            at, counts[seen[p]] = at + counts[seen[p]], at
         for i in range(prints[d], prints[d + 1]):
             t = place[i] + 1
             while t < len(order) and not fresh[t]:
@@ -95,7 +94,7 @@ def find_passages(
         hidden = covered[offsets[d] : offsets[d + 1]] if len(covered) else covered
         at = 0
         for p in range(many):
-            e = here[p]
+            e = seen[p]
             y = tokens[offsets[e] : offsets[e + 1]]
             before = found
             rows, found = passages_of_pair(
@@ -109,34 +108,37 @@ def find_passages(
 
 
 @jit
-def covered_by(rows: Any, start: int, end: int, column: int, hidden: Any) -> int:
-    """How many tokens that count lie in the passages rows[start:end], on the side that starts at `column`."""
-    order = np.argsort(rows[start:end, column])
+def covered_by(rows: Any, order: Any, column: int, hidden: Any) -> int:
+    """How many tokens that count lie in the passages rows[order], on the side that starts at `column`."""
     total = reached = 0
     for o in range(len(order)):
-        row = rows[start + order[o]]
-        total += uncovered(hidden, max(reached, row[column]), max(reached, row[column + 1]))
-        reached = max(reached, row[column + 1])
+        start, end = rows[order[o], column], rows[order[o], column + 1]
+        total += uncovered(hidden, max(reached, start), max(reached, end))
+        reached = max(reached, end)
     return total
 
 
 @jit
-def sum_up(rows: Any, offsets: Any, covered: Any, out: Any) -> int:  # rows i64[r, 7], by pair; out i64[r, 6]
-    """For each pair: left, right, tokens of the left one in passages, of the right one, longest passage, passages."""
+def sum_up(rows: Any, by_left: Any, by_right: Any, offsets: Any, covered: Any, out: Any) -> int:
+    """For each pair: left, right, tokens of the left one in passages, of the right one, longest passage, passages.
+
+    rows i64[r, 7]; by_left, by_right i64[r]: the rows in order of their pair, then of the place in the left, or right,
+    document; offsets i64[n+1]; covered bool[total] or [0]; out i64[r, 6]. Returns how many pairs there are.
+    """
     n = 0
     start = 0
     while start < len(rows):
-        d, e = rows[start, LEFT], rows[start, RIGHT]
+        d, e = rows[by_left[start], LEFT], rows[by_left[start], RIGHT]
         end = start
         longest = 0
-        while end < len(rows) and rows[end, LEFT] == d and rows[end, RIGHT] == e:
-            longest = max(longest, rows[end, TOKENS])
+        while end < len(rows) and rows[by_left[end], LEFT] == d and rows[by_left[end], RIGHT] == e:
+            longest = max(longest, rows[by_left[end], TOKENS])
             end += 1
         left = covered[offsets[d] : offsets[d + 1]] if len(covered) else covered
         right = covered[offsets[e] : offsets[e + 1]] if len(covered) else covered
         out[n, 0], out[n, 1] = d, e
-        out[n, 2] = covered_by(rows, start, end, LEFT_START, left)
-        out[n, 3] = covered_by(rows, start, end, RIGHT_START, right)
+        out[n, 2] = covered_by(rows, by_left[start:end], LEFT_START, left)
+        out[n, 3] = covered_by(rows, by_right[start:end], RIGHT_START, right)
         out[n, 4], out[n, 5] = longest, end - start
         n += 1
         start = end

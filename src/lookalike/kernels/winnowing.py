@@ -47,6 +47,19 @@ def make_filter(barred: Any, out: Any) -> None:  # barred u64[b]; out bool[2**16
 
 
 @jit
+def where_in(ordered: Any, x: Any) -> int:  # ordered u64[b], sorted; x u64
+    """The place of x, or -1."""
+    low, high = 0, len(ordered)
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(ordered) and ordered[low] == x else -1
+
+
+@jit
 def bar(shingles: Any, k: int, barred: Any, marks: Any, covered: Any) -> None:
     """Bar the shingles whose hash is in `barred`, and mark every token that stands in one.
 
@@ -54,11 +67,9 @@ def bar(shingles: Any, k: int, barred: Any, marks: Any, covered: Any) -> None:
     """
     for i in range(len(shingles)):
         x = shingles[i]
-        if marks[x >> FILTER_BITS]:
-            place = np.searchsorted(barred, x)
-            if place < len(barred) and barred[place] == x:
-                shingles[i] = BARRED
-                covered[i : i + k] = True
+        if marks[x >> FILTER_BITS] and where_in(barred, x) >= 0:
+            shingles[i] = BARRED
+            covered[i : i + k] = True
 
 
 @jit
@@ -189,7 +200,7 @@ def count_exactly(tokens: Any, offsets: Any, k: int, once: bool, wanted: Any, ma
         work = np.empty(offsets[d + 1] - offsets[d], np.uint64)
         for i in range(hashes(tokens[offsets[d] : offsets[d + 1]], k, work)):
             if marks[work[i] >> FILTER_BITS]:
-                place = np.searchsorted(wanted, work[i])
-                if place < len(wanted) and wanted[place] == work[i] and (not once or last[place] != d + 1):
+                place = where_in(wanted, work[i])
+                if place >= 0 and (not once or last[place] != d + 1):
                     out[place] += 1
                     last[place] = d + 1
