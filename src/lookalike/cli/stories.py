@@ -14,7 +14,7 @@ def stories(
     output: o.Out = None,
     share: Annotated[
         float, o.option(o.WHAT, help="Two articles belong together where this share of each stands in shared passages,")
-    ] = 0.3,
+    ] = 0.4,
     jaccard: Annotated[
         float, o.option(o.WHAT, help="or where their 5-word shingles have this Jaccard similarity.")
     ] = 0.4,

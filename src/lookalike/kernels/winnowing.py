@@ -94,17 +94,17 @@ def choose(shingles: Any, w: int, out: Any) -> int:  # shingles u64[s]; out u32[
 
 
 @jit
-def thin(shingles: Any, chosen: Any, n: int) -> int:  # shingles u64[s]; chosen u32[>=n], changed in place
+def thin(shingles: Any, w: int, chosen: Any, n: int) -> int:  # shingles u64[s]; chosen u32[>=n], changed in place
     """Drop choices from the middle of a stretch that repeats itself: its first and last repeat stand for all.
 
-    A place goes where the text from the choice before it to the choice after it is one piece said twice. Else a list
-    of a thousand zeros would meet another in a million places.
+    A place goes where the text from the choice before it to the choice after it is one piece, of at most w tokens, said
+    twice. Else a list of a thousand zeros would meet another in a million places.
     """
     kept = 0
     before = np.int64(-1)
     for t in range(n):
         here = np.int64(chosen[t])
-        if 0 <= before and t + 1 < n and repeats(shingles, before, here, np.int64(chosen[t + 1])):
+        if 0 <= before and here - before <= w and t + 1 < n and repeats(shingles, before, here, np.int64(chosen[t + 1])):
             before = here
             continue
         chosen[kept] = here
@@ -151,7 +151,7 @@ def winnow(
         plain[:count] = work[:count]
         if len(barred):
             bar(work[:count], k, barred, marks, covered[first:last])
-        n = thin(plain[:count], chosen, choose(work[:count], w, chosen))
+        n = thin(plain[:count], w, chosen, choose(work[:count], w, chosen))
         for j in range(n):
             prints[at + j] = work[chosen[j]]
             places[at + j] = chosen[j]
