@@ -18,11 +18,13 @@ from lookalike.engines.receipt import passages_receipt
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
+from lookalike.io.passage_report import Page, Pair, write_report
 from lookalike.io.picked import pick_texts
 from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
 from lookalike.stages.arrow import as_arrow
 
+PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 REPORTED = 300  # pairs in a report, unless another number is asked for
 EXCERPT = 120  # characters of boilerplate that a receipt quotes
 
@@ -113,15 +115,36 @@ class Passages:
     def report(self, path: str | Path, *, pairs: int = REPORTED, force: bool = False) -> Path:
         """Write a page for the browser: a table of the pairs that share most, and their texts side by side, with what
         they share marked. One file that asks for nothing from elsewhere."""
-        from lookalike.io.passage_report import write_report
-
         if pairs < 1:
             raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
-        sums = self.shared.sums
-        best = np.argsort(-np.minimum(sums[:, 2], sums[:, 3]), kind="stable")[:pairs]
-        texts = pick_texts(self.collections, set(sums[best, :2].ravel().tolist()))
-        write_report(self, best, texts, Path(path), force=force)
+        write_report(self._page(pairs), Path(path), force=force)
         return Path(path)
+
+    def _page(self, most: int) -> Page:
+        """The `most` pairs that share most, with their texts, which are read once more for this."""
+        sums, rows = self.shared.sums, self.shared.rows
+        best = np.argsort(-np.minimum(sums[:, 2], sums[:, 3]), kind="stable")[:most]
+        first = np.concatenate([[0], np.cumsum(sums[:, 5])])
+        places = np.stack([self.passages[name].to_numpy() for name in PLACES], axis=1) if len(rows) else rows
+        shown = self.pairs.take(as_arrow(best)).to_pylist()
+        texts = pick_texts(self.collections, set(sums[best, :2].ravel().tolist()))
+        made, names = [], {}
+        for number, pair in zip(best, shown, strict=True):
+            left, right = (int(document) for document in sums[number, :2])
+            names |= {left: str(pair["left"]), right: str(pair["right"])}
+            runs = places[first[number] : first[number + 1]].tolist()
+            shares = pair["left_in_right"], pair["right_in_left"]
+            made.append(Pair(left, right, pair["shared_tokens"], *shares, pair["longest"], runs))
+        counts = self.receipt["counts"]
+        summary = (
+            f"{counts['documents']:,} documents · {counts['pairs']:,} pairs share {counts['passages']:,} passages · "
+            f"{self.job.words()}"
+        )
+        left_out = [f"Not counted, it stands {b['count']:,} times: “{b['text']}”" for b in self.receipt["boilerplate"]]
+        return Page(
+            pairs=made, names=names, texts=texts, total=len(sums), summary=summary, notes=left_out,
+            unit=self.job.unit, code=self.job.language is not None,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
