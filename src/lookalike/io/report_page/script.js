@@ -13,6 +13,7 @@
   let current = -1; // the pair that is shown
   let run = -1; // the passage that was gone to
   let marks = [[], []]; // marks[side][run]: its elements
+  let begins = [new Map(), new Map()]; // begins[side]: text node -> its first character in the text
 
   const make = (tag, attributes = {}, ...children) => {
     const element = document.createElement(tag);
@@ -64,8 +65,9 @@
     });
     id("pairs").replaceChildren(...items);
     const all = data.pairs.length;
-    id("shown").textContent = number.format(order.length) + (order.length < all ? " of " + number.format(all) : "") +
-      (all === 1 ? " pair" : " pairs") + (data.more ? ", of " + number.format(all + data.more) + " in all" : "");
+    const whole = order.length < all ? all : all + data.more;
+    id("shown").textContent = number.format(order.length) + (order.length < whole ? " of " + number.format(whole) : "") +
+      (whole === 1 ? " pair" : " pairs");
   };
 
   // one text with its marks
@@ -73,6 +75,7 @@
   const fill = (pane, text, runs, side) => {
     const from = 2 * side, to = from + 1;
     const found = runs.map(() => []);
+    const nodes = new Map();
     const edges = new Set([0, text.length]);
     runs.forEach((one) => { edges.add(one[from]); edges.add(one[to]); });
     const cuts = [...edges].sort((a, b) => a - b);
@@ -80,16 +83,20 @@
     let open = [], next = 0;
     const blocks = [];
     let block = make("div"), size = 0;
+    let at = 0;
     const put = (node, length) => {
+      const words = node.firstChild || node;
+      nodes.set(words, at);
+      at += words.data.length;
       block.append(node);
       size += length;
       if (size >= PIECE) { blocks.push(block); block = make("div"); size = 0; }
     };
     const plain = (piece) => { // long stretches are cut at line ends, so that parts stay small
       while (piece.length > PIECE) {
-        const at = piece.lastIndexOf("\n", PIECE) + 1 || PIECE;
-        put(document.createTextNode(piece.slice(0, at)), at);
-        piece = piece.slice(at);
+        const cut = piece.lastIndexOf("\n", PIECE) + 1 || PIECE;
+        put(document.createTextNode(piece.slice(0, cut)), cut);
+        piece = piece.slice(cut);
       }
       if (piece) put(document.createTextNode(piece), piece.length);
     };
@@ -119,6 +126,7 @@
     pane.replaceChildren(...blocks);
     pane.scrollTop = 0;
     marks[side] = found;
+    begins[side] = nodes;
   };
 
   // the strips: where the passages lie
@@ -146,11 +154,20 @@
     svg.setAttribute("aria-label", pair[RUNS].length + " shared passages");
     seen();
   };
+  const characterAt = (side, x, y, otherwise) => { // of the text that is seen at this point of the window
+    const range = document.caretRangeFromPoint ? document.caretRangeFromPoint(x, y) : null;
+    const begin = range ? begins[side].get(range.startContainer) : undefined;
+    return begin === undefined ? otherwise : begin + range.startOffset;
+  };
   const seen = () => {
     id("strips").querySelectorAll(".view").forEach((view, side) => {
-      const pane = panes[side], whole = Math.max(1, pane.scrollHeight);
-      view.setAttribute("x", (1000 * pane.scrollTop) / whole);
-      view.setAttribute("width", Math.min(1000, (1000 * pane.clientHeight) / whole));
+      const pane = panes[side], box = pane.getBoundingClientRect(), whole = Math.max(1, pane.scrollHeight);
+      const length = data.lengths[data.pairs[current][side]] || 1;
+      const first = characterAt(side, box.left + 24, box.top + 18, (length * pane.scrollTop) / whole);
+      const last = characterAt(side, box.right - 24, box.bottom - 18,
+        (length * Math.min(whole, pane.scrollTop + pane.clientHeight)) / whole);
+      view.setAttribute("x", (1000 * first) / length);
+      view.setAttribute("width", Math.max(4, (1000 * (last - first)) / length));
     });
   };
 
@@ -247,7 +264,7 @@
     if (keyed && (data.pairs.length || "t?".includes(event.key))) { event.preventDefault(); keyed(); }
   });
   window.addEventListener("hashchange", () => show(Number(location.hash.slice(1)) - 1));
-  window.addEventListener("resize", seen);
+  window.addEventListener("resize", () => { if (current >= 0) seen(); });
 
   // the first view
 
