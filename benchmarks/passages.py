@@ -170,7 +170,10 @@ def speed(home: Path, peer: str, repeats: int = 3) -> list[dict[str, Any]]:
         measure(words, folder=HERE, log=log, timeout=600)
         out.append({"tool": tool, **measure(words, folder=HERE, log=log, timeout=600)})
     out.append(
-        {"tool": "copydetect", **measure([peer, "-m", "peers.copydetect", str(folder)], folder=HERE, log=log, timeout=600)}
+        {
+            "tool": "copydetect",
+            **measure([peer, "-m", "peers.copydetect", str(folder)], folder=HERE, log=log, timeout=600),
+        }
     )
     if out[-1]["status"] == "ok":
         out[-1] |= json.loads(log.read_text().strip().splitlines()[-1])
@@ -195,7 +198,11 @@ def main() -> None:
     home = given.home.resolve()
     home.mkdir(exist_ok=True)
     # The speed first: a child counts the memory of the process that starts it.
-    parts = {"speed": lambda: speed(home, given.peer), "quotations": lambda: quotations(given.seed), "articles": articles}
+    parts = {
+        "speed": lambda: speed(home, given.peer),
+        "quotations": lambda: quotations(given.seed),
+        "articles": articles,
+    }
     result: dict[str, Any] = {"machine": machine(), "versions": versions(), "seed": given.seed}
     for name, part in parts.items():
         if given.only in (None, name):

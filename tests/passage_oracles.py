@@ -88,7 +88,11 @@ def bridged(x: Sequence[int], y: Sequence[int], gap: int) -> tuple[int, int, int
     i = j = equal = score = 0
     while score >= best[0] - 2 * gap:
         edits = [(max(a, b), abs(a - b), a < b, a, b) for a in range(gap + 1) for b in range(gap + 1) if a or b]
-        usable = [e for e in edits if len(x[i + e[3] : i + e[3] + 2]) == 2 and x[i + e[3] : i + e[3] + 2] == y[j + e[4] : j + e[4] + 2]]
+        usable = [
+            e
+            for e in edits
+            if len(x[i + e[3] : i + e[3] + 2]) == 2 and x[i + e[3] : i + e[3] + 2] == y[j + e[4] : j + e[4] + 2]
+        ]
         if not usable:
             break
         size, _, _, a, b = min(usable)

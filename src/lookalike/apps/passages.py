@@ -128,7 +128,8 @@ class Passages:
         places = np.stack([self.passages[name].to_numpy() for name in PLACES], axis=1) if len(rows) else rows
         shown = self.pairs.take(as_arrow(best)).to_pylist()
         texts = pick_texts(self.collections, set(sums[best, :2].ravel().tolist()))
-        made, names = [], {}
+        made: list[Pair] = []
+        names: dict[int, str] = {}
         for number, pair in zip(best, shown, strict=True):
             left, right = (int(document) for document in sums[number, :2])
             names |= {left: str(pair["left"]), right: str(pair["right"])}

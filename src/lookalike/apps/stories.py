@@ -85,7 +85,7 @@ class Stories:
 
 def stories(
     source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
-    share: float = 0.4, jaccard: float = 0.4, min_tokens: int = 0, max_share: float | None = None,
+    share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
     on_bad_text: Literal["error", "replace", "skip"] = "error", threads: int | None = None, progress: Progress = silent,
 ) -> Stories:  # fmt: skip
     """Groups of articles that tell the same story. Two do where at least `share` of each stands in passages that they

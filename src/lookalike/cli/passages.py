@@ -41,9 +41,7 @@ def passage_options(
     ] = 0,
     window: Annotated[
         int,
-        o.option(
-            o.SHINGLES, help="Shingles in a window [min-tokens - k + 1, or 3 with --gap].", show_default=False
-        ),
+        o.option(o.SHINGLES, help="Shingles in a window [min-tokens - k + 1, or 3 with --gap].", show_default=False),
     ] = 0,
     fold_case: Annotated[
         bool, o.option(o.SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case.")
@@ -54,7 +52,9 @@ def passage_options(
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
     id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
     max_pairs: Annotated[int, o.option(o.RUN, help="Stop where there are more passages than this.")] = 10_000_000,
-    on_bad_text: Annotated[o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")] = o.BadText.error,
+    on_bad_text: Annotated[
+        o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
+    ] = o.BadText.error,
     threads: Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)] = None,
 ) -> None:
     """What `lookalike passages` hands on to the app; never called."""
@@ -85,11 +85,11 @@ def passages(
     if page and output is not None:
         check_place(output, force=force)
     outputs = show.Outputs.check(None if page else output, force=force)
-    names = {name: o.paths(options.pop(name)) for name in ("references", "template")}
+    options |= {name: o.paths(options[name]) for name in ("references", "template")}
     from lookalike.apps.passages import passages as find
 
     with show.progress(quiet) as progress:
-        result = find(o.paths(inputs), **names, progress=progress, **options)
+        result = find(o.paths(inputs), progress=progress, **options)
         if page and output is not None:
             wrote = [result.report(output, pairs=report_pairs, force=force)]
         else:

@@ -101,8 +101,12 @@ class Outputs:
             return []
         if not path.suffix:
             return [result.save(path, force=self.force)]
-        rows = result.kept_batches() if getattr(result, "asked", "") == "dedup" else result.to_arrow()
-        write_table(rows, path, force=self.force)
+        from lookalike.result import Result
+
+        if isinstance(result, Result) and result.asked == "dedup":
+            write_table(result.kept_batches(), path, force=self.force)
+        else:
+            write_table(result.to_arrow(), path, force=self.force)
         write_json(result.receipt, receipt_of(path), force=self.force)
         return [path, receipt_of(path)]
 
@@ -134,7 +138,7 @@ def print_groups(result: Result) -> None:
 
 
 def print_rows(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
-    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe `table` as tab-separated lines."""
+    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
     if not sys.stdout.isatty():
         _print_lines(table)
         return
@@ -158,7 +162,9 @@ def _cell(value: object) -> str:
 def _print_table(table: pa.Table, total: int, what: str) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative", "first") else "right")
+        shown.add_column(
+            name, justify="left" if name in ("left", "right", "id", "representative", "first") else "right"
+        )
     for row in table.to_pylist():
         shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
     out = Console(highlight=False)

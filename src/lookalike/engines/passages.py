@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.data import I64, U64
 from lookalike.engines.passage_job import PassageJob
-from lookalike.engines.passage_reading import Read, read_places
+from lookalike.engines.passage_reading import read_places
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs
@@ -19,13 +19,12 @@ from lookalike.io.collection import Collection
 from lookalike.kernels import passages as kernel
 from lookalike.stages.places import Placed
 from lookalike.stages.postings import Lists, lists_of
-from lookalike.stages.winnowing import (
-    NOTHING, Prints, all_shingles, common_shingles, fingerprint, most_documents,
-)  # fmt: skip
+from lookalike.stages.winnowing import NOTHING, Prints, all_shingles, common_shingles, fingerprint, most_documents
 
 TASK = 1 << 19  # tokens that one task winnows
 MOST_SEEDS = 50_000_000  # pairs of equal fingerprints that are looked at; more only where there are many fingerprints
 SEEDS_PER_PRINT = 20
+WEIGHED, TOLD = 500, 5  # stretches of boilerplate that are weighed, and told
 
 
 @dataclass(frozen=True)
@@ -120,9 +119,7 @@ def _index(placed: Placed, job: PassageJob, barred: U64, pool: Pool, trace: Trac
 
 
 def _winnowed(placed: Placed, job: PassageJob, barred: U64, span: tuple[int, int]) -> Prints:
-    return fingerprint(
-        placed.tokens, placed.offsets[span[0] : span[1] + 1], k=job.k, window=job.window, barred=barred
-    )
+    return fingerprint(placed.tokens, placed.offsets[span[0] : span[1] + 1], k=job.k, window=job.window, barred=barred)
 
 
 def _spans(offsets: I64, size: int) -> Iterator[tuple[int, int]]:
@@ -148,9 +145,7 @@ def _bearable(lists: Lists, most: int) -> int:
     return max(1, int(sizes[max(0, int(np.searchsorted(total, most, "right")) - 1)]))
 
 
-def _find(
-    placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: PassageJob, pool: Pool, trace: Trace
-) -> I64:
+def _find(placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: PassageJob, pool: Pool, trace: Trace) -> I64:
     owners = np.repeat(np.arange(len(placed), dtype=np.uint32), np.diff(prints.offsets))
 
     def look(span: tuple[int, int]) -> I64:
@@ -174,25 +169,25 @@ def _find(
     return np.concatenate(found)
 
 
-def _stretches(placed: Placed, k: int, common: U64, counts: I64, most: int = 5) -> list[Stretch]:
-    """The stretches of common shingles that weigh most: tokens times how often they stand."""
+def _stretches(placed: Placed, k: int, common: U64, counts: I64) -> list[Stretch]:
+    """The stretches of common shingles that weigh most: tokens times how often they stand. Only the longest ones are
+    weighed, for there may be very many."""
     if not len(common):
         return []
     covered = fingerprint(placed.tokens, placed.offsets, k=k, window=1, barred=common).covered
-    edges = np.flatnonzero(np.diff(covered, prepend=False, append=False))
-    edges = np.union1d(edges, placed.offsets[1:-1][covered[placed.offsets[1:-1] - 1] & covered[placed.offsets[1:-1]]])
+    inner = placed.offsets[1:-1][np.diff(placed.offsets)[:-1] > 0]  # where documents meet, stretches end
+    edges = np.union1d(np.flatnonzero(np.diff(covered, prepend=False, append=False)), inner)
+    starts, ends = edges[:-1], edges[1:]
+    starts, ends = starts[covered[starts]], ends[covered[starts]]
     found: dict[int, Stretch] = {}
-    for start, end in zip(edges, edges[1:], strict=False):
-        if not covered[start]:
-            continue
-        hashes = all_shingles(Placed(placed.tokens[start:end], placed.starts, placed.ends, np.array([0, end - start])), k)
+    for at in np.argsort(starts - ends, kind="stable")[:WEIGHED]:
+        start, end = int(starts[at]), int(ends[at])
+        alone = Placed(placed.tokens[start:end], placed.starts, placed.ends, np.array([0, end - start]))
+        hashes = all_shingles(alone, k)
         if not len(hashes) or int(hashes[0]) in found:
             continue
         document = int(np.searchsorted(placed.offsets, start, "right")) - 1
         often = int(counts[np.searchsorted(common, hashes)].max())
-        found[int(hashes[0])] = Stretch(
-            document, int(placed.starts[start]), int(placed.ends[end - 1]), int(end - start), often
-        )
-    return sorted(found.values(), key=lambda one: -one.tokens * one.count)[:most]
-
-
+        first, last = int(placed.starts[start]), int(placed.ends[end - 1])
+        found[int(hashes[0])] = Stretch(document, first, last, end - start, often)
+    return sorted(found.values(), key=lambda one: -one.tokens * one.count)[:TOLD]

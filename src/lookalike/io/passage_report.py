@@ -105,9 +105,7 @@ def _data(page: Page, shown: Sequence[Pair], documents: Sequence[int]) -> Iterat
 
 def _pair(pair: Pair, number: dict[int, int], units: dict[int, npt.NDArray[np.int64] | None]) -> list[Any]:
     left, right = units[pair.left], units[pair.right]
-    runs = [
-        [*(_at(left, at) for at in run[:2]), *(_at(right, at) for at in run[2:4]), run[4]] for run in pair.runs
-    ]
+    runs = [[*(_at(left, at) for at in run[:2]), *(_at(right, at) for at in run[2:4]), run[4]] for run in pair.runs]
     shares = [round(pair.left_share, 4), round(pair.right_share, 4)]
     return [number[pair.left], number[pair.right], pair.shared, *shares, pair.longest, runs]
 

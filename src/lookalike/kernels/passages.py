@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels._jit import jit
-from lookalike.kernels.alignment import (
-    LEFT, LEFT_START, RIGHT, RIGHT_START, TOKENS, passages_of_pair, uncovered,
-)  # fmt: skip
+from lookalike.kernels.alignment import LEFT, LEFT_START, RIGHT, RIGHT_START, TOKENS, passages_of_pair, uncovered
 
 
 @jit

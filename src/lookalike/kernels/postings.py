@@ -1,4 +1,4 @@
-"""Fingerprints into parts that can be sorted apart: 32 bits of the hash and the number of the fingerprint in one word."""
+"""Fingerprints into parts that are sorted apart: 32 bits of the hash and the number of the fingerprint in one word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def pack(hashes: Any, ends: Any, out: Any) -> None:  # hashes u64[f]; ends i64[2
 
 @jit
 def unpack(packed: Any, starts: Any, order: Any, place: Any, fresh: Any) -> None:
-    """packed u64[f], each part sorted; starts i64[256]; order u32[f], place i64[f], fresh bool[f]: see stages.postings."""
+    """See stages.postings.Lists. packed u64[f], each part sorted; starts i64[256]; order u32[f]; place i64[f]; fresh
+    bool[f]."""
     for t in range(len(packed)):
         i = packed[t] & LOW
         order[t] = i

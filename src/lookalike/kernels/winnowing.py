@@ -104,7 +104,12 @@ def thin(shingles: Any, w: int, chosen: Any, n: int) -> int:  # shingles u64[s];
     before = np.int64(-1)
     for t in range(n):
         here = np.int64(chosen[t])
-        if 0 <= before and here - before <= w and t + 1 < n and repeats(shingles, before, here, np.int64(chosen[t + 1])):
+        if (
+            0 <= before
+            and here - before <= w
+            and t + 1 < n
+            and repeats(shingles, before, here, np.int64(chosen[t + 1]))
+        ):
             before = here
             continue
         chosen[kept] = here

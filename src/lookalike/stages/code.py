@@ -52,9 +52,10 @@ def _pieces(text: str, lexer: Any, *, comments: bool) -> Iterator[Piece]:
     """The tokens of one text; neighbouring parts of a string are one."""
     kinds = _pygments().token
     open_string: tuple[int, int] | None = None
-    for start, kind, value in lexer.get_tokens_unprocessed(text):
+    # Lexers count on a line end at the end; no token keeps it.
+    for start, kind, value in lexer.get_tokens_unprocessed(text if text.endswith("\n") else text + "\n"):
         if kind in kinds.Literal.String and kind is not kinds.Literal.String.Doc:
-            open_string = (start if open_string is None else open_string[0], start + len(value))
+            open_string = (start if open_string is None else open_string[0], min(start + len(value), len(text)))
             continue
         if open_string is not None:
             yield (*open_string, STRING)
@@ -63,7 +64,7 @@ def _pieces(text: str, lexer: Any, *, comments: bool) -> Iterator[Piece]:
             if comments:
                 yield from ((start + m.start(), start + m.end(), m[0].casefold()) for m in WORDS.finditer(value))
         elif (token := _folded(kind, value, kinds)) is not None:
-            yield start, start + len(value), token
+            yield start, start + len(value.rstrip()), token
     if open_string is not None:
         yield (*open_string, STRING)
 

@@ -38,7 +38,9 @@ def noise(rng: random.Random, n: int) -> list[str]:
 
 
 @given(
-    st.integers(2, 30).flatmap(lambda most: st.lists(st.lists(st.integers(0, most), max_size=45), min_size=2, max_size=4)),
+    st.integers(2, 30).flatmap(
+        lambda most: st.lists(st.lists(st.integers(0, most), max_size=45), min_size=2, max_size=4)
+    ),
     st.integers(1, 4),
     st.integers(1, 5),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 40), st.integers(0, 40)), max_size=2),
@@ -79,7 +81,9 @@ def test_a_run_of_the_least_length_is_found_wherever_it_stands(least: int, posit
             spans.append((start, start + len(" ".join(quoted))))
             texts.append(" ".join(before + quoted + after))
     table = la.passages(texts, min_tokens=least).passages.to_pylist()
-    hits = {(row["left"], row["right"]): row for row in table if row["right"] == row["left"] + 1 and row["left"] % 2 == 0}
+    hits = {
+        (row["left"], row["right"]): row for row in table if row["right"] == row["left"] + 1 and row["left"] % 2 == 0
+    }
     assert len(hits) == 40
     for left, row in ((left, row) for (left, _), row in hits.items()):
         assert row["left_start"] <= spans[left][0]
@@ -91,7 +95,9 @@ def test_a_run_of_the_least_length_is_found_wherever_it_stands(least: int, posit
 def test_passages_in_another_order_and_more_than_once() -> None:
     rng = random.Random(1)
     one, two = noise(rng, 20), noise(rng, 20)
-    found = la.passages([" ".join(one + noise(rng, 5) + two), " ".join(two + noise(rng, 9) + one + noise(rng, 3) + two)])
+    found = la.passages(
+        [" ".join(one + noise(rng, 5) + two), " ".join(two + noise(rng, 9) + one + noise(rng, 3) + two)]
+    )
     assert [(r[2:4], r[4:6]) for r in rows(found)] == [
         ((0, 20), (29, 49)),
         ((25, 45), (0, 20)),
@@ -150,7 +156,10 @@ def test_edits_are_bridged_on_wish(edited: Any, gap: int) -> None:
 def test_a_bridge_must_pay() -> None:
     rng = random.Random(4)
     quoted = noise(rng, 20)
-    texts = [" ".join(quoted + noise(rng, 6) + ["of", "the", "sea"]), " ".join(quoted + noise(rng, 6) + ["of", "the", "sea"])]
+    texts = [
+        " ".join(quoted + noise(rng, 6) + ["of", "the", "sea"]),
+        " ".join(quoted + noise(rng, 6) + ["of", "the", "sea"]),
+    ]
     assert rows(la.passages(texts, gap=8)) == [(0, 1, 0, 20, 0, 20)]
 
 
@@ -160,7 +169,11 @@ def test_a_bridge_must_pay() -> None:
 def test_a_template_does_not_count() -> None:
     rng = random.Random(5)
     template, copied = noise(rng, 50), noise(rng, 20)
-    texts = [" ".join(template + copied + noise(rng, 9)), " ".join(template + noise(rng, 9)), " ".join(template + copied)]
+    texts = [
+        " ".join(template + copied + noise(rng, 9)),
+        " ".join(template + noise(rng, 9)),
+        " ".join(template + copied),
+    ]
     assert len(la.passages(texts).pairs) == 3
     found = la.passages(texts, template=" ".join(template))
     assert rows(found) == [(0, 2, 50, 70, 50, 70)]
@@ -218,7 +231,7 @@ def test_files_of_one_author_are_not_compared() -> None:
     pairs = la.passages(table, author="who").pairs.to_pylist()
     assert ("a1", "a2") not in {(row["left"], row["right"]) for row in pairs}
     assert len(pairs) == 9  # documents without an author are each their own
-    with pytest.raises(ColumnNotFound, match="no column 'whom'.*Nearest: 'who'"):
+    with pytest.raises(ColumnNotFound, match=r"no column 'whom'.*Nearest: 'who'"):
         la.passages(table, author="whom")
 
 

@@ -53,7 +53,7 @@ def test_nothing_in_a_document_is_markup(tmp_path: Path) -> None:
 def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
     found = la.passages(evil_documents())
     found.report(tmp_path / "report.html")
-    with pytest.raises(OutputError, match="exists. Use --force"):
+    with pytest.raises(OutputError, match=r"exists\. Use --force"):
         found.report(tmp_path / "report.html")
     found.report(tmp_path / "report.html", force=True)
     with pytest.raises(UsageError, match="pairs is 0"):
@@ -63,7 +63,9 @@ def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
 def test_the_pairs_that_share_most_have_room_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [quotation(i // 2, 20 + i) for i in range(20)]
     found = la.passages(texts)
-    index = json.loads(re.findall(r'id="index">(.*?)</script>', found.report(tmp_path / "a.html", pairs=3).read_text())[0])
+    index = json.loads(
+        re.findall(r'id="index">(.*?)</script>', found.report(tmp_path / "a.html", pairs=3).read_text())[0]
+    )
     assert [pair[2] for pair in index["pairs"]] == [38, 36, 34]
     assert index["more"] == 7
     monkeypatch.setattr(passage_report, "MOST_TEXT", 700)
