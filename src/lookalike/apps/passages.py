@@ -185,7 +185,7 @@ def passages(source: Any, **options: Unpack[Options]) -> Passages:
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
     shared = run(collections, job, trace, author=author, template=boilerplate)
-    receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections))
+    receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections, trace))
     return Passages(job=job, shared=shared, receipt=receipt, collections=collections)
 
 
@@ -197,13 +197,18 @@ def open_template(template: Any, **columns: Any) -> Collection:
     return open_collection([template] if isinstance(template, str) else template, **columns)
 
 
-def _quoted(shared: Shared, collections: Sequence[Collection]) -> list[dict[str, Any]]:
-    """What was left out as boilerplate, in words."""
-    stretches = shared.boilerplate
+def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> list[dict[str, Any]]:
+    """What was left out as boilerplate, in words; and a warning where what was counted looks like it."""
+    wide = [] if shared.widespread is None else [shared.widespread]
+    stretches = [*shared.boilerplate, *wide]
     texts = pick_texts(collections, {one.document for one in stretches}) if stretches else {}
-    out = []
-    for one in stretches:
-        text = " ".join(texts[one.document][one.start : one.end].split())
-        excerpt = text if len(text) <= EXCERPT else text[:EXCERPT] + "..."
-        out.append({"text": excerpt, "tokens": one.tokens, "count": one.count})
-    return out
+    quoted = [" ".join(texts[one.document][one.start : one.end].split()) for one in stretches]
+    if wide:
+        trace.warnings.append(
+            f'"{quoted[-1][:EXCERPT]}" stands {wide[0].count:,} times. If that is boilerplate, leave it out with '
+            "--max-share or --template."
+        )
+    return [
+        {"text": text if len(text) <= EXCERPT else text[:EXCERPT] + "...", "tokens": one.tokens, "count": one.count}
+        for one, text in zip(shared.boilerplate, quoted, strict=False)
+    ]

@@ -24,6 +24,7 @@ from lookalike.stages.winnowing import NOTHING, Prints, all_shingles, common_shi
 TASK = 1 << 19  # tokens that one task winnows
 MOST_SEEDS = 50_000_000  # pairs of equal fingerprints that are looked at; more only where there are many fingerprints
 SEEDS_PER_PRINT = 20
+FEW = 20  # times that anything may stand without a word about it
 WEIGHED, TOLD = 500, 5  # stretches of boilerplate that are weighed, and told
 
 
@@ -45,7 +46,8 @@ class Shared:
     rows i64[r, 7]: left, right, left_start, left_end, right_start, right_end (tokens), equal tokens; by left, right and
     left_start. sums i64[p, 6]: left, right, tokens of the left one in passages, of the right one, longest, passages.
     counted i64[n]: tokens of each document that count. split: documents of the source; -1 without references.
-    boilerplate: the widest stretches that were left out because they would make too many pairs, or were too common.
+    boilerplate: the weightiest stretches that were left out because they would make too many pairs, or were too common.
+    widespread: what stands most often of all that was counted, where that is often enough to look like boilerplate.
     """
 
     placed: Placed
@@ -55,6 +57,7 @@ class Shared:
     sums: I64
     counted: I64
     boilerplate: list[Stretch] = field(default_factory=list)
+    widespread: Stretch | None = None
 
 
 def run(
@@ -94,7 +97,10 @@ def run(
             trace.add(pairs=len(sums), passages=len(rows))
         hidden = np.add.reduceat(np.append(prints.covered, False), placed.offsets[:-1]) if len(prints.covered) else 0
         counted = placed.sizes - np.where(placed.sizes > 0, hidden, 0)
-        return Shared(placed, read.ids, split, rows, sums, counted, _stretches(placed, job.k, common, counts))
+        stretches = _stretches(placed, job.k, common, counts)
+        return Shared(
+            placed, read.ids, split, rows, sums, counted, stretches, _widespread(placed, prints, lists, job.k)
+        )
 
 
 def summed_up(rows: I64, placed: Placed, prints: Prints) -> I64:
@@ -146,12 +152,13 @@ def _bearable(lists: Lists, most: int) -> int:
 
 
 def _find(placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: PassageJob, pool: Pool, trace: Trace) -> I64:
-    owners = np.repeat(np.arange(len(placed), dtype=np.uint32), np.diff(prints.offsets))
+    owners = np.repeat(np.arange(len(placed), dtype=np.uint32), np.diff(prints.offsets))[lists.order]
+    starts = prints.starts[lists.order]
 
     def look(span: tuple[int, int]) -> I64:
         found: I64 = kernel.find_passages(
-            *span, placed.tokens, placed.offsets, prints.covered, prints.offsets, prints.starts, owners,
-            lists.order, lists.place, lists.fresh, rivals, job.k, job.gap, job.min_tokens,
+            *span, placed.tokens, placed.offsets, prints.covered, prints.offsets, lists.place, lists.fresh,
+            owners, starts, rivals, job.k, job.gap, job.min_tokens,
         )  # fmt: skip
         return found[np.lexsort((found[:, 4], found[:, 2], found[:, 1], found[:, 0]))]
 
@@ -167,6 +174,17 @@ def _find(placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: Passag
                 )
             report(end, len(placed))
     return np.concatenate(found)
+
+
+def _widespread(placed: Placed, prints: Prints, lists: Lists, k: int) -> Stretch | None:
+    """The fingerprint that stands most often, where that is in a twentieth of the documents or more."""
+    sizes = lists.sizes()
+    if not len(sizes) or sizes.max() < max(FEW, len(placed) / 20):
+        return None
+    number = int(lists.order[np.flatnonzero(lists.fresh)[sizes.argmax()]])
+    document = int(np.searchsorted(prints.offsets, number, "right")) - 1
+    first = int(placed.offsets[document]) + int(prints.starts[number])
+    return Stretch(document, int(placed.starts[first]), int(placed.ends[first + k - 1]), k, int(sizes.max()))
 
 
 def _stretches(placed: Placed, k: int, common: U64, counts: I64) -> list[Stretch]:

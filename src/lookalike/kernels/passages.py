@@ -11,8 +11,7 @@ from lookalike.kernels.alignment import LEFT, LEFT_START, RIGHT, RIGHT_START, TO
 
 
 @jit
-def partners(d: int, prints: Any, order: Any, place: Any, fresh: Any, owners: Any, rivals: Any, counts: Any,
-             seen: Any) -> Any:  # fmt: skip
+def partners(d: int, prints: Any, place: Any, fresh: Any, owners: Any, rivals: Any, counts: Any, seen: Any) -> Any:
     """Count the seeds of document d with each later document that may be its partner; types as in `find_passages`.
 
     counts i64[n], zeros, out; seen u32[n], out: the partners, in no order. Returns (partners, seeds).
@@ -20,8 +19,8 @@ def partners(d: int, prints: Any, order: Any, place: Any, fresh: Any, owners: An
     many = total = 0
     for i in range(prints[d], prints[d + 1]):
         t = place[i] + 1
-        while t < len(order) and not fresh[t]:
-            e = owners[order[t]]
+        while t < len(fresh) and not fresh[t]:
+            e = owners[t]
             if may_meet(d, e, rivals):
                 if counts[e] == 0:
                     seen[many] = e
@@ -48,11 +47,10 @@ def find_passages(
     offsets: Any,  # i64[n+1]
     covered: Any,  # bool[total], or [0]: tokens that do not count
     prints: Any,  # i64[n+1]: the fingerprints of document d are prints[d] .. prints[d+1]-1
-    starts: Any,  # u32[f]: the token at which a fingerprint starts
-    owners: Any,  # u32[f]: its document
-    order: Any,  # u32[f]: all fingerprints, equal ones together, each such list in order
-    place: Any,  # i64[f]: where a fingerprint stands in `order`
-    fresh: Any,  # bool[f]: True where another list begins in `order`
+    place: Any,  # i64[f]: where a fingerprint stands in the lists of equal ones, each of which is in order
+    fresh: Any,  # bool[f]: by place, True where another list begins
+    owners: Any,  # u32[f]: by place, the document of a fingerprint
+    starts: Any,  # u32[f]: by place, the token at which it starts
     rivals: Any,  # i64[n, 2]: camp and author of each document, -1 for none
     k: int,
     gap: int,
@@ -71,7 +69,7 @@ def find_passages(
     rows = np.empty((1 << 10, 7), np.int64)
     found = 0
     for d in range(begin, end):
-        many, total = partners(d, prints, order, place, fresh, owners, rivals, counts, seen)
+        many, total = partners(d, prints, place, fresh, owners, rivals, counts, seen)
         if total == 0:
             continue
         if total > len(seeds):
@@ -81,11 +79,11 @@ def find_passages(
             at, counts[seen[p]] = at + counts[seen[p]], at
         for i in range(prints[d], prints[d + 1]):
             t = place[i] + 1
-            while t < len(order) and not fresh[t]:
-                e = owners[order[t]]
+            while t < len(fresh) and not fresh[t]:
+                e = owners[t]
                 if may_meet(d, e, rivals):
-                    seeds[counts[e], 0] = starts[i]
-                    seeds[counts[e], 1] = starts[order[t]]
+                    seeds[counts[e], 0] = starts[place[i]]
+                    seeds[counts[e], 1] = starts[t]
                     counts[e] += 1
                 t += 1
         x = tokens[offsets[d] : offsets[d + 1]]

@@ -215,6 +215,16 @@ def test_boilerplate_that_would_make_all_pairs_is_found_and_told(monkeypatch: py
     assert found.receipt["boilerplate"][0]["count"] == 100
 
 
+def test_what_looks_like_boilerplate_is_told() -> None:
+    rng = random.Random(12)
+    footer = noise(rng, 30)
+    texts = [" ".join(noise(rng, 20) + footer) for _ in range(25)]
+    (warning,) = la.passages(texts).receipt["warnings"]
+    assert warning.endswith("stands 25 times. If that is boilerplate, leave it out with --max-share or --template.")
+    assert warning.split('"')[1] in " ".join(footer)
+    assert la.passages(texts[:15]).receipt["warnings"] == []
+
+
 # who is compared with whom
 
 
