@@ -155,24 +155,31 @@ def _find(placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: Passag
     owners = np.repeat(np.arange(len(placed), dtype=np.uint32), np.diff(prints.offsets))[lists.order]
     starts = prints.starts[lists.order]
 
-    def look(span: tuple[int, int]) -> I64:
-        found: I64 = kernel.find_passages(
+    def look(span: tuple[int, int]) -> tuple[I64, int]:
+        found, cut = kernel.find_passages(
             *span, placed.tokens, placed.offsets, prints.covered, prints.offsets, lists.place, lists.fresh,
             owners, starts, rivals, job.k, job.gap, job.min_tokens,
         )  # fmt: skip
-        return found[np.lexsort((found[:, 4], found[:, 2], found[:, 1], found[:, 0]))]
+        return found[np.lexsort((found[:, 4], found[:, 2], found[:, 1], found[:, 0]))], cut
 
     found: list[I64] = []
+    unbridged = 0
     with trace.stage("match") as report:
         spans = [*_spans(placed.offsets, max(1 << 14, len(placed.tokens) // 256))]
-        for (_, end), piece in zip(spans, pool.map(look, spans), strict=True):
+        for (_, end), (piece, cut) in zip(spans, pool.map(look, spans), strict=True):
             found.append(piece)
+            unbridged += cut
             if sum(map(len, found)) > job.max_pairs:
                 raise TooManyPairs(
                     f"more than {job.max_pairs:,} passages (--max-pairs) are shared, and the search has not ended. "
                     "Raise --min-tokens, leave boilerplate out with --template or --max-share, or raise --max-pairs."
                 )
             report(end, len(placed))
+    if unbridged:
+        trace.warnings.append(
+            f"in {unbridged:,} pairs whose text repeats itself very much, not every edit was looked at; "
+            "their passages may be told in several parts."
+        )
     return np.concatenate(found)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from lookalike.kernels._jit import jit
 
 AGAIN = 2  # equal tokens that must follow an edit
+PATIENCE = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
 START, END, DIAGONAL = 0, 1, 2  # columns of a piece
 LEFT, RIGHT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS = 0, 1, 2, 3, 4, 5, 6  # columns of a passage
 
@@ -146,8 +147,11 @@ def passages_of_pair(
     rows: Any,  # i64[r, 7]
     n: int,
 ) -> Any:
-    """Append the passages of one pair of documents to the rows, without their documents; (rows, how many)."""
+    """Append the passages of one pair of documents to the rows, without their documents; (rows, how many, whether every
+    edit was looked at). In text of very few different tokens an edit can be bridged anywhere: there the search ends
+    before it becomes a comparison of everything with everything, and what is left is told unbridged."""
     first = n
+    work, most = 0, PATIENCE * (len(x) + len(y) + gap * gap)
     shift = len(y)
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
@@ -160,10 +164,11 @@ def passages_of_pair(
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
         tokens = uncovered(hidden, start_x, end_x)
-        if gap > 0:
+        if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
                 more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
+                work += more_x + more_y + gap
                 for p in range(taken):
                     spot = pieces[p, DIAGONAL] + shift
                     reached[spot] = max(reached[spot], pieces[p, END])
@@ -189,4 +194,4 @@ def passages_of_pair(
     else:
         for s in range(len(seeds)):
             reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
-    return rows, without_nested(rows, first, n)
+    return rows, without_nested(rows, first, n), work <= most

@@ -55,7 +55,7 @@ def find_passages(
     k: int,
     gap: int,
     least: int,
-) -> Any:  # i64[r, 7]
+) -> Any:  # (i64[r, 7], pairs in which not every edit was looked at)
     """All passages that these documents share with later ones, those of a pair together."""
     n = len(prints) - 1
     counts = np.zeros(n, np.int64)
@@ -67,7 +67,7 @@ def find_passages(
     pieces = np.empty((longest if gap > 0 else 0, 3), np.int64)
     seeds = np.empty((1 << 12, 2), np.uint32)
     rows = np.empty((1 << 10, 7), np.int64)
-    found = 0
+    found = cut = 0
     for d in range(begin, end):
         many, total = partners(d, prints, place, fresh, owners, rivals, counts, seen)
         if total == 0:
@@ -93,14 +93,15 @@ def find_passages(
             e = seen[p]
             y = tokens[offsets[e] : offsets[e + 1]]
             before = found
-            rows, found = passages_of_pair(
+            rows, found, whole = passages_of_pair(
                 x, y, hidden, seeds[at : counts[e]], k, gap, least, reached, pieces, rows, found
             )
             for r in range(before, found):
                 rows[r, LEFT], rows[r, RIGHT] = d, e
+            cut += 0 if whole else 1
             at = counts[e]
             counts[e] = 0
-    return rows[:found].copy()
+    return rows[:found].copy(), cut
 
 
 @jit
