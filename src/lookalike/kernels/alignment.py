@@ -102,17 +102,23 @@ def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens
 
 
 @jit
-def without_nested(rows: Any, first: int, end: int) -> int:  # rows i64[r, 7], changed: rows[first:end] of one pair
-    """Drop the passages that lie, on both sides, inside another one of the pair; returns the new end."""
+def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[7]: passages; start: LEFT_START or RIGHT_START
+    """How many tokens of passage a stand outside passage b, on this side."""
+    return max(0, b[start] - a[start]) + max(0, a[start + 1] - b[start + 1])
+
+
+@jit
+def without_nested(rows: Any, first: int, end: int, loose: bool) -> int:  # rows i64[r, 7], changed
+    """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and with
+    `loose` those of which a fifth at most does not; returns the new end."""
     keep = np.ones(end - first, np.bool_)
     for p in range(first, end):
+        a = rows[p]
+        left = (a[LEFT_END] - a[LEFT_START]) // 5 if loose else 0
+        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if loose else 0
         for q in range(first, end):
-            if p != q and keep[q - first]:
-                a, b = rows[p], rows[q]
-                if (
-                    b[LEFT_START] <= a[LEFT_START] and a[LEFT_END] <= b[LEFT_END]
-                    and b[RIGHT_START] <= a[RIGHT_START] and a[RIGHT_END] <= b[RIGHT_END]
-                ):  # fmt: skip
+            if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
+                if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
                     keep[p - first] = False
                     break
     at = first
@@ -194,4 +200,4 @@ def passages_of_pair(
     else:
         for s in range(len(seeds)):
             reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
-    return rows, without_nested(rows, first, n), work <= most
+    return rows, without_nested(rows, first, n, gap > 0), work <= most

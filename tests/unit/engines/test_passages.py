@@ -153,6 +153,13 @@ def test_edits_are_bridged_on_wish(edited: Any, gap: int) -> None:
     assert all(row[3] - row[2] < 30 for row in rows(la.passages(texts)))
 
 
+def test_a_text_that_echoes_itself_is_told_once_where_edits_are_bridged() -> None:
+    words = ["best", "worst", "wise", "fool", "belief", "doubt", "light", "dark", "hope", "despair", "all", "nothing"]
+    text = " ".join(f"it was the {word} of the {word}s and" for word in words)
+    texts = [f"one two {text} three", f"{text} four five"]
+    assert rows(la.passages(texts, gap=4)) == [(0, 1, 2, 98, 0, 96)]
+
+
 def test_a_bridge_must_pay() -> None:
     rng = random.Random(4)
     quoted = noise(rng, 20)
