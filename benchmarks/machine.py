@@ -8,7 +8,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "numba", "numpy", "pyarrow")
+PACKAGES = (
+    "lookalike",
+    "daft",
+    "gaoya",
+    "rensa",
+    "datasketch",
+    "copydetect",
+    "SetSimilaritySearch",
+    "numba",
+    "numpy",
+    "pyarrow",
+)
 
 
 def machine() -> dict[str, Any]:

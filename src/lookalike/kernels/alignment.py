@@ -110,12 +110,13 @@ def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[7]: passages; start
 @jit
 def without_nested(rows: Any, first: int, end: int, loose: bool) -> int:  # rows i64[r, 7], changed
     """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and with
-    `loose` those of which a fifth at most does not; returns the new end."""
+    `loose` those with edits of which a fifth at most does not; returns the new end."""
     keep = np.ones(end - first, np.bool_)
     for p in range(first, end):
         a = rows[p]
-        left = (a[LEFT_END] - a[LEFT_START]) // 5 if loose else 0
-        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if loose else 0
+        edited = loose and a[TOKENS] < a[LEFT_END] - a[LEFT_START]
+        left = (a[LEFT_END] - a[LEFT_START]) // 5 if edited else 0
+        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if edited else 0
         for q in range(first, end):
             if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
                 if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
