@@ -89,7 +89,7 @@ class Passages:
         """Every pair of documents that shares a passage.
 
         shared_tokens: tokens in shared passages, on the side where they are fewer. left_in_right: the share of the left
-        document's tokens that stand in passages shared with the right one. longest: tokens of the longest passage.
+        document's tokens that stand in passages shared with the right one. longest: tokens of the longest unbroken run.
         """
         sums, counted = self.shared.sums, self.shared.counted
         return pa.table(

@@ -43,8 +43,9 @@ class Stretch:
 class Shared:
     """What was found, in numbers of documents; those of the references come after those of the source.
 
-    rows i64[r, 7]: left, right, left_start, left_end, right_start, right_end (tokens), equal tokens; by left, right and
-    left_start. sums i64[p, 6]: left, right, tokens of the left one in passages, of the right one, longest, passages.
+    rows i64[r, 8]: left, right, left_start, left_end, right_start, right_end (tokens), equal tokens, equal tokens in a
+    row; by left, right and left_start. sums i64[p, 6]: left, right, tokens of the left one in passages, of the right
+    one, longest unbroken run, passages.
     counted i64[n]: tokens of each document that count. split: documents of the source; -1 without references.
     boilerplate: the weightiest stretches that were left out because they would make too many pairs, or were too common.
     widespread: what stands most often of all that was counted, where that is often enough to look like boilerplate.

@@ -16,7 +16,7 @@ from lookalike.kernels._jit import jit
 AGAIN = 2  # equal tokens that must follow an edit
 PATIENCE = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
 START, END, DIAGONAL = 0, 1, 2  # columns of a piece
-LEFT, RIGHT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS = 0, 1, 2, 3, 4, 5, 6  # columns of a passage
+LEFT, RIGHT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS, UNBROKEN = range(8)  # columns of a passage
 
 
 @jit
@@ -102,21 +102,21 @@ def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens
 
 
 @jit
-def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[7]: passages; start: LEFT_START or RIGHT_START
+def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start: LEFT_START or RIGHT_START
     """How many tokens of passage a stand outside passage b, on this side."""
     return max(0, b[start] - a[start]) + max(0, a[start + 1] - b[start + 1])
 
 
 @jit
-def without_nested(rows: Any, first: int, end: int, loose: bool) -> int:  # rows i64[r, 7], changed
-    """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and with
-    `loose` those with edits of which a fifth at most does not; returns the new end."""
+def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
+    """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and
+    those without an unbroken run of `least` tokens of which a fifth at most does not; returns the new end."""
     keep = np.ones(end - first, np.bool_)
     for p in range(first, end):
         a = rows[p]
-        edited = loose and a[TOKENS] < a[LEFT_END] - a[LEFT_START]
-        left = (a[LEFT_END] - a[LEFT_START]) // 5 if edited else 0
-        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if edited else 0
+        scattered = a[UNBROKEN] < least
+        left = (a[LEFT_END] - a[LEFT_START]) // 5 if scattered else 0
+        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if scattered else 0
         for q in range(first, end):
             if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
                 if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
@@ -131,7 +131,7 @@ def without_nested(rows: Any, first: int, end: int, loose: bool) -> int:  # rows
 
 
 @jit
-def grown(rows: Any, n: int) -> Any:  # rows i64[r, 7]
+def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
     """Room for one row more after n of them."""
     if n < len(rows):
         return rows
@@ -151,7 +151,7 @@ def passages_of_pair(
     least: int,  # equal tokens a passage must have, of those that count
     reached: Any,  # i64[>= len(x) + len(y) + 1], zeros: where the last run on each diagonal ended; zeros again after
     pieces: Any,  # i64[p, 3]: room
-    rows: Any,  # i64[r, 7]
+    rows: Any,  # i64[r, 8]
     n: int,
 ) -> Any:
     """Append the passages of one pair of documents to the rows, without their documents; (rows, how many, whether every
@@ -170,7 +170,7 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
-        tokens = uncovered(hidden, start_x, end_x)
+        tokens = unbroken = uncovered(hidden, start_x, end_x)
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
@@ -179,7 +179,8 @@ def passages_of_pair(
                 for p in range(taken):
                     spot = pieces[p, DIAGONAL] + shift
                     reached[spot] = max(reached[spot], pieces[p, END])
-                    tokens += uncovered(hidden, pieces[p, START], pieces[p, END])
+                    length = uncovered(hidden, pieces[p, START], pieces[p, END])
+                    tokens, unbroken = tokens + length, max(unbroken, length)
                 if step > 0:
                     end_x, end_y = end_x + more_x, end_y + more_y
                 else:
@@ -194,11 +195,11 @@ def passages_of_pair(
         rows = grown(rows, n)
         rows[n, LEFT_START], rows[n, LEFT_END] = start_x, end_x
         rows[n, RIGHT_START], rows[n, RIGHT_END] = start_y, end_y
-        rows[n, TOKENS] = tokens
+        rows[n, TOKENS], rows[n, UNBROKEN] = tokens, unbroken
         n += 1
     if gap > 0:
         reached[: len(x) + len(y) + 1] = 0
     else:
         for s in range(len(seeds)):
             reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
-    return rows, without_nested(rows, first, n, gap > 0), work <= most
+    return rows, without_nested(rows, first, n, least), work <= most

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels._jit import jit
-from lookalike.kernels.alignment import LEFT, LEFT_START, RIGHT, RIGHT_START, TOKENS, passages_of_pair, uncovered
+from lookalike.kernels.alignment import LEFT, LEFT_START, RIGHT, RIGHT_START, UNBROKEN, passages_of_pair, uncovered
 
 
 @jit
@@ -55,7 +55,7 @@ def find_passages(
     k: int,
     gap: int,
     least: int,
-) -> Any:  # (i64[r, 7], pairs in which not every edit was looked at)
+) -> Any:  # (i64[r, 8], pairs in which not every edit was looked at)
     """All passages that these documents share with later ones, those of a pair together."""
     n = len(prints) - 1
     counts = np.zeros(n, np.int64)
@@ -66,7 +66,7 @@ def find_passages(
     reached = np.zeros(2 * longest + 1, np.int64)
     pieces = np.empty((longest if gap > 0 else 0, 3), np.int64)
     seeds = np.empty((1 << 12, 2), np.uint32)
-    rows = np.empty((1 << 10, 7), np.int64)
+    rows = np.empty((1 << 10, 8), np.int64)
     found = cut = 0
     for d in range(begin, end):
         many, total = partners(d, prints, place, fresh, owners, rivals, counts, seen)
@@ -117,9 +117,9 @@ def covered_by(rows: Any, order: Any, column: int, hidden: Any) -> int:
 
 @jit
 def sum_up(rows: Any, by_left: Any, by_right: Any, offsets: Any, covered: Any, out: Any) -> int:
-    """For each pair: left, right, tokens of the left one in passages, of the right one, longest passage, passages.
+    """For each pair: left, right, tokens of the left one in passages, of the right one, longest unbroken run, passages.
 
-    rows i64[r, 7]; by_left, by_right i64[r]: the rows in order of their pair, then of the place in the left, or right,
+    rows i64[r, 8]; by_left, by_right i64[r]: the rows in order of their pair, then of the place in the left, or right,
     document; offsets i64[n+1]; covered bool[total] or [0]; out i64[r, 6]. Returns how many pairs there are.
     """
     n = 0
@@ -129,7 +129,7 @@ def sum_up(rows: Any, by_left: Any, by_right: Any, offsets: Any, covered: Any, o
         end = start
         longest = 0
         while end < len(rows) and rows[by_left[end], LEFT] == d and rows[by_left[end], RIGHT] == e:
-            longest = max(longest, rows[by_left[end], TOKENS])
+            longest = max(longest, rows[by_left[end], UNBROKEN])
             end += 1
         left = covered[offsets[d] : offsets[d + 1]] if len(covered) else covered
         right = covered[offsets[e] : offsets[e + 1]] if len(covered) else covered

@@ -103,7 +103,7 @@ def test_a_dear_bridge_is_crossed_where_much_follows() -> None:
 
 def test_a_seed_of_unequal_tokens_is_no_passage() -> None:
     x, y = np.array([1, 2, 3, 4], np.uint32), np.array([5, 2, 3, 6], np.uint32)
-    room = np.zeros(9, np.int64), np.empty((4, 3), np.int64), np.empty((4, 7), np.int64)
+    room = np.zeros(9, np.int64), np.empty((4, 3), np.int64), np.empty((4, 8), np.int64)
     seeds = np.array([[0, 0], [1, 1]], np.uint32)
     for k, expected in ((2, 1), (3, 0)):
         _, found, _ = alignment.passages_of_pair(x, y, np.empty(0, np.bool_), seeds, k, 0, 1, *room, 0)
