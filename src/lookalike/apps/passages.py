@@ -138,8 +138,8 @@ class Passages:
             made.append(Pair(left, right, pair["shared_tokens"], *shares, pair["longest"], runs))
         counts = self.receipt["counts"]
         summary = (
-            f"{counts['documents']:,} documents · {counts['pairs']:,} pairs share {counts['passages']:,} passages · "
-            f"{self.job.words()}"
+            f"documents: {counts['documents']:,} · pairs that share something: {counts['pairs']:,} · "
+            f"passages: {counts['passages']:,} · {self.job.words()}"
         )
         left_out = [f"Not counted, it stands {b['count']:,} times: “{b['text']}”" for b in self.receipt["boilerplate"]]
         return Page(
