@@ -33,6 +33,8 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
+_MODULES = {"vectors": "lookalike.apps.vectors", "faces": "lookalike.apps.faces", "images": "lookalike.apps.images"}
+
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
     "groups", "jaccard", "pairs", "plan",
@@ -40,6 +42,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

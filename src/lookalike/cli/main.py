@@ -10,6 +10,7 @@ import typer
 
 from lookalike.cli import compare, demo, evaluate, plan
 from lookalike.cli.documents import DOCUMENTS
+from lookalike.cli.vectors import VECTORS
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -21,6 +22,11 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
+for kind, summary in ((VECTORS, "Vectors within an angle or a distance."),):
+    sub = typer.Typer(help=summary, no_args_is_help=True)
+    for name, command in kind.commands().items():
+        sub.command(name)(command)
+    app.add_typer(sub, name=kind.noun)
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

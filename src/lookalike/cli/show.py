@@ -167,7 +167,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     if counts.get("bytes"):
         notes.append(f"{counts['bytes'] / 1e6:,.1f} MB")
     for name, words in (("empty", "empty"), ("null_texts", "null"), ("bad_texts", "not UTF-8"),
-                        ("exact_duplicates", "exact copies")):  # fmt: skip
+                        ("skipped", "skipped"), ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
@@ -188,6 +188,8 @@ def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
     if plan is None:
         return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
+    if "bits" in plan:
+        return f"{plan['bands']} tables of {plan['rows']} of {plan['bits']} bits"
     return f"{plan['bands']} bands of {plan['rows']} rows"
 
 

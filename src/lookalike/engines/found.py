@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from lookalike.data import F64, I64, Groups, Pairs, Scale
 from lookalike.engines.choice import Choice
-from lookalike.plan import Plan
 from lookalike.stages.audit import Audit
 from lookalike.stages.duplicates import Classes
 
@@ -54,6 +53,15 @@ class Source(Protocol):
     def describe(self) -> dict[str, Any]: ...  # for the receipt
 
 
+class Planned(Protocol):
+    """What a receipt needs of a plan, whatever the family of hashes."""
+
+    @property
+    def recall_at_threshold(self) -> float: ...
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True)
 class Found:
     """The answer in numbers of classes of equal items; of two collections, the second's items come after the first's.
@@ -70,7 +78,7 @@ class Found:
     own: F64
     order: I64
     choice: Choice
-    plan: Plan | None = None
+    plan: Planned | None = None
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None

@@ -26,8 +26,11 @@ COUNTED = 1 << 20  # elements that are counted to tell common ones from rare one
 BLOCK = 1 << 13  # items whose candidates one task looks for
 
 
-def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Scored:
-    """All verified pairs of a join; stops where there are more than `limit`."""
+ADVICE = "raise the threshold, drop boilerplate with --max-share,"
+
+
+def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, advice: str = ADVICE) -> Scored:
+    """All verified pairs of a join; stops where there are more than `limit`. advice: how to ask for fewer."""
     found: list[Block] = []
     total = 0
     for piece, candidates in pieces:
@@ -37,9 +40,8 @@ def gather(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int) -> Sco
             total += len(piece[0])
             if total > limit:
                 raise TooManyPairs(
-                    f"more than {limit:,} pairs (--max-pairs) are at or above the threshold, and the search has not "
-                    "ended. Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, "
-                    "or raise --max-pairs."
+                    f"more than {limit:,} pairs (--max-pairs) reach the threshold, and the search has not ended. "
+                    f"Ask for groups or dedup instead, {advice} or raise --max-pairs."
                 )
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)

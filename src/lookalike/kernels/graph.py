@@ -44,7 +44,7 @@ def stars(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, sc
         rank[order[r]] = r
     for r in range(len(order)):
         i = order[r]
-        best, most = i, -1.0
+        best, most = i, -np.inf
         for q in range(ends[i - 1] if i > 0 else 0, ends[i]):
             j = neighbours[q]
             if rank[j] < r and kept[j] == j:

@@ -72,6 +72,11 @@ def collapse(sets: Sets, prints: U64, preference: I64 | None = None, *, least: i
     new = np.ones(len(order), np.bool_)
     new[1:] = prints[order[1:]] != prints[order[:-1]]
     new = _confirm(sets, sizes, order, new)
+    return classes_of(order, new)
+
+
+def classes_of(order: I64, new: npt.NDArray[np.bool_]) -> Classes:
+    """Classes from items in runs of equals: `new` says where a run starts. Numbered by their first item."""
     start = np.flatnonzero(new)
     by_first = np.argsort(_lowest(order, start), kind="stable")
     counts = np.diff(start, append=len(order))[by_first]
@@ -117,7 +122,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
     if total > limit:
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
-            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated document stands "
+            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
             f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
