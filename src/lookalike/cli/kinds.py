@@ -20,7 +20,8 @@ class Kind:
 
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
-    takes. score: the name of the column that tells how near two items are.
+    takes. score: the name of the column that tells how near two items are. passes_force: the app itself writes
+    something that --force lets it replace.
     """
 
     noun: str
@@ -30,10 +31,15 @@ class Kind:
     pairs_options: Callable[..., None] = o.nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
+    passes_force: bool = False
 
     def commands(self) -> dict[str, Command]:
         """The three commands by name, ready for typer."""
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
+
+    def _pass(self, options: dict[str, Any], force: bool) -> None:
+        if self.passes_force:
+            options["force"] = force
 
     def _pairs(self) -> Command:
         def pairs(
@@ -49,6 +55,7 @@ class Kind:
 
             outputs = show.Outputs.check(output, force=force)
             source = self.open(inputs, options, "first")
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).pairs(
                     source, against=o.paths(against), progress=progress, **options
@@ -85,6 +92,7 @@ class Kind:
 
             outputs = show.Outputs.check(output, force=force)
             source = self.open(inputs, options, keep)
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).groups(
                     source, grouping=grouping.value, keep=keep, progress=progress, **options
@@ -121,6 +129,7 @@ class Kind:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
             outputs = show.Outputs.check(output, removed, force=force)
             source = self.open(inputs, options, keep)
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).dedup(
                     source, against=o.paths(against), keep=keep, progress=progress, **options

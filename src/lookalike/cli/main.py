@@ -10,6 +10,8 @@ import typer
 
 from lookalike.cli import compare, demo, evaluate, plan
 from lookalike.cli.documents import DOCUMENTS
+from lookalike.cli.faces import FACES, query
+from lookalike.cli.images import IMAGES
 from lookalike.cli.vectors import VECTORS
 from lookalike.errors import LookalikeError
 
@@ -22,10 +24,17 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
-for kind, summary in ((VECTORS, "Vectors within an angle or a distance."),):
+KINDS = (
+    (VECTORS, "Vectors within an angle or a distance."),
+    (FACES, "Faces, or any long lists of measurements, that agree in enough of them."),
+    (IMAGES, "Pictures that look alike, crops too."),
+)
+for kind, summary in KINDS:
     sub = typer.Typer(help=summary, no_args_is_help=True)
     for name, command in kind.commands().items():
         sub.command(name)(command)
+    if kind is FACES:
+        sub.command("query")(query)
     app.add_typer(sub, name=kind.noun)
 app.command()(plan.plan)
 app.command()(compare.compare)

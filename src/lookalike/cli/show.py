@@ -116,6 +116,14 @@ def print_pairs(result: Result) -> None:
     _print_table(best, table.num_rows, "pairs")
 
 
+def print_rows(table: pa.Table, what: str) -> None:
+    """The first rows as a table on a terminal; all of them as tab-separated lines in a pipe."""
+    if not sys.stdout.isatty():
+        _print_lines(table)
+        return
+    _print_table(table.slice(0, SHOWN), table.num_rows, what)
+
+
 def print_groups(result: Result) -> None:
     """The largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
     table = result.groups
@@ -167,7 +175,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     if counts.get("bytes"):
         notes.append(f"{counts['bytes'] / 1e6:,.1f} MB")
     for name, words in (("empty", "empty"), ("null_texts", "null"), ("bad_texts", "not UTF-8"),
-                        ("skipped", "skipped"), ("exact_duplicates", "exact copies")):  # fmt: skip
+                        ("skipped", "skipped"), ("broken", "left out"), ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
@@ -180,7 +188,10 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     err.print(
         f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
     )
-    for path in wrote:
+    if counts.get("all_pairs"):
+        share = counts.get("candidates", 0) / counts["all_pairs"]
+        err.print(f"Scored   {counts.get('candidates', 0):,} of {counts['all_pairs']:,} pairs ({share:.1%})", markup=False)
+    for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
         err.print(f"Wrote    {path}", markup=False, soft_wrap=True)
 
 
@@ -188,8 +199,8 @@ def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
     if plan is None:
         return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
-    if "bits" in plan:
-        return f"{plan['bands']} tables of {plan['rows']} of {plan['bits']} bits"
+    if "shape" in plan:
+        return str(plan["shape"])
     return f"{plan['bands']} bands of {plan['rows']} rows"
 
 

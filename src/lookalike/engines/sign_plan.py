@@ -50,7 +50,7 @@ class SignPlan:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"shape": f"{self.bands} tables of {self.rows} of {self.bits} bits"}
 
 
 @dataclass(frozen=True)
