@@ -65,8 +65,12 @@ class RadiusNeighbors:
         return self
 
     def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
-    ) -> Any:  # noqa: N803
+        self,
+        X: Any = None,  # noqa: N803
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
         """(distances, indices) of the fitted rows within the radius of each row of X: arrays of arrays.
 
         Without X, of the fitted rows themselves, each of which is then not its own neighbour.
@@ -79,8 +83,12 @@ class RadiusNeighbors:
         return (ragged[0], ragged[1]) if return_distance else ragged[1]
 
     def radius_neighbors_graph(
-        self, X: Any = None, radius: float | None = None, mode: str = "connectivity", sort_results: bool = False
-    ) -> Any:  # noqa: N803
+        self,
+        X: Any = None,  # noqa: N803
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> Any:
         """A sparse matrix (SciPy CSR) with 1, or with mode="distance" the distance, for each neighbour.
 
         Its distances serve DBSCAN(metric="precomputed"), which counts a row with itself.
@@ -98,12 +106,12 @@ class RadiusNeighbors:
     def _job(self, radius: float) -> VectorJob:
         if self.metric not in METRICS:
             raise UsageError(f"metric {self.metric!r} is unknown. Choices: {', '.join(METRICS)}.")
-        measure = {"euclidean": "distance"}.get(self.metric, self.metric)
+        measures: dict[str, Any] = {"euclidean": "distance", "angle": "angle", "cosine": "cosine"}
         threshold = 1.0 - radius if self.metric == "cosine" else radius
         return VectorJob(
-            measure=measure, threshold=threshold, recall=self.recall, method=self.method, seed=self.seed, audit=0,
-            threads=self.threads, max_pairs=1 << 40,
-        )  # type: ignore[arg-type]  # fmt: skip
+            measure=measures[self.metric], threshold=threshold, recall=self.recall, method=self.method,
+            seed=self.seed, audit=0, threads=self.threads, max_pairs=1 << 40,
+        )  # fmt: skip
 
     def _neighbours(self, X: Any, radius: float | None, *, by_distance: bool) -> tuple[I64, I64, F64]:  # noqa: N803
         """(ends, fitted rows, distances), row by row: sorted by the fitted row, or by distance."""

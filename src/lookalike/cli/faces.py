@@ -27,7 +27,8 @@ def face_options(
     grid: Annotated[str, o.option(o.RUN, help="Blocks of a picture, columns x rows: one measurement each.")] = "24x28",
     recall: o.Recall = 0.95,
     method: Annotated[
-        VectorMethod, o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
+        VectorMethod,
+        o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
     ] = VectorMethod.auto,
     tables: Annotated[int | None, o.option(o.MECHANISM, help="Hash functions, instead of the planned number.")] = None,
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Measurements in a hash function.")] = None,

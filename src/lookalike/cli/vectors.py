@@ -51,7 +51,8 @@ def vector_options(
     recall: o.Recall = 0.99,
     exact: Annotated[bool, o.option(o.WHAT, "--exact", help="Find every pair, none missed.")] = False,
     method: Annotated[
-        VectorMethod, o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
+        VectorMethod,
+        o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
     ] = VectorMethod.auto,
     audit: Audit = 200,
     seed: Seed = 42,

@@ -61,7 +61,7 @@ def _all_pairs(rows: Rows) -> float:
 def _offsets(rows: Rows, job: FaceJob) -> F64:
     """Where the ranges of each measurement begin: at random."""
     random = np.random.default_rng([job.seed, 4])
-    return random.uniform(0.0, WIDTHS[-1] * job.tolerance, rows.values.shape[1])
+    return random.uniform(0.0, WIDTHS[-1] * job.tolerance, (rows.values.shape[1],))
 
 
 def _choose(rows: Rows, job: FaceJob, offsets: F64, pairs: float) -> tuple[RangePlan | None, Choice]:
@@ -121,9 +121,7 @@ class RangeJoin:
 
         def fill(number: int) -> None:
             table = self.packed[number]
-            measurements.table_keys(
-                rows.values, rows.firsts, self.chosen[number], self.offsets, self.plan.width, table
-            )
+            measurements.table_keys(rows.values, rows.firsts, self.chosen[number], self.offsets, self.plan.width, table)
             table.sort()
 
         with trace.stage("index") as report:
@@ -202,7 +200,7 @@ def _exact(rows: Rows, job: FaceJob, pool: Pool, trace: Trace, others: I64) -> P
     return Pairs(pairs.left[first], pairs.right[first], pairs.similarity[first])
 
 
-def _room(least: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _room(least: int) -> Block:
     size = max(ROOM, least)
     return np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.float64)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -63,7 +64,9 @@ class ImageJob:
     def words(self) -> str:
         crops = ", crops too" if self.crops else ""
         names = " and ".join(self.hashes)
-        return f"{names} at most {self.threshold:g} of 64 bits apart{crops}, thumbnails alike from {self.min_likeness:g}"
+        return (
+            f"{names} at most {self.threshold:g} of 64 bits apart{crops}, thumbnails alike from {self.min_likeness:g}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "hashes": list(self.hashes)}
@@ -141,10 +144,11 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
                 report(at, total)
             _warn(folder, trace)
     trace.add(images=total, broken=total - len(readable))
-    columns = list(zip(*features, strict=True)) if features else [(), (), (), ()]
-    empty = (np.empty((0, len(job.hashes)), np.uint64), np.empty((0, 1), np.uint64), np.empty((0, 1, 256), np.uint8))
-    whole, windows, thumbs = (np.stack(c) if len(c) else e for c, e in zip(columns[:3], empty, strict=True))
-    return Hashed(np.array(readable, np.int64), whole, windows, thumbs, np.array(columns[3], np.int64))
+    if not features:
+        nothing = np.empty((0, 1), np.uint64)
+        return Hashed(np.empty(0, np.int64), nothing, nothing, np.empty((0, 1, 256), np.uint8), np.empty(0, np.int64))
+    whole, windows, thumbs, shapes = zip(*features, strict=True)
+    return Hashed(np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes))
 
 
 def _warn(folder: PictureFolder, trace: Trace) -> None:
@@ -154,9 +158,7 @@ def _warn(folder: PictureFolder, trace: Trace) -> None:
         trace.warnings.append(f"{len(folder.broken):,} files of {folder.name} were left out: {some}{more}")
 
 
-def _feature(
-    named: tuple[Path, str], *, job: ImageJob
-) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
+def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
     """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file."""
     file, id_ = named
     try:
@@ -211,6 +213,4 @@ def _spans(items: int) -> list[tuple[int, int]]:
     """Cut where about as many pairs have come together."""
     tasks = max(1, min(64, items // BLOCK))
     edges = sorted({round(items * math.sqrt(k / tasks)) for k in range(tasks + 1)})
-    return list(zip(edges[:-1], edges[1:], strict=True))
-
-
+    return list(pairwise(edges))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,7 +89,7 @@ Origin = tuple[int, str]  # the first row of a file among all, and its name
 
 
 def _read(
-    sources: Sequence[Vectors], columns: list[str], report: object
+    sources: Sequence[Vectors], columns: list[str], report: Callable[[int, int | None], None]
 ) -> tuple[F32, list[pa.ChunkedArray], dict[str, pa.ChunkedArray], list[Origin]]:
     pieces: list[F32] = []
     growing: Growing[np.float32] | None = None
@@ -121,10 +121,12 @@ def _read(
                     growing.append(pieces.pop().reshape(-1))
                 growing.append(batch.values.reshape(-1))
             done += len(batch.values)
+            report(done, None)
         ids.append(pa.chunked_array(mine) if mine else pa.chunked_array([], pa.int64()))
         check_ids(ids[-1], name=source.name)
-    whole = growing.finish().reshape(-1, max(1, width)) if growing is not None else (pieces or [np.empty((0, 1))])[0]
-    values: F32 = np.asarray(whole, np.float32)
+    if growing is not None:
+        pieces = [growing.finish().reshape(-1, width)]
+    values: F32 = np.asarray(pieces[0], np.float32) if pieces else np.empty((0, 1), np.float32)
     plain = {name: pa.chunked_array(some) for name, some in extra.items()}
     return values, ids, plain, origins
 
@@ -133,9 +135,7 @@ def _ids(batch: VectorBatch, first: int) -> pa.Array:
     return as_arrow(np.arange(first, first + len(batch.values))) if batch.ids is None else batch.ids
 
 
-def _check(
-    values: F32, origins: list[Origin], pool: Pool, on_bad: str, nonzero: bool
-) -> npt.NDArray[np.bool_]:
+def _check(values: F32, origins: list[Origin], pool: Pool, on_bad: str, nonzero: bool) -> npt.NDArray[np.bool_]:
     """Which rows can be compared; an error that names the first that cannot, unless these are to be skipped."""
 
     def good(at: int) -> npt.NDArray[np.bool_]:

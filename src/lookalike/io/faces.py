@@ -48,7 +48,11 @@ class FacePart:
 
 
 def open_faces(
-    source: Any, *, column: str | None = None, id: str | None = None, grid: str | tuple[int, int] = (24, 28)  # noqa: A002
+    source: Any,
+    *,
+    column: str | None = None,
+    id: str | None = None,  # noqa: A002
+    grid: str | tuple[int, int] = (24, 28),
 ) -> Vectors:
     """Measurement vectors (see `open_vectors`), or a folder of aligned pictures as averages of a grid of blocks."""
     if isinstance(source, Vectors) or not has_pictures(source):
@@ -73,5 +77,3 @@ def _grid(given: str | tuple[int, int]) -> tuple[int, int]:
     if not (1 <= wide <= 1000 and 1 <= high <= 1000):
         raise UsageError(f"grid is {given!r}; expected COLUMNSxROWS of blocks, such as 24x28.")
     return wide, high
-
-

@@ -112,7 +112,7 @@ def load_picture(file: Path, id: str) -> Picture:  # noqa: A002
                 width, height = image.size
                 image.draft("L", (SMALL, SMALL))
                 if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
-                    image = image.convert("RGBA")  # noqa: PLW2901
+                    image = image.convert("RGBA")
                     paper = image_module.new("RGBA", image.size, "white")
                     paper.alpha_composite(image)
                     image = paper

@@ -55,7 +55,9 @@ def write_sheet(
     parts = []
     for number, group in enumerate(groups):
         figures = "\n".join(_figure(shown) for shown in group)
-        parts.append(f'<section><h2>Group {number} · {len(group)} images</h2><div class="row">\n{figures}\n</div></section>')
+        parts.append(
+            f'<section><h2>Group {number} · {len(group)} images</h2><div class="row">\n{figures}\n</div></section>'
+        )
     listed = ""
     if broken:
         rows = "".join(f"<li>{html.escape(name)}: {html.escape(reason)}</li>" for name, reason in broken)

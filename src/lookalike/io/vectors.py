@@ -37,7 +37,8 @@ class VectorBatch:
 class Part(Protocol):
     """One array or one table."""
 
-    columns: tuple[str, ...]
+    @property
+    def columns(self) -> tuple[str, ...]: ...
 
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]: ...
 

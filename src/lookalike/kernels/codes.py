@@ -39,7 +39,7 @@ def near_views(
                 continue
             total = 0
             for k in range(kinds):
-                total += np.int64(ones(whole[x, k] ^ whole[y, k]))
+                total += int(ones(whole[x, k] ^ whole[y, k]))
             best, view_x, view_y = (total + kinds - 1) // kinds, 0, 0
             if crops and best > 0:
                 for place in range(places):

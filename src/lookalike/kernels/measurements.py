@@ -19,7 +19,7 @@ def agreeing(x: Any, y: Any, tolerance: float) -> int:  # x, y f32[d]
     """How many measurements differ by at most the tolerance. The difference of two float32 is taken in float64."""
     count = 0
     for k in range(len(x)):
-        count += abs(np.float64(x[k]) - np.float64(y[k])) <= tolerance
+        count += int(abs(np.float64(x[k]) - np.float64(y[k])) <= tolerance)
     return count
 
 

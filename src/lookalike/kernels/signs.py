@@ -155,7 +155,8 @@ def near_in_buckets(
             for w in range(words):
                 apart += ones(mine[w] ^ other[w])
             close[few] = b
-            few += apart <= limit
+            if apart <= limit:
+                few += 1
         checked += end - at - 1
         for q in range(few):
             b = close[q]

@@ -35,9 +35,14 @@ def hash_of(image: Image, name: str) -> np.uint64:
         import imagehash
     except ImportError as error:
         raise MissingExtra("hashing pictures", "images") from error
-    make = {"ahash": imagehash.average_hash, "phash": imagehash.phash, "dhash": imagehash.dhash}
-    made = imagehash.whash(image) if name == "whash" else make[name](image)
-    return np.packbits(np.asarray(made.hash, bool).reshape(-1)).view(">u8").astype(np.uint64)[0]
+    make: dict[str, Any] = {
+        "ahash": imagehash.average_hash,
+        "phash": imagehash.phash,
+        "dhash": imagehash.dhash,
+        "whash": imagehash.whash,
+    }
+    bits = np.asarray(make[name](image).hash, np.bool_).reshape(-1)
+    return np.uint64(np.packbits(bits).view(">u8")[0])
 
 
 def own_shape(width: float, height: float) -> int:
@@ -113,7 +118,8 @@ def _thumbnails(pixels: F64) -> U8:
     """Thumbnails of 16 by 16, flat."""
     fold = SIDE // THUMB
     small = pixels.reshape(len(pixels), THUMB, fold, THUMB, fold).mean(axis=(2, 4))
-    return np.clip(np.rint(small), 0, 255).astype(np.uint8).reshape(len(pixels), -1)
+    out: U8 = np.clip(np.rint(small), 0, 255).astype(np.uint8).reshape(len(pixels), -1)
+    return out
 
 
 def likeness(one: U8, other: U8) -> float:  # u8[256] both
@@ -125,7 +131,7 @@ def likeness(one: U8, other: U8) -> float:  # u8[256] both
     """
     x, y = one.astype(np.float64), other.astype(np.float64)
     a, b = x - x.mean(), y - y.mean()
-    spread: Any = math.sqrt(float(a @ a) * float(b @ b))
+    spread = math.sqrt(float(a @ a) * float(b @ b))
     if min(float(a @ a), float(b @ b)) < len(x):  # a standard deviation below 1
         return 1.0 if max(float(a @ a), float(b @ b)) < 4 * len(x) and abs(x.mean() - y.mean()) < 8 else 0.0
     return float(a @ b) / spread
