@@ -42,8 +42,8 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     the threshold is found with probability `recall` at least (with `exact`, always); none beyond is reported.
 
     >>> import lookalike as la, numpy as np
-    >>> la.vectors.pairs(np.array([[1, 0], [1, 0.1], [0, 1]]), max_angle=10).pairs.to_pylist()
-    [{'left': 0, 'right': 1, 'angle': 5.71059319...}]
+    >>> la.vectors.pairs(np.array([[3, 4], [6, 8], [0, 1]]), max_angle=10).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'angle': 0.0}]
     """
     return _run("pairs", source, against, "components", "first", options)
 

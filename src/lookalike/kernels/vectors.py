@@ -106,10 +106,10 @@ def product(x: Any, y: Any) -> float:  # x, y f32[d]
 
 @jit
 def chord(x: Any, y: Any, by_x: float, by_y: float) -> float:  # x, y f32[d]
-    """The length of by_x * x + by_y * y, without cancellation."""
+    """The length of x / by_x + y / by_y, summed as it is: no difference of large numbers."""
     total = 0.0
     for k in range(len(x)):
-        step = np.float64(x[k]) * by_x + np.float64(y[k]) * by_y
+        step = np.float64(x[k]) / by_x + np.float64(y[k]) / by_y
         total += step * step
     return math.sqrt(total)
 
@@ -123,9 +123,9 @@ def score(code: int, x: Any, y: Any, norm_x: float, norm_y: float) -> float:  # 
     if code == COSINE:
         return cosine
     if cosine > NEAR:
-        return -math.degrees(2.0 * math.asin(min(1.0, chord(x, y, 1.0 / norm_x, -1.0 / norm_y) / 2.0)))
+        return -math.degrees(2.0 * math.asin(min(1.0, chord(x, y, norm_x, -norm_y) / 2.0)))
     if cosine < -NEAR:
-        return -(180.0 - math.degrees(2.0 * math.asin(min(1.0, chord(x, y, 1.0 / norm_x, 1.0 / norm_y) / 2.0))))
+        return -(180.0 - math.degrees(2.0 * math.asin(min(1.0, chord(x, y, norm_x, norm_y) / 2.0))))
     return -math.degrees(math.acos(cosine))
 
 
