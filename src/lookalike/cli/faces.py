@@ -35,7 +35,7 @@ def face_options(
     max_scored: Annotated[
         float | None, o.option(o.MECHANISM, help="Plan so that no larger share of all pairs is scored.")
     ] = None,
-    audit: Audit = 200,
+    audit: Audit = 128,
     seed: Seed = 42,
     max_pairs: MaxPairs = 100_000_000,
     on_bad: Bad = OnBad.error,

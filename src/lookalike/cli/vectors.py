@@ -54,7 +54,7 @@ def vector_options(
         VectorMethod,
         o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
     ] = VectorMethod.auto,
-    audit: Audit = 200,
+    audit: Audit = 128,
     seed: Seed = 42,
     max_pairs: MaxPairs = 100_000_000,
     on_bad: Bad = OnBad.error,

@@ -37,7 +37,7 @@ class FaceJob:
     max_scored: float | None = None
     seed: int = 42
     max_pairs: int = 100_000_000
-    audit: int = 200
+    audit: int = 128
     on_bad: Literal["error", "skip"] = "error"
     threads: int | None = None
 

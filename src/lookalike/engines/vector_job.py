@@ -27,7 +27,7 @@ class VectorJob:
     recall: float = 0.99
     seed: int = 42
     max_pairs: int = 100_000_000
-    audit: int = 200
+    audit: int = 128
     on_bad: Literal["error", "skip"] = "error"
     threads: int | None = None
 

@@ -80,7 +80,7 @@ def _look(space: Space, pool: Pool) -> Look | None:
     if len(space) <= FEW and space.job.method == "auto":
         return None
     random = np.random.default_rng([space.job.seed, 2])
-    size = min(len(space), max(LOOKED_AT, min(space.job.audit, 2 * LOOKED_AT)))
+    size = min(len(space), LOOKED_AT)
     sample = np.sort(random.choice(len(space), size, replace=False))
     truth = partners(space, sample, pool)
     others = np.sort(random.choice(len(space), min(len(space), 1 << 12), replace=False))

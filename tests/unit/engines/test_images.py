@@ -117,7 +117,7 @@ def test_dedup_keeps_the_largest(folder: Path) -> None:
     assert (kept["dark.png"]["width"], kept["dark.png"]["height"]) == (320, 180)
     assert kept["broken.jpg"]["width"] is None
     assert la.images.dedup(folder, keep="max:bytes", crops=False).removed.num_rows == 2
-    with pytest.raises(InputError, match="no column 'colour' for pictures. Columns: file, width, height, bytes."):
+    with pytest.raises(InputError, match=r"no column 'colour' for pictures. Columns: file, width, height, bytes."):
         la.images.dedup(folder, keep="max:colour")
 
 

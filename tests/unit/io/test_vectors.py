@@ -162,16 +162,16 @@ def test_bad_columns() -> None:
         {"id": ["a", "a"], "one": lists(pa.list_(pa.float32()))[:2], "two": lists(pa.list_(pa.float32()))[:2]}
     )
     with pytest.raises(
-        UsageError, match="2 columns could be the vectors in the table; give --column. Columns: one, two."
+        UsageError, match=r"2 columns could be the vectors in the table; give --column. Columns: one, two."
     ):
         open_vectors(table)
-    with pytest.raises(ColumnNotFound, match="no column 'oen' in the table. Nearest: 'one'."):
+    with pytest.raises(ColumnNotFound, match=r"no column 'oen' in the table. Nearest: 'one'."):
         open_vectors(table, column="oen")
-    with pytest.raises(InputError, match="column 'id' in the table is string; expected lists of numbers."):
+    with pytest.raises(InputError, match=r"column 'id' in the table is string; expected lists of numbers."):
         open_vectors(table, column="id")
     with pytest.raises(DuplicateIds):
         la.vectors.pairs(table, column="one", max_angle=5)
-    with pytest.raises(UsageError, match="no column of the table holds lists of numbers, or numbers. Columns: a."):
+    with pytest.raises(UsageError, match=r"no column of the table holds lists of numbers, or numbers. Columns: a."):
         open_vectors(pa.table({"a": ["x"]}))
     with pytest.raises(UsageError, match="keep 'longest' means nothing for vectors"):
         la.vectors.dedup(np.eye(2), max_angle=1, keep="longest")
