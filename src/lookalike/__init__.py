@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets, bits, folding, strings, textbook
+    from lookalike.apps import baskets, bits, faces, folding, images, strings, textbook, vectors
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -40,11 +40,13 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
-_MODULES = {name: f"lookalike.apps.{name}" for name in ("baskets", "bits", "folding", "strings", "textbook")}
+KINDS = ("baskets", "bits", "faces", "folding", "images", "strings", "textbook", "vectors")
+_MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "folding", "forecast", "groups", "jaccard", "pairs", "passages", "plan", "stories", "strings", "textbook",
+    "evaluate", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "stories",
+    "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

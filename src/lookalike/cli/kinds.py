@@ -22,7 +22,7 @@ class Kind:
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
     takes. score: the name of the column that tells how near two items are. near: that in words. works: large runs use
-    a work folder.
+    a work folder. passes_force: the app itself writes something that --force lets it replace.
     """
 
     noun: str
@@ -33,6 +33,7 @@ class Kind:
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
     works: bool = False
+    passes_force: bool = False
 
     def commands(self) -> dict[str, Command]:
         """The three commands by name, ready for typer."""
@@ -43,6 +44,10 @@ class Kind:
         if not self.works:
             return {}
         return {"beside": output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)}
+
+    def _pass(self, options: dict[str, Any], force: bool) -> None:
+        if self.passes_force:
+            options["force"] = force
 
     def _pairs(self) -> Command:
         def pairs(
@@ -59,6 +64,7 @@ class Kind:
             outputs = show.Outputs.check(output, force=force)
             options |= self.place(output)
             source = self.open(inputs, options, "first")
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).pairs(
                     source, against=o.paths(against), progress=progress, **options
@@ -97,6 +103,7 @@ class Kind:
             outputs = show.Outputs.check(output, force=force)
             options |= self.place(output)
             source = self.open(inputs, options, keep)
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).groups(
                     source, grouping=grouping.value, keep=keep, progress=progress, **options
@@ -135,6 +142,7 @@ class Kind:
             outputs = show.Outputs.check(output, removed, force=force)
             options |= self.place(output or removed)
             source = self.open(inputs, options, keep)
+            self._pass(options, force)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).dedup(
                     source, against=o.paths(against), keep=keep, progress=progress, **options

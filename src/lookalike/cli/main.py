@@ -11,9 +11,12 @@ import typer
 from lookalike.cli import baskets, compare, demo, evaluate, passages, plan, stories
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
+from lookalike.cli.faces import FACES, query
+from lookalike.cli.images import IMAGES
 from lookalike.cli.runs import runs
 from lookalike.cli.stopping import hear_terminate
 from lookalike.cli.strings import STRINGS
+from lookalike.cli.vectors import VECTORS
 from lookalike.errors import LookalikeError
 
 app = typer.Typer(
@@ -29,10 +32,15 @@ app.add_typer(baskets.app, name="baskets")
 for kind, about in (
     (BITS, "Codes of bits that differ in few places, such as image hashes."),
     (STRINGS, "Names, titles and words that few edits lead into one another."),
+    (VECTORS, "Vectors within an angle or a distance."),
+    (FACES, "Faces, or any long lists of measurements, that agree in enough of them."),
+    (IMAGES, "Pictures that look alike, crops too."),
 ):
     sub = typer.Typer(help=about, no_args_is_help=True)
     for name, command in kind.commands().items():
         sub.command(name)(command)
+    if kind is FACES:
+        sub.command("query")(query)
     app.add_typer(sub, name=kind.app.rpartition(".")[2])
 app.command()(passages.passages)
 app.command()(stories.stories)

@@ -49,6 +49,15 @@ STAGES = {
     "dedup": "Choosing what to keep",
 }
 
+NOTED = {
+    "empty": "empty",
+    "null_texts": "null",
+    "bad_texts": "not UTF-8",
+    "skipped": "skipped",
+    "broken": "left out",
+    "exact_duplicates": "exact copies",
+}
+
 err = Console(stderr=True, highlight=False)
 
 
@@ -200,8 +209,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     notes = [f"{counts[noun]:,} {noun}"]
     if counts.get("bytes"):
         notes.append(f"{counts['bytes'] / 1e6:,.1f} MB")
-    for name, words in (("empty", "empty"), ("null_texts", "null"), ("bad_texts", "not UTF-8"),
-                        ("exact_duplicates", "exact copies")):  # fmt: skip
+    for name, words in NOTED.items():
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
     for note in receipt["work"]["notes"]:
@@ -216,7 +224,12 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     err.print(
         f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
     )
-    for path in wrote:
+    if counts.get("all_pairs"):
+        share = counts.get("candidates", 0) / counts["all_pairs"]
+        err.print(
+            f"Scored   {counts.get('candidates', 0):,} of {counts['all_pairs']:,} pairs ({share:.1%})", markup=False
+        )
+    for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
         err.print(f"Wrote    {path}", markup=False, soft_wrap=True)
 
 

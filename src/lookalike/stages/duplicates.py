@@ -97,7 +97,7 @@ def collapse(
     new = np.ones(len(order), np.bool_)
     new[1:] = prints[order[1:]] != prints[order[:-1]]
     new = _confirm(sets, sizes, order, new, at_once, after)
-    return _numbered(order, new)
+    return classes_of(order, new)
 
 
 def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
@@ -111,7 +111,7 @@ def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
     ordered = np.sort(print_of)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if not len(repeated):  # sorting is several times cheaper than finding an order
-        return _numbered(preference, np.ones(len(preference), np.bool_))
+        return classes_of(preference, np.ones(len(preference), np.bool_))
     shared = repeated[np.minimum(np.searchsorted(repeated, print_of), len(repeated) - 1)] == print_of
     some = preference[shared]
     order = np.concatenate([some[np.argsort(prints[some], kind="stable")], preference[~shared]])
@@ -121,11 +121,11 @@ def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
     if len(copies):
         first = np.flatnonzero(new)[np.cumsum(new) - 1][copies]
         order, new = _apart(order, new, copies[~same(order[first], order[copies])])
-    return _numbered(order, new)
+    return classes_of(order, new)
 
 
-def _numbered(order: I64, new: npt.NDArray[np.bool_]) -> Classes:
-    """Classes by first item; `new` marks where each begins in `order`."""
+def classes_of(order: I64, new: npt.NDArray[np.bool_]) -> Classes:
+    """Classes from items in runs of equals: `new` says where a run starts. Numbered by their first item."""
     start = np.flatnonzero(new)
     by_first = np.argsort(_lowest(order, start), kind="stable")
     counts = np.diff(start, append=len(order))[by_first]

@@ -1,0 +1,67 @@
+"""lookalike vectors pairs, groups and dedup."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from lookalike.cli import options as o
+from lookalike.cli.kinds import Kind
+
+if TYPE_CHECKING:
+    from lookalike.io.vectors import Vectors
+
+
+class VectorMethod(Enum):
+    auto = "auto"
+    lsh = "lsh"
+    exact = "exact"
+
+
+class OnBad(Enum):
+    error = "error"
+    skip = "skip"
+
+
+Audit = Annotated[int, o.option(o.WHAT, help="Items of which the recall is measured; 0 for none.")]
+Seed = Annotated[int, o.option(o.MECHANISM, help="Seed of the random choices.")]
+MaxPairs = Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")]
+Threads = Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)]
+Column = Annotated[
+    str | None, o.option(o.RUN, help="Column of the vectors (lists of numbers), or array of a .npz file.")
+]
+Id = Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")]
+Bad = Annotated[
+    OnBad, o.option(o.RUN, help="Vectors with NaN, infinite or missing numbers, or zeros only (angle): stop, or skip.")
+]
+
+
+def open_given(inputs: list[str], options: dict[str, Any], keep: str) -> Vectors:
+    from lookalike.io.vectors import open_vectors
+
+    return open_vectors(o.paths(inputs), column=options.pop("column"), id=options.pop("id"))
+
+
+def vector_options(
+    column: Column = None,
+    id: Id = None,  # noqa: A002
+    max_angle: Annotated[float | None, o.option(o.WHAT, help="Match within so many degrees, 0 to 180.")] = None,
+    min_cosine: Annotated[float | None, o.option(o.WHAT, help="Match from this cosine on, -1 to 1.")] = None,
+    max_distance: Annotated[float | None, o.option(o.WHAT, help="Match within this Euclidean distance.")] = None,
+    recall: o.Recall = 0.99,
+    exact: Annotated[bool, o.option(o.WHAT, "--exact", help="Find every pair, none missed.")] = False,
+    method: Annotated[
+        VectorMethod,
+        o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
+    ] = VectorMethod.auto,
+    audit: Audit = 128,
+    seed: Seed = 42,
+    max_pairs: MaxPairs = 100_000_000,
+    on_bad: Bad = OnBad.error,
+    threads: Threads = None,
+) -> None:
+    """What vectors pairs, groups and dedup take; never called."""
+
+
+VECTORS = Kind("vectors", "lookalike.apps.vectors", vector_options, open_given, score="angle (or cosine, distance)",
+               near="within the threshold, hence near")  # fmt: skip

@@ -1,0 +1,188 @@
+"""The engine for vectors: from sources to verified pairs, on all cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lookalike.data import F64, I64, Pairs
+from lookalike.engines.choice import Choice
+from lookalike.engines.found import Found, Want
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.rows import Rows, read_rows
+from lookalike.engines.sign_join import SignJoin
+from lookalike.engines.sign_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
+from lookalike.engines.size import FAR, SURE
+from lookalike.engines.tiles import partners, tiled_pairs
+from lookalike.engines.trace import Trace
+from lookalike.engines.vector_job import VectorJob
+from lookalike.engines.vector_space import Space, make_space
+from lookalike.errors import TooManyPairs
+from lookalike.io.vectors import Vectors
+from lookalike.stages.audit import Audit, measure
+
+FEW = 3000  # different items below which every pair is looked at
+LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
+ENOUGH, MANY = 30, 500  # sampled pairs that tell where pairs lie, and the most that are asked
+ADVICE = "Ask for groups or dedup instead, ask for nearer pairs, or raise --max-pairs."
+WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # of the buckets, in units of the threshold
+BINS = 512
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a sample of items has shown: its exact partners, and how it lies to all items."""
+
+    sample: I64
+    truth: Pairs
+    plan: SignPlan | None
+    seconds: dict[str, float]
+
+
+def run(sources: Sequence[Vectors], job: VectorJob, want: Want, trace: Trace, *, keep: str = "first") -> Found:
+    """Find the pairs of one collection of vectors, or the pairs between two."""
+    with Pool(job.threads or usable_cores()) as pool:
+        flat = job.measure == "distance"
+        rows = read_rows(sources, pool, trace, noun=job.noun, keep=keep, on_bad=job.on_bad, nonzero=not flat)
+        return find_pairs(rows, job, want, pool, trace)
+
+
+def find_pairs(rows: Rows, job: VectorJob, want: Want, pool: Pool, trace: Trace) -> Found:
+    """The pairs among rows that are already in memory."""
+    with trace.stage("choose"):
+        space = make_space(rows, job, pool)
+        look = None if job.method == "exact" else _look(space, pool)
+        choice = _choose(space, look)
+        if look is not None and want == "pairs":
+            _check_size(space, look, trace)
+    own = np.full(len(rows), 1.0 if job.measure == "cosine" else -0.0)
+    found = Found(rows.ids, rows.split, rows.classes, own, rows.order, choice)
+    if choice.method == "exact" or look is None or look.plan is None:
+        return replace(found, pairs=tiled_pairs(space, pool, trace, job.max_pairs, ADVICE))
+    if look.plan.recall_at_threshold < job.recall:
+        trace.warnings.append(
+            f"tables of sign bits reach a recall of {look.plan.recall_at_threshold:.3f} at the threshold, not "
+            f"{job.recall:g}. Ask for --method exact, or for nearer pairs."
+        )
+    join = SignJoin(space, look.plan, pool, trace, seed=job.seed)
+    pairs = join.pairs(trace, job.max_pairs, ADVICE)
+    audit = None
+    if job.audit and len(rows):
+        with trace.stage("audit"):
+            audit = _audit(space, look, pairs, job.audit, pool)
+    return replace(found, plan=look.plan, pairs=pairs, audit=audit)
+
+
+def _look(space: Space, pool: Pool) -> Look | None:
+    """Exact partners of a few items; from how they lie, the plan. None where the items are few."""
+    if len(space) <= FEW and space.job.method == "auto":
+        return None
+    random = np.random.default_rng([space.job.seed, 2])
+    size = min(len(space), LOOKED_AT)
+    sample = np.sort(random.choice(len(space), size, replace=False))
+    truth = partners(space, sample, pool)
+    others = np.sort(random.choice(len(space), min(len(space), 1 << 12), replace=False))
+    lefts = int((space.rows.sides & 1 > 0).sum())
+    pairs = len(space) * (len(space) - 1) / 2
+    if space.rows.split >= 0:
+        pairs = float(lefts) * int((space.rows.sides & 2 > 0).sum())
+    matches = len(truth) * len(space) / max(1, len(sample)) / 2
+    samples = [
+        Sampled(width, near, far, weights, pairs, len(space), space.width, matches)
+        for width, near, far, weights in _agreements(space, sample, others, truth)
+    ]
+    plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
+    exact = exact_seconds(len(space), pairs, space.width, matches)
+    return Look(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
+
+
+def _agreements(space: Space, sample: I64, others: I64, truth: Pairs) -> list[tuple[float, F64, F64, F64]]:
+    """For each width of buckets: how likely a bit agrees for pairs at the threshold, for pairs of any items, and the
+    weights of these."""
+    near, far = space.take(sample).astype(np.float64), space.take(others).astype(np.float64)
+    apart = np.square(space.radius[sample])[:, None] + np.square(space.radius[others])[None, :]
+    if not space.is_flat:
+        near, far = near - space.centre, far - space.centre
+    between = np.sqrt(np.maximum(apart - 2.0 * (near @ far.T), 0.0)).ravel()
+    if space.is_flat:
+        centres, weights = _binned(between)
+        unit = space.job.chord or float(np.median(between)) / 100.0 or 1.0
+        return [
+            (unit * w, parity_agreement(np.array([space.job.chord / (unit * w)])),
+             parity_agreement(centres / (unit * w)), weights)
+            for w in WIDTHS
+        ]  # fmt: skip
+    a, b = space.radius[truth.left[:MANY]], space.radius[truth.right[:MANY]]
+    if len(truth) < ENOUGH:
+        a = b = space.radius[sample]
+    angles = _angle(np.repeat(space.radius[sample], len(others)), np.tile(space.radius[others], len(sample)), between)
+    centres, weights = _binned(angles)
+    return [(0.0, 1.0 - _angle(a, b, np.full(len(a), space.job.chord)) / math.pi, 1.0 - centres / math.pi, weights)]
+
+
+def _angle(a: F64, b: F64, between: F64) -> F64:
+    """The angle at the centre of a triangle with these sides."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosine = (a * a + b * b - between * between) / (2.0 * a * b)
+    angle: F64 = np.arccos(np.clip(np.nan_to_num(cosine, nan=-1.0), -1.0, 1.0))
+    return angle
+
+
+def _binned(values: F64) -> tuple[F64, F64]:
+    """(centres, shares) of the bins of these values, the smallest bins where the values are small."""
+    edges = np.linspace(0.0, 1.0, BINS + 1) ** 1.5 * max(float(values.max(initial=0.0)), 1e-30)
+    counts = np.histogram(values, edges)[0]
+    used = counts > 0
+    centres: F64 = ((edges[:-1] + edges[1:]) / 2)[used]
+    return centres, counts[used] / max(1, counts.sum())
+
+
+def _choose(space: Space, look: Look | None) -> Choice:
+    job = space.job
+    if job.method != "auto":
+        return Choice(job.method, look.seconds if look else {}, "asked for")
+    if look is None:
+        return Choice("exact", {}, f"{len(space):,} different vectors are few enough to compare all pairs")
+    lsh, exact = look.seconds["lsh"], look.seconds["exact"]
+    if math.isinf(lsh):
+        seconds = {"exact": exact}
+        return Choice("exact", seconds, f"no number of tables promises a recall of {job.recall:g} at this threshold")
+    if exact <= lsh:
+        return Choice("exact", look.seconds, "at this threshold tables cost more than the product of all pairs")
+    return Choice("lsh", look.seconds, f"tables of sign bits are {exact / lsh:.1f} times cheaper than all pairs here")
+
+
+def _check_size(space: Space, look: Look, trace: Trace) -> None:
+    """Refuse, before the work, an answer that is surely too large."""
+    expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
+    trace.add(expected_pairs=expected)
+    if len(look.truth) >= SURE and expected > FAR * space.job.max_pairs:
+        raise TooManyPairs(
+            f"about {expected:,} pairs are to be expected, far more than --max-pairs {space.job.max_pairs:,}: "
+            f"{len(look.sample):,} sampled vectors have {len(look.truth):,}. {ADVICE}"
+        )
+
+
+def _audit(space: Space, look: Look, pairs: Pairs, size: int, pool: Pool) -> Audit:
+    """How many of the exact partners of a sample were found: of the sample that was looked at before, or a larger."""
+    sample, truth = look.sample, look.truth
+    if size > len(sample) and len(sample) < len(space):
+        random = np.random.default_rng([space.job.seed, 3])
+        sample = np.sort(random.choice(len(space), min(size, len(space)), replace=False))
+        truth = partners(space, sample, pool)
+    assert look.plan is not None
+    if space.is_flat:
+        agreement = parity_agreement(-truth.similarity / look.plan.width)
+    else:
+        a, b = space.radius[truth.left], space.radius[truth.right]
+        agreement = 1.0 - _angle(a, b, _chords(truth.similarity, space.job)) / math.pi
+    return measure(truth, pairs, len(sample), look.plan.probability(agreement).tolist())
+
+
+def _chords(scores: F64, job: VectorJob) -> F64:
+    cosine = scores if job.measure == "cosine" else np.cos(np.radians(scores))
+    chords: F64 = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine))
+    return chords

@@ -1,0 +1,154 @@
+"""Folders of pictures, read through Pillow. What cannot be read is set aside with the reason."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lookalike.errors import InputError, MissingExtra, UsageError, nearest
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PICTURES = (
+    ".jpg", ".jpeg", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm", ".avif",
+)  # fmt: skip
+SMALL = 128  # a JPEG is decoded at the least size that has so many pixels each way: several times faster
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture, grey and reduced, with the size that its file has. id: its path inside the folder."""
+
+    id: str
+    image: Image
+    width: int
+    height: int
+    nbytes: int
+
+
+@dataclass
+class PictureFolder:
+    """The pictures of files and folders, in the order of their names. broken: (id, reason), once they have been read.
+
+    described: what was read, for the rows of a result.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    ids: tuple[str, ...]
+    broken: list[tuple[str, str]] = field(default_factory=list)
+    described: list[dict[str, Any]] = field(default_factory=list)
+
+    columns = ("file", "width", "height", "bytes")
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says: also every file that could not be read, and why."""
+        return {"name": self.name, "broken": [{"file": file, "reason": reason} for file, reason in self.broken]}
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """file, width, height, bytes of each picture; null where it is broken."""
+        schema = pa.schema([("file", pa.string()), *((name, pa.int64()) for name in self.columns[1:])])
+        yield pa.RecordBatch.from_pylist(self.described, schema=schema)
+
+
+def has_pictures(source: Any) -> bool:
+    """Whether this names a picture, or a folder that holds some.
+
+    >>> has_pictures("faces/anna.jpg"), has_pictures([[1.0, 2.0]])
+    (True, False)
+    """
+    first = source[0] if isinstance(source, list | tuple) and source else source
+    if not isinstance(first, str | os.PathLike):
+        return False
+    path = Path(first)
+    if path.is_dir():
+        return any(file.suffix.lower() in PICTURES for file in _walk(path))
+    return path.suffix.lower() in PICTURES
+
+
+def open_pictures(source: Any) -> PictureFolder:
+    """The pictures of a folder (and the folders in it), or of several files and folders."""
+    if isinstance(source, PictureFolder):
+        return source
+    given: Sequence[Any] = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(given, list | tuple) or not all(isinstance(item, str | os.PathLike) for item in given):
+        raise UsageError(f"cannot read {type(source).__name__}; expected a folder of pictures, or paths of pictures.")
+    files: list[Path] = []
+    ids: list[str] = []
+    for item in given:
+        path = Path(item)
+        if path.is_dir():
+            found = [file for file in _walk(path) if file.suffix.lower() in PICTURES]
+            prefix = f"{path.as_posix()}/" if len(given) > 1 else ""
+            ids += [prefix + file.relative_to(path).as_posix() for file in found]
+            files += found
+        elif path.exists():
+            ids.append(path.as_posix())
+            files.append(path)
+        else:
+            beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
+            raise InputError(f"no such file or folder: {path}.{nearest(path.name, beside)}")
+    if not files:
+        raise InputError(f"no pictures in {os.fspath(given[0])}. Known: {', '.join(PICTURES)}.")
+    name = os.fspath(given[0]) + (f" and {len(given) - 1} more" if len(given) > 1 else "")
+    return PictureFolder(name, tuple(files), tuple(ids))
+
+
+def load_picture(file: Path, id: str) -> Picture:  # noqa: A002
+    """Decode one file, grey. OSError or ValueError, with the reason, for one that cannot be read."""
+    image_module = pillow()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", image_module.DecompressionBombWarning)
+        warnings.simplefilter("ignore", UserWarning)  # odd metadata is no reason to speak
+        try:
+            with image_module.open(file) as image:
+                width, height = image.size
+                image.draft("L", (SMALL, SMALL))
+                if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
+                    image = image.convert("RGBA")
+                    paper = image_module.new("RGBA", image.size, "white")
+                    paper.alpha_composite(image)
+                    image = paper
+                grey = image.convert("L")
+        except Warning as warning:
+            raise ValueError(str(warning)) from warning
+        except SyntaxError as error:  # Pillow's word for some broken files
+            raise ValueError(str(error)) from error
+    if min(grey.size) < 1:
+        raise ValueError("the picture has no pixels")
+    return Picture(id, grey, width, height, file.stat().st_size)
+
+
+def reason_of(error: Exception, file: Path) -> str:
+    """What to say of a file that could not be read, in one line, without its path.
+
+    >>> reason_of(OSError("cannot identify image file '/x/a.png'"), Path("/x/a.png"))
+    'not a picture that Pillow knows'
+    """
+    if "cannot identify image file" in str(error):
+        return "not a picture that Pillow knows"
+    text = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
+    return text.replace(str(file), file.name)[:200]
+
+
+def pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtra("reading pictures", "images") from error
+    return Image
+
+
+def _walk(folder: Path) -> list[Path]:
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return sorted(files, key=lambda file: file.relative_to(folder).as_posix())

@@ -1,0 +1,213 @@
+"""The way in for vectors: arrays, files of arrays, and tables with a column of lists or with columns of numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.data import F32
+from lookalike.errors import InputError, UsageError
+from lookalike.io.arrays import ARRAY_FILES, as_matrix, load_arrays
+from lookalike.io.columns import check_column, choose_id
+from lookalike.io.lists import choose_numbers, numbers_of
+from lookalike.io.reader import Reader, select
+from lookalike.io.tables import open_table
+from lookalike.io.texts import as_ids
+
+BLOCK = 1 << 12  # rows of an array that are handed on as one batch of Arrow
+
+
+@dataclass(frozen=True)
+class VectorBatch:
+    """Some rows. values f32[m, d]: a row that is null is all NaN; ids: None for row numbers; where: leads to a row."""
+
+    values: F32
+    ids: pa.Array | None = None
+    extra: Mapping[str, pa.Array] = field(default_factory=dict)
+    where: str = ""
+
+
+class Part(Protocol):
+    """One array or one table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]: ...
+
+    def rows(self) -> Iterator[pa.RecordBatch]: ...
+
+
+@dataclass(frozen=True)
+class ArrayPart:
+    """A two-dimensional array in memory, or mapped from a file. names: ids of its rows, if it brings any."""
+
+    name: str
+    values: npt.NDArray[Any]
+    names: pa.Array | None = None
+    columns: tuple[str, ...] = ("vector",)
+
+    def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
+        for name in extra:
+            raise InputError(f"{self.name} is an array without columns, so there is no column {name!r} to keep by.")
+        yield VectorBatch(as_matrix(self.values, self.name), self.names, {}, self.name)
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The vectors as lists of a fixed length; ids stand in front where the file brings them."""
+        width = self.values.shape[1]
+        for at in range(0, max(1, len(self.values)), BLOCK):
+            block = np.ascontiguousarray(self.values[at : at + BLOCK])
+            flat = pa.array(block.reshape(-1).astype(np.float32) if block.dtype.kind != "f" else block.reshape(-1))
+            columns = {"vector": pa.FixedSizeListArray.from_arrays(flat, width)}
+            if self.names is not None:
+                columns = {"id": self.names.slice(at, BLOCK), **columns}
+            yield pa.record_batch(columns)
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """A table whose vectors stand in one column of lists, or in several columns of numbers."""
+
+    reader: Reader
+    numbers: tuple[str, ...]
+    id_column: str | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.reader.schema.names)
+
+    def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
+        for name in extra:
+            check_column(self.reader.schema, name, self.reader.name)
+        ids = [self.id_column] if self.id_column else []
+        settled = self.reader.settled([*self.numbers, *extra])
+        schema = pa.schema([*settled, *(f for f in select(self.reader.schema, ids) if f.name not in settled.names)])
+        first = 0
+        for batch in self.reader.batches(schema):
+            where = _from_row(self.reader, first)
+            yield VectorBatch(
+                numbers_of([batch.column(name) for name in self.numbers], where=where),
+                as_ids(batch.column(self.id_column), where=where) if self.id_column else None,
+                {name: batch.column(name) for name in extra},
+                self.reader.name,
+            )
+            first += len(batch)
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        schema = self.reader.row_schema()
+        for batch in self.reader.batches(schema):
+            yield batch.select(schema.names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectors:
+    """Vectors that can be read more than once, always in the same order."""
+
+    name: str
+    column: str
+    id_column: str | None
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of them."""
+        return {"name": self.name, "vectors": self.column, "id": self.id_column}
+
+    def batches(self, extra: Sequence[str] = ()) -> Iterator[VectorBatch]:
+        """The vectors, as float32, with ids and the `extra` columns."""
+        for part in self.parts:
+            yield from part.batches(extra)
+
+    def rows(self) -> Generator[pa.RecordBatch, None, None]:
+        """All columns of the input, in the same order; at least one batch where the columns are known."""
+        for part in self.parts:
+            yield from part.rows()
+
+
+def open_vectors(source: Any, *, column: str | None = None, id: str | None = None) -> Vectors:  # noqa: A002
+    """The vectors of an array, of paths (.npy, .npz, .fvecs, tables), or of anything that exports Arrow data.
+
+    column: of lists of numbers, or the name of an array in a .npz file; without it the usual names are tried
+    (vector, embedding), then the only column of lists, then all columns of numbers together.
+
+    >>> source = open_vectors(np.eye(2))
+    >>> [batch.values.tolist() for batch in source.batches()]
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    if isinstance(source, Vectors):
+        return source
+    name, parts = _parts(source, column, id)
+    if not parts:
+        return Vectors(name=name, column=column or "vector", id_column=id, columns=(column or "vector",), parts=())
+    first = parts[0]
+    tables = [part for part in parts if isinstance(part, TablePart)]
+    return Vectors(
+        name=name,
+        column=", ".join(tables[0].numbers) if tables else column or "vector",
+        id_column=tables[0].id_column if tables else id,
+        columns=first.columns,
+        parts=tuple(parts),
+    )
+
+
+def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[Part]]:  # noqa: A002
+    if isinstance(source, str | os.PathLike):
+        source = [Path(source)]
+    if isinstance(source, list | tuple) and source and isinstance(source[0], os.PathLike):
+        files = [file for item in source for file in _expand(Path(item))]
+        name = os.fspath(source[0]) + (f" and {len(source) - 1} more" if len(source) > 1 else "")
+        return name, [part for file in files for part in _file_parts(file, column, id)]
+    if isinstance(source, np.ndarray | list | tuple):
+        return "the array", [ArrayPart("the array", _checked(source))]
+    return "the table", _table_parts(source, column, id)
+
+
+def _expand(path: Path) -> list[Path]:
+    """A folder that holds files of arrays stands for these."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARRAY_FILES)
+    return files or [path]
+
+
+def _file_parts(file: Path, column: str | None, id: str | None) -> list[Part]:  # noqa: A002
+    if file.suffix.lower() not in ARRAY_FILES:
+        return _table_parts(file, column, id)
+    values, names = load_arrays(file, column, id)
+    return [ArrayPart(str(file), values, names, ("vector",) if names is None else ("id", "vector"))]
+
+
+def _table_parts(source: Any, column: str | None, id: str | None) -> list[Part]:  # noqa: A002
+    table = open_table(source, name="the table")
+    parts: list[Part] = []
+    for reader in table.readers:
+        id_column = choose_id(reader.schema, id, reader.name)
+        parts.append(TablePart(reader, choose_numbers(reader, column, besides=id_column), id_column))
+    return parts
+
+
+def _checked(source: Any) -> npt.NDArray[Any]:
+    """A list of rows, or an array, as a two-dimensional array."""
+    if not isinstance(source, np.ndarray):
+        lengths = [len(row) if hasattr(row, "__len__") else -1 for row in source]
+        if len(set(lengths)) > 1 and -1 not in lengths:
+            row = next(i for i, length in enumerate(lengths) if length != lengths[0])
+            raise InputError(
+                f"the array row {row}: {lengths[row]} numbers, but row 0 has {lengths[0]}; expected rows of one length."
+            )
+        try:
+            source = np.asarray(source)
+        except ValueError as error:
+            raise UsageError(f"the list is no array ({error}); expected rows of numbers.") from error
+    return as_matrix(source, "the array", convert=False)
+
+
+def _from_row(reader: Reader, first: int) -> Any:
+    return lambda row: reader.where(first + row)

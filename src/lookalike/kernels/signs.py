@@ -1,0 +1,174 @@
+"""Bits that tell on which side of random planes a row lies: keys from some of them, a check by all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+
+ONE, SIX, LOW = np.uint64(1), np.uint64(6), np.uint64(63)
+PAIRS, NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+BYTES, SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+TWO, FOUR, TOP = np.uint64(2), np.uint64(4), np.uint64(56)
+HALF = np.uint64(32)
+ITEM = np.uint64(0xFFFFFFFF)
+
+
+@jit
+def ones(x: Any) -> Any:  # u64 -> u64
+    """How many bits are 1. (The compiler knows this form and makes one instruction of it.)"""
+    x = x - ((x >> ONE) & PAIRS)
+    x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
+    x = (x + (x >> FOUR)) & BYTES
+    return (x * SUM) >> TOP
+
+
+@jit
+def pack_signs(projected: Any, shift: Any, out: Any) -> None:  # projected f32[m, 64w]; shift f32[64w]; out u64[m, w]
+    """Bit b of row i: whether projected[i, b] is above shift[b]."""
+    for i in range(len(projected)):
+        row = projected[i]
+        for w in range(out.shape[1]):
+            word = np.uint64(0)
+            part, bar = row[64 * w : 64 * w + 64], shift[64 * w : 64 * w + 64]
+            for b in range(64):
+                word |= np.uint64(part[b] > bar[b]) << np.uint64(b)
+            out[i, w] = word
+
+
+@jit
+def pack_parities(projected: Any, shift: Any, out: Any) -> None:  # as pack_signs, in units of the bucket width
+    """Bit b of row i: whether the bucket number floor(projected[i, b] - shift[b]) is odd."""
+    for i in range(len(projected)):
+        row = projected[i]
+        for w in range(out.shape[1]):
+            word = np.uint64(0)
+            part, bar = row[64 * w : 64 * w + 64], shift[64 * w : 64 * w + 64]
+            for b in range(64):
+                bucket = np.int64(np.floor(part[b] - bar[b]))
+                word |= np.uint64(bucket & 1) << np.uint64(b)
+            out[i, w] = word
+
+
+@jit
+def table_keys(signs: Any, places: Any, out: Any) -> None:  # signs u64[m, w]; places i64[b, r], r <= 32; out u32[m, b]
+    """out[i, t] = the bits of row i at the places of table t."""
+    for i in range(len(signs)):
+        row = signs[i]
+        for t in range(len(places)):
+            key = np.uint64(0)
+            for k in range(places.shape[1]):
+                place = np.uint64(places[t, k])
+                key = (key << ONE) | ((row[place >> SIX] >> (place & LOW)) & ONE)
+            out[i, t] = key
+
+
+@jit
+def pack_table(keys: Any, table: int, out: Any) -> None:  # keys u32[n, b]; out u64[n]
+    """out[i] = the key of item i in this table, then i in the low 32 bits."""
+    for i in range(len(out)):
+        out[i] = (np.uint64(keys[i, table]) << HALF) | np.uint64(i)
+
+
+@jit
+def gather(packed: Any, signs: Any, sorted_signs: Any, ends: Any) -> int:
+    """The signs in the order of the packed words (u64[n], sorted), and where the bucket of each position ends.
+
+    signs, sorted_signs u64[n, w]; ends i64[n]. Returns the size of the largest bucket.
+    """
+    end = len(packed)
+    largest = 0
+    for back in range(len(packed)):
+        a = len(packed) - 1 - back
+        if a + 1 < len(packed) and packed[a] >> HALF != packed[a + 1] >> HALF:
+            end = a + 1
+        ends[a] = end
+        largest = max(largest, end - a)
+        item = packed[a] & ITEM
+        for w in range(signs.shape[1]):
+            sorted_signs[a, w] = signs[item, w]
+    return largest
+
+
+@jit
+def round_rows(ready: Any, scale: Any, out: Any) -> None:  # ready f32[m, d]; scale f32; out i16[m, d]
+    """out = the nearest integers of ready * scale."""
+    for i in range(len(ready)):
+        row, into = ready[i], out[i]
+        for k in range(len(row)):
+            into[k] = np.int16(np.rint(row[k] * scale))
+
+
+@jit
+def product(x: Any, y: Any) -> Any:  # x, y i16[d] -> i32
+    """The inner product of rows of length at most 2^15: by Cauchy and Schwarz no partial sum leaves 32 bits."""
+    total = np.int32(0)
+    for k in range(len(x)):
+        total = np.int32(total + np.int32(np.int32(x[k]) * np.int32(y[k])))
+    return total
+
+
+@jit
+def met_before(one: Any, other: Any) -> bool:  # one, other u32[t], the keys of two items in the earlier tables
+    """Whether two items share a bucket of an earlier table. No early end: so it is a few wide comparisons."""
+    alike = 0
+    for t in range(len(one)):
+        alike += one[t] == other[t]
+    return alike > 0
+
+
+@jit
+def near_in_buckets(
+    packed: Any,  # u64[n], sorted
+    ends: Any,  # i64[n]
+    at: int,  # first position to work on
+    stop: int,  # position to stop before
+    signs: Any,  # u64[n, w], in the order of the packed words
+    keys: Any,  # u32[n, b], by item
+    table: int,
+    cut: int,  # bits in which a pair may differ
+    rounded: Any,  # i16[n, d], by item
+    bars: Any,  # i64[n], by item: a pair is taken where twice the product reaches the sum of its two
+    sides: Any,  # u8[n], by item
+    out_left: Any,  # u32[>= largest bucket], out
+    out_right: Any,  # u32, out
+) -> Any:  # (position reached, pairs written, pairs checked, products made)
+    """Pairs of one bucket that differ in few bits, were not met in an earlier table, and whose rounded product is
+    large enough; stops before a position for which there may be no room."""
+    words = signs.shape[1]
+    limit = np.uint64(cut)
+    close = np.empty(len(out_left), np.int64)
+    count = checked = products = 0
+    while at < stop:
+        end = ends[at]
+        if len(out_left) - count < end - at:
+            break
+        mine = signs[at]
+        x = np.int64(packed[at] & ITEM)
+        row, side, bar, before = rounded[x], sides[x], bars[x], keys[x, :table]
+        few = 0
+        for b in range(at + 1, end):
+            other = signs[b]
+            apart = np.uint64(0)
+            for w in range(words):
+                apart += ones(mine[w] ^ other[w])
+            close[few] = b
+            if apart <= limit:
+                few += 1
+        checked += end - at - 1
+        for q in range(few):
+            b = close[q]
+            y = np.int64(packed[b] & ITEM)
+            if side | sides[y] != 3:
+                continue
+            if met_before(before, keys[y, :table]):
+                continue
+            products += 1
+            if 2 * np.int64(product(row, rounded[y])) >= bar + bars[y]:
+                out_left[count] = min(x, y)
+                out_right[count] = max(x, y)
+                count += 1
+        at += 1
+    return at, count, checked, products
