@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
+    from lookalike.apps import records
     from lookalike.apps.documents import dedup, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -32,14 +33,17 @@ _HOMES = {
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
 }
+_MODULES = {"records": "lookalike.apps.records"}  # kinds of items, each with pairs, groups and dedup of its own
 
 __all__ = [
     "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "dedup", "evaluate",
-    "groups", "jaccard", "pairs", "plan",
+    "groups", "jaccard", "pairs", "plan", "records",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

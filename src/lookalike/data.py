@@ -13,6 +13,7 @@ from lookalike.errors import RecipeMismatch, UsageError, nearest
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
 Unit = Literal["word", "char", "byte", "line", "token"]

@@ -20,7 +20,8 @@ class Kind:
 
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
-    takes. score: the name of the column that tells how near two items are.
+    takes. score: the name of the column that tells how near two items are. grouping: the usual kind of group. aside:
+    options that are not the app's; after: (result, these options, quiet) when the answer is written.
     """
 
     noun: str
@@ -30,10 +31,20 @@ class Kind:
     pairs_options: Callable[..., None] = o.nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
+    grouping: o.Grouping = o.Grouping.components
+    aside: tuple[str, ...] = ()
+    after: Callable[..., None] | None = None
 
     def commands(self) -> dict[str, Command]:
         """The three commands by name, ready for typer."""
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
+
+    def _set_aside(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: options.pop(name) for name in self.aside}
+
+    def _finish(self, result: Any, aside: dict[str, Any], quiet: bool) -> None:
+        if self.after is not None:
+            self.after(result, aside, quiet=quiet)
 
     def _pairs(self) -> Command:
         def pairs(
@@ -49,6 +60,7 @@ class Kind:
 
             outputs = show.Outputs.check(output, force=force)
             source = self.open(inputs, options, "first")
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).pairs(
                     source, against=o.paths(against), progress=progress, **options
@@ -57,6 +69,7 @@ class Kind:
             if output is None and not json:
                 show.print_pairs(result)
             show.finish(result, wrote, quiet=quiet, json=json)
+            self._finish(result, aside, quiet)
 
         pairs.__doc__ = f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
 
@@ -75,7 +88,7 @@ class Kind:
                 o.option(
                     o.WHAT, help="components (chained pairs), or stars (all members similar to the representative)."
                 ),
-            ] = o.Grouping.components,
+            ] = self.grouping,
             keep: o.Keep = "first",
             force: o.RunOptions.Force = False,
             quiet: o.RunOptions.Quiet = False,
@@ -85,6 +98,7 @@ class Kind:
 
             outputs = show.Outputs.check(output, force=force)
             source = self.open(inputs, options, keep)
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).groups(
                     source, grouping=grouping.value, keep=keep, progress=progress, **options
@@ -93,6 +107,7 @@ class Kind:
             if output is None and not json:
                 show.print_groups(result)
             show.finish(result, wrote, quiet=quiet, json=json)
+            self._finish(result, aside, quiet)
 
         groups.__doc__ = f"""Group {self.noun} that are nearly the same: id, group, size, representative.
 
@@ -121,6 +136,7 @@ class Kind:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
             outputs = show.Outputs.check(output, removed, force=force)
             source = self.open(inputs, options, keep)
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).dedup(
                     source, against=o.paths(against), keep=keep, progress=progress, **options
@@ -129,6 +145,7 @@ class Kind:
                 if removed is not None:
                     wrote += outputs.write_table(result.removed, removed)
             show.finish(result, wrote, quiet=quiet, json=json)
+            self._finish(result, aside, quiet)
 
         dedup.__doc__ = f"""Write the rows without near-duplicates, with all their columns, in the old order.
 

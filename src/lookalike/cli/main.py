@@ -9,6 +9,7 @@ import sys
 import typer
 
 from lookalike.cli import compare, demo, evaluate, plan
+from lookalike.cli import records as records_commands
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.errors import LookalikeError
 
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
+app.add_typer(records_commands.app, name="records")
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

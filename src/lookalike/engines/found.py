@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -62,6 +62,7 @@ class Found:
     own: the score of equal items, class by class. order: classes, the best to keep first.
     plan: of the bands; None where the answer is exact.
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
+    details: (left, right, score) of pairs of items to further columns of the table of pairs.
     """
 
     ids: list[pa.ChunkedArray]
@@ -74,6 +75,7 @@ class Found:
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None
+    details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
 
     def __len__(self) -> int:
         """How many items there are in all."""

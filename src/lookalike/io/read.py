@@ -44,7 +44,7 @@ def open_collection(
     if isinstance(source, Collection):
         return source
     check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
-    name, opened = _readers(source)
+    name, opened = open_readers(source)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     if readers:
@@ -78,7 +78,7 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
         )
 
 
-def _readers(source: Any) -> tuple[str, list[Reader]]:
+def open_readers(source: Any) -> tuple[str, list[Reader]]:
     """What messages call the source, and its readers."""
     if isinstance(source, str | os.PathLike):
         return _of_paths([source])
