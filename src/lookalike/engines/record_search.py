@@ -25,9 +25,11 @@ from lookalike.stages.standing import ENOUGH, LIFT, PairTable, learn, standing, 
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
-LARGE, FEWER = 200_000, 5  # records from which on each proposes fewer candidates
+LARGE, FEWER = 200_000, 5  # records from which on each proposes fewer candidates,
+ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
 AUDITED = 4_000_000  # comparisons that an audit may cost
 CROWDS_SHOWN = 20
+RANDOM = 5000  # pairs drawn at random
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,25 @@ class Search:
         with trace.stage("candidates") as report:
             weights, n = index.weights(), len(firsts)
             spans = [(at, min(at + BLOCK, n)) for at in range(0, n, BLOCK)]
-            few = k if n < LARGE else min(k, FEWER)
+            few, least = (k, 0.0) if n < LARGE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
             made = []
-            for piece in pool.map(lambda span: index.nearest(span, weights, side, few), spans):
+            for piece in pool.map(lambda span: index.nearest(span, weights, side, few, least), spans):
                 made.append(piece)
                 report(len(made), len(spans))
             number = classes.class_of(len(fields[0].values))
             if also is not None and (low := min(number[list(also)])) >= 0:
                 made.append(np.array([low << 32 | max(number[list(also)])], np.uint64))
-            pairs = np.unique(np.concatenate([np.empty(0, np.uint64), *made]))
+            pairs = np.concatenate([np.empty(0, np.uint64), *made])
+            pairs.sort()
+            pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
             left, right = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
             trace.add(candidates=len(pairs))
         with trace.stage("compare"):
             whole = WholeRecords(own)
             compared = compare_all(own, whole, left, right, pool)
-        table = PairTable(left, right, compared[:-1], compared[-1], len(firsts), side)
+        table = PairTable(
+            left, right, compared[:-1], compared[-1], len(firsts), side, compare_random(own, len(firsts), side)
+        )
         return cls(own, whole, table, number)
 
     def scores(
@@ -176,6 +182,18 @@ class Search:
         else:
             score = table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
         return np.asarray(others[score >= threshold], np.int64)
+
+
+def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F32]:
+    """The similarity of random pairs in every field: what chance alone gives."""
+    rng = np.random.default_rng(0)
+    first, others = (split, records - split) if split >= 0 else (records, records - 1)
+    if first < 1 or others < 1:
+        return []
+    left = rng.integers(0, first, RANDOM, dtype=np.uint32)
+    right = rng.integers(0, others, RANDOM, dtype=np.uint32)
+    right = right + np.uint32(split) if split >= 0 else right + (right >= left)
+    return [compare(field, left, right.astype(np.uint32)) for field in fields]
 
 
 def compare_all(fields: Sequence[Field], whole: WholeRecords, left: U32, right: U32, pool: Pool) -> list[F32]:

@@ -31,39 +31,46 @@ class Words(NamedTuple):
 
 
 @jit
-def differing_bits(a: Any, b: Any) -> int:  # u64, u64
-    """In how many bits two masks differ."""
+def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
+    """True where two masks differ in more than `most` bits."""
     x = a ^ b
-    count = 0
-    while x != np.uint64(0):
+    for _ in range(most):
+        if x == np.uint64(0):
+            return False
         x &= x - np.uint64(1)
-        count += 1
-    return count
+    return x != np.uint64(0)
 
 
 @jit
-def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, LONGEST + 1], scratch
-    """Insertions, deletions, substitutions and swaps of neighbours between two words; most + 1 where there are more."""
+def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, LONGEST + 2], scratch
+    """Insertions, deletions, substitutions and swaps of neighbours between two words; most + 1 where there are more.
+
+    Only the part of the table near the diagonal is filled: elsewhere there are more edits than allowed.
+    """
     m, n = len(a), len(b)
     if abs(m - n) > most or m > LONGEST or n > LONGEST:
         return most + 1
     before, last, here = rows[0], rows[1], rows[2]
-    for j in range(n + 1):
+    beyond = most + 1
+    for j in range(min(n, most + 1) + 1):
         last[j] = j
     for i in range(1, m + 1):
-        here[0] = i
-        least = i
-        for j in range(1, n + 1):
+        low, high = max(1, i - most), min(n, i + most)
+        here[low - 1] = i if low == 1 else beyond
+        least = here[low - 1]
+        for j in range(low, high + 1):
             cost = last[j - 1] + (0 if a[i - 1] == b[j - 1] else 1)
-            cost = min(cost, last[j] + 1, here[j - 1] + 1)
+            if j < i + most:
+                cost = min(cost, last[j] + 1)
+            cost = min(cost, here[j - 1] + 1)
             if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                 cost = min(cost, before[j - 2] + 1)
             here[j] = cost
             least = min(least, cost)
         if least > most:
-            return most + 1
+            return beyond
         before, last, here = last, here, before
-    return min(last[n], most + 1)
+    return min(last[n], beyond)
 
 
 @jit
@@ -91,7 +98,7 @@ def word_likeness(a: Any, b: Any, mask_a: Any, mask_b: Any, rows: Any) -> float:
         return INITIAL if a[0] == b[0] and not has_digit(a) and not has_digit(b) else 0.0
     longer = max(m, n)
     most = allowed(longer)
-    if most == 0 or abs(m - n) > most or differing_bits(mask_a, mask_b) > 2 * most or has_digit(a) or has_digit(b):
+    if most == 0 or abs(m - n) > most or differ_much(mask_a, mask_b, 2 * most) or has_digit(a) or has_digit(b):
         return 0.0
     d = edits(a, b, most, rows)
     return 0.0 if d > most else 1.0 - d / longer
@@ -188,7 +195,7 @@ def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) 
 @jit
 def compare_words(words: Any, left: Any, right: Any, out: Any) -> None:
     """out[p] = the likeness of values left[p] and right[p], NaN where one is missing (-1): i32[p], i32[p], f32[p]."""
-    rows = np.empty((3, LONGEST + 1), np.int64)
+    rows = np.empty((3, LONGEST + 2), np.int64)
     mine, used = np.empty(MOST, np.bool_), np.empty(MOST, np.bool_)
     for p in range(len(left)):
         u, v = left[p], right[p]
@@ -203,7 +210,7 @@ def compare_words(words: Any, left: Any, right: Any, out: Any) -> None:
 @jit
 def compare_codes(letters: Any, offsets: Any, left: Any, right: Any, out: Any) -> None:
     """As `compare_words`, for codes: 1 - edits / (1 + edits allowed). letters u16; offsets i64[values + 1]."""
-    rows = np.empty((3, LONGEST + 1), np.int64)
+    rows = np.empty((3, LONGEST + 2), np.int64)
     for p in range(len(left)):
         u, v = left[p], right[p]
         if u < 0 or v < 0:

@@ -183,6 +183,7 @@ def nearest_by_keys(
     totals: Any,  # f32[n], zeros before and after: scratch
     touched: Any,  # u32[n], scratch
     k: int,
+    least: float,  # what common keys must weigh
     out: Any,  # u64[(high - low) * k], out: lower record << 32 | higher record
 ) -> int:  # pairs written
     """For each record the k others whose common keys weigh most."""
@@ -203,7 +204,7 @@ def nearest_by_keys(
         size = 0
         for i in range(count):
             y = touched[i]
-            if y != x and (split < 0 or (x < split) != (y < split)):
+            if totals[y] >= least and y != x and (split < 0 or (x < split) != (y < split)):
                 size = sift(heap, items, size, totals[y], y)
             totals[y] = 0.0
         for i in range(size):

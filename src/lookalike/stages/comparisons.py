@@ -12,7 +12,7 @@ from lookalike.data import F32, U32
 from lookalike.errors import MissingExtra
 from lookalike.kernels import likeness
 from lookalike.measures.fields import BY_RAPIDFUZZ
-from lookalike.stages.fields import Field, rarity
+from lookalike.stages.fields import Field, number_hashes, rarity
 
 MONTH = 31  # days from which on two dates are not near
 
@@ -45,24 +45,9 @@ def compare(field: Field, left: U32, right: U32) -> F32:
 
 def _days_apart(field: Field, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> F32:
     """0.9 for dates a day apart, down to 0 for a month; NaN where one is no date."""
-    made = _days(field)
-    apart = np.abs(made[a] - made[b])
-    apart[(a < 0) | (b < 0)] = np.nan
+    days = field.days
+    apart = np.abs(days[a] - days[b])  # the last one, for a missing value, is NaN
     return np.asarray(np.where(apart == 0, 1, 0.9 * np.clip(1 - (apart - 1) / MONTH, 0, 1)), np.float32)
-
-
-def _days(field: Field) -> npt.NDArray[np.float64]:
-    """Each distinct value as a number of days; NaN for what is no date. One more at the end, for missing values."""
-    out = np.full(len(field.offsets), np.nan)
-    sizes = np.diff(field.offsets)
-    for v in np.flatnonzero(sizes == 8):
-        text = field.letters[field.offsets[v] : field.offsets[v + 1]].astype(np.uint8).tobytes().decode("latin-1")
-        if text.isdigit():
-            try:
-                out[v] = np.datetime64(f"{text[:4]}-{text[4:6]}-{text[6:]}", "D").astype(np.int64)
-            except ValueError:
-                continue
-    return out
 
 
 def _rapidfuzz(kind: str, field: Field, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> F32:
@@ -94,8 +79,7 @@ class WholeRecords:
 
     def __init__(self, fields: Sequence[Field]) -> None:
         n = len(fields[0].values)
-        hashes = np.concatenate([field.word_hashes for field in fields])
-        known, numbers = np.unique(hashes, return_inverse=True)
+        known, numbers = number_hashes(np.concatenate([field.word_hashes for field in fields]))
         ends = np.cumsum([len(field.word_hashes) for field in fields])[:-1]
         counts = np.zeros(n + 1, np.int64)
         for field in fields:
@@ -103,7 +87,7 @@ class WholeRecords:
         self.offsets = np.cumsum(counts)
         self.words = np.empty(int(self.offsets[-1]), np.uint32)
         at = self.offsets[:-1].copy()
-        for field, ids in zip(fields, np.split(numbers.astype(np.uint32), ends), strict=True):
+        for field, ids in zip(fields, np.split(numbers, ends), strict=True):
             likeness.spread_words(field.values, ids, field.words.offsets, at, self.words)
         self.offsets = likeness.sort_words(self.words, self.offsets)
         holders = np.bincount(self.words[: self.offsets[-1]], minlength=len(known))

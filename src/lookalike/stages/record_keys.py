@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -108,15 +109,40 @@ class KeyIndex:
         """What it tells to share a bucket, in bits."""
         return np.asarray(np.log2((len(self) + 1) / self.sizes), np.float32)
 
-    def nearest(self, span: tuple[int, int], weights: F32, split: int, k: int) -> U64:
-        """Pairs (lower << 32 | higher) of the records from span[0] to before span[1] with their k nearest others."""
+    def nearest(self, span: tuple[int, int], weights: F32, split: int, k: int, least: float) -> U64:
+        """Pairs (lower << 32 | higher) of the records from span[0] to before span[1] with their k nearest others whose
+        common keys weigh `least` bits."""
         low, high = span
         out = np.empty((high - low) * k, np.uint64)
+        totals, touched = _scratch(len(self))
         count = nearest.nearest_by_keys(
-            low, high, self.keys, self.offsets, self.postings, self.ends, weights, split,
-            np.zeros(len(self), np.float32), np.empty(len(self), np.uint32), k, out,
-        )  # fmt: skip
+            low,
+            high,
+            self.keys,
+            self.offsets,
+            self.postings,
+            self.ends,
+            weights,
+            split,
+            totals,
+            touched,
+            k,
+            least,
+            out,
+        )
         return out[:count]
+
+
+_own = threading.local()
+
+
+def _scratch(records: int) -> tuple[F32, U32]:
+    """Memory of the calling thread, zeros and anything, used again for the next block: fresh memory is dear."""
+    kept: tuple[F32, U32] | None = getattr(_own, "memory", None)
+    if kept is None or len(kept[0]) != records:
+        kept = np.zeros(records, np.float32), np.empty(records, np.uint32)
+        _own.memory = kept
+    return kept
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ NOISE = 3  # pairs by which the best cut may be missed: a difference of so few t
 @dataclass(frozen=True)
 class PairTable:
     """Candidate pairs and what was compared. left, right u32[p]; fields: f32[p] each, NaN where a value is missing;
-    whole f32[p]; records: how many; split: records of the first of two tables, -1 for one."""
+    whole f32[p]; records: how many; split: records of the first of two tables, -1 for one; chance: the fields of pairs
+    drawn at random, f32 each."""
 
     left: U32
     right: U32
@@ -36,6 +37,7 @@ class PairTable:
     whole: F32
     records: int
     split: int
+    chance: Sequence[F32] = ()
 
     def __len__(self) -> int:
         return len(self.left)
@@ -91,9 +93,11 @@ class Learned:
 
 def learn(table: PairTable, weights: Sequence[float | None], whole: float, *, rounds: int = 4) -> Learned:
     """Weights and threshold from the pairs alone: take what stands out as matches, see how well each field tells them
-    from the next best pairs, weigh the fields by that, and again.
+    from the next best pairs and from pairs drawn at random, weigh the fields by that, and again.
 
-    Fields with a weight keep it. A weight is (mean of matches - mean of others) / (spread + 0.15).
+    Fields with a weight keep it. A field tells matches from others by (mean of matches - mean of others) / (spread +
+    0.15). The next best pairs are what a match must be told from, but they have met because they share something rare:
+    without the random ones, the field that brought them together would seem to tell nothing.
     """
     made = [1.0 if weight is None else weight for weight in weights]
     for _ in range(rounds if any(weight is None for weight in weights) else 0):
@@ -102,6 +106,9 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float, *, ro
         if matches.sum() < FEW or others.sum() < FEW:
             break
         found = [_separation(field[matches], field[others]) for field in table.fields]
+        if table.chance:
+            drawn = zip(found, table.fields, table.chance, strict=True)
+            found = [(near + _separation(field[matches], far)) / 2 for near, field, far in drawn]
         made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
     threshold, f1 = suggest(table, table.similarity(made, whole))
     return Learned(made, threshold, f1)
