@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +21,12 @@ from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import estimate, field_bits, weigh
 from lookalike.stages.fields import Field
-from lookalike.stages.record_keys import index_keys
+from lookalike.stages.record_keys import CROWD, index_keys
 from lookalike.stages.standing import ENOUGH, LIFT, PairTable, learn, standing, suggest_standing
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
-LARGE, FEWER = 200_000, 5  # records from which on each proposes fewer candidates,
+LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
 AUDITED = 4_000_000  # comparisons that an audit may cost
 CROWDS_SHOWN = 20
@@ -50,7 +51,7 @@ class Search:
         own = [replace(field, values=field.values[firsts]) for field in fields]
         side = int(np.count_nonzero(firsts < split)) if split >= 0 else -1
         with trace.stage("keys"):
-            index, crowded = index_keys(own, side, pool.map)
+            index, crowded = index_keys(own, side, pool.map, crowd=CROWD if len(firsts) < LARGE else CROWD // 2)
             trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded))
             trace.counts["crowded"] = [c.as_dict() for c in describe_crowds(own, crowded[:CROWDS_SHOWN])]
         with trace.stage("candidates") as report:
@@ -71,10 +72,9 @@ class Search:
             trace.add(candidates=len(pairs))
         with trace.stage("compare"):
             whole = WholeRecords(own)
-            compared = compare_all(own, whole, left, right, pool)
-        table = PairTable(
-            left, right, compared[:-1], compared[-1], len(firsts), side, compare_random(own, len(firsts), side)
-        )
+            alike = in_pieces(whole.compare, left, right, pool)
+            compared = [in_pieces(partial(compare, field), left, right, pool) for field in own]
+        table = PairTable(left, right, compared, alike, n, side, compare_random(own, n, side))
         return cls(own, whole, table, number)
 
     def scores(
@@ -196,16 +196,13 @@ def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F3
     return [compare(field, left, right.astype(np.uint32)) for field in fields]
 
 
-def compare_all(fields: Sequence[Field], whole: WholeRecords, left: U32, right: U32, pool: Pool) -> list[F32]:
-    """The similarity of every pair in every field, and of the whole records at the end."""
-    out = [np.empty(len(left), np.float32) for _ in range(len(fields) + 1)]
+def in_pieces(function: Callable[[U32, U32], F32], left: U32, right: U32, pool: Pool) -> F32:
+    """function(left, right), a piece at a time on all threads."""
+    out = np.empty(len(left), np.float32)
 
-    def work(task: tuple[int, int]) -> None:
-        number, at = task
-        a, b = left[at : at + PIECE], right[at : at + PIECE]
-        out[number][at : at + PIECE] = compare(fields[number], a, b) if number < len(fields) else whole.compare(a, b)
+    def work(at: int) -> None:
+        out[at : at + PIECE] = function(left[at : at + PIECE], right[at : at + PIECE])
 
-    tasks = [(number, at) for at in range(0, len(left), PIECE) for number in range(len(out))]
-    for _ in pool.map(work, tasks):
+    for _ in pool.map(work, range(0, len(left), PIECE)):
         pass
     return out

@@ -156,11 +156,15 @@ class Crowded:
 
 
 def index_keys(
-    fields: Sequence[Field], split: int, mapped: Callable[[Callable[[int], U64], Iterable[int]], Iterator[U64]]
+    fields: Sequence[Field],
+    split: int,
+    mapped: Callable[[Callable[[int], U64], Iterable[int]], Iterator[U64]],
+    *,
+    crowd: int = CROWD,
 ) -> tuple[KeyIndex, list[Crowded]]:
     """The index of all keys, and the crowded buckets, the largest first. mapped: an ordered map, perhaps on threads.
 
-    A bucket of more than CROWD records stands for too many pairs. Its records meet in smaller ones: those that share
+    A bucket of more than `crowd` records stands for too many pairs. Its records meet in smaller ones: those that share
     two crowded buckets are brought together by both.
     """
     n = len(fields[0].values)
@@ -171,7 +175,7 @@ def index_keys(
         return ValueKeys.of(field, number, field.rule.keys).packed(field.values, bits)
 
     buckets = Buckets.sort(np.concatenate(list(mapped(packed, range(len(fields))))), bits, split)
-    crowded = buckets.sizes > CROWD
+    crowded = buckets.sizes > crowd
     index = buckets.index(~crowded, n)
     if not crowded.any():
         return index, []
@@ -179,7 +183,7 @@ def index_keys(
     crosses = np.empty(n * CROSSED * (CROSSED - 1) // 2, np.uint64)
     count = nearest.cross_keys(full.keys, full.offsets, full.sizes, CROSSED, bits, crosses)
     crossed = Buckets.sort(crosses[:count], bits, split)
-    index = index.with_more(crossed.index(crossed.sizes <= CROWD, n))
+    index = index.with_more(crossed.index(crossed.sizes <= crowd, n))
     mask = np.uint64((1 << bits) - 1)
     order = np.flatnonzero(crowded)[np.argsort(-buckets.sizes[crowded], kind="stable")]
     words = buckets.packed[buckets.begins[order]]
