@@ -11,8 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-SYLLABLES = [c + v + e for c in ("b", "br", "c", "ch", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v", "w")
-             for v in ("a", "e", "i", "o", "u", "ea") for e in ("", "n", "r", "l", "s", "ck")]  # fmt: skip
+BEGINS, MIDDLES, ENDS = (
+    ["b", "br", "c", "ch", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v", "w"],
+    ["a", "e", "i", "o", "u", "ea"],
+    ["n", "r", "l", "s", "ck"],
+)
+SYLLABLES = [c + v + e for c in BEGINS for v in MIDDLES for e in ("", *ENDS)]
 KINDS = ("street", "road", "avenue", "lane", "close", "drive")
 FIELDS = ("given_name", "surname", "street", "town", "postcode", "phone", "date_of_birth")
 TYPO, MISSING, MOVED, SWAPPED = (

@@ -30,7 +30,8 @@ class Result:
     """The answer to `pairs`, `groups` or `dedup`, of any kind of item. Tables are made when they are first looked at.
 
     pairs: left, right, similarity (or distance), and what else the kind of item tells of a pair. groups: id, group,
-    size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or distance). receipt: what was asked, planned and measured.
+    size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or distance).
+    receipt: what was asked, planned and measured.
     """
 
     asked: Asked

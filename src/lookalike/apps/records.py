@@ -44,7 +44,7 @@ def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **optio
     the best assignment overall. Rules, weights and threshold that are not given are guessed and learned from the data;
     `result.job.rules` has them.
 
-    >>> import lookalike as la
+    >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.pairs(people, threshold=0.6).pairs.select(["left", "right", "similarity"]).to_pylist()
     [{'left': 0, 'right': 2, 'similarity': 1.0}]
@@ -56,7 +56,7 @@ def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **
     """Groups of records that mean the same: stars, in which every member is itself similar to the representative, which
     `keep` chooses (see `dedup`), or connected components.
 
-    >>> import lookalike as la
+    >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.groups(people, threshold=0.6).groups["id"].to_pylist()
     [0, 2]
@@ -70,7 +70,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
     `source` what is similar to a record there.
 
-    >>> import lookalike as la
+    >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.dedup(people, threshold=0.6).kept["name"].to_pylist()
     ['Ann Lee', 'Bob Ray']
@@ -81,7 +81,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
 def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> tuple[RecordRules, list[KeyCost]]:
     """What a run would do, without comparing anything: the rules, and for each key how many comparisons it stands for.
 
-    >>> import lookalike as la
+    >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> rules, costs = la.records.preview(people)
     >>> [(cost.column, cost.key, cost.pairs, cost.value) for cost in costs if cost.key == "words"]
@@ -108,7 +108,7 @@ class Explanation:
 def explain(source: Any, left: Any, right: Any, *, against: Any = None, **options: Unpack[Options]) -> Explanation:
     """What each field adds to the similarity of the records with these ids, under the rules that a run would learn.
 
-    >>> import lookalike as la
+    >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.explain(people, 0, 2, threshold=0.6).rows[0]
     ('name', 'Ann Lee', 'Lee, Ann', 0.25)

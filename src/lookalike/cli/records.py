@@ -34,7 +34,7 @@ FieldNames = Annotated[
 Settings = Annotated[Path | None, o.option(FIELDS, help="Fields, comparisons, weights and threshold from a TOML file.")]
 Threshold = Annotated[
     float | None,
-    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which two records match [default: found from the data].",
+    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which records match [default: found from the data].",
              show_default=False),
 ]  # fmt: skip
 WeightsBy = Annotated[
@@ -153,7 +153,7 @@ RECORDS = Kind(
 
 def preview(
     inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
-    save_settings: Annotated[Path | None, o.option(FIELDS, help="Write the guessed fields as TOML, to be edited.")] = None,
+    save_settings: Annotated[Path | None, o.option(FIELDS, help="Write the fields as TOML, to be edited.")] = None,
     force: o.RunOptions.Force = False,
 ) -> None:  # fmt: skip
     """Show what would be compared: the fields guessed, and for each key its comparisons and its largest bucket."""

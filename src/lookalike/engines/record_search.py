@@ -132,7 +132,7 @@ class Search:
         return float(score[at[0]]) if len(at) else 0.0
 
     def contributions(self, rules: RecordRules, left: I64, right: I64, similarity: F64) -> dict[str, pa.Array]:
-        """What each field adds to the similarity of pairs of records, null where a value is missing. The parts add up."""
+        """What each field adds to the similarity of pairs of records, null where a value is missing; they add up."""
         a, b = self.number[left].astype(np.uint32), self.number[right].astype(np.uint32)
         seen = [compare(field, a, b) for field in self.fields]
         names = [field.rule.column for field in self.fields]

@@ -1,4 +1,4 @@
-"""The engine for records: tables to fields, candidates and scored pairs, by rules that are given, guessed or learned."""
+"""The engine for records: tables to fields, candidates and scored pairs, by rules given, guessed or learned."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: b
 def settings_text(rules: RecordRules) -> str:
     """The rules as TOML.
 
-    >>> print(settings_text(RecordRules(fields=(FieldRule(column="name", weight=1.5),))).split("\\n\\n")[1])
+    >>> print(settings_text(RecordRules(fields=(FieldRule(column="name", weight=1.5),))).split("\\n\\n")[1].strip())
     [[fields]]
     column = "name"
     compare = "words"

@@ -99,9 +99,14 @@ def keys_of_values(
         if kinds & STARTS and count > 0:
             for w in range(count):
                 size = min(START, sizes[first + w])
-                begun[w] = hash_letters(letters[starts[first + w] : starts[first + w] + size])
+                begin = hash_letters(letters[starts[first + w] : starts[first + w] + size])
+                place = w
+                while place > 0 and begun[place - 1] > begin:
+                    begun[place] = begun[place - 1]
+                    place -= 1
+                begun[place] = begin
             h = salt
-            for part in np.sort(begun[:count]):
+            for part in begun[:count]:
                 h = (h + part) * CHARS
             out[at] = mix(h + ONE)
             at += 1

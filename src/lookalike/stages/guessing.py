@@ -69,5 +69,5 @@ def _keys(kind: str, *, few: bool) -> tuple[str, ...]:
 def _sample(column: pa.ChunkedArray) -> list[str]:
     """Values from all over the column, without those that are missing or blank."""
     step = max(1, len(column) // SAMPLE)
-    picked = column.take(pa.array(range(0, len(column), step)))
+    picked = column.take(pa.array(range(0, len(column), step), pa.int64()))
     return [text for value in picked.to_pylist() if value is not None and (text := value.strip())]
