@@ -2,7 +2,7 @@
 
 python benchmarks/records.py [--rows 1000000] [--splink]
 
-One set of defaults for all sets, no labels. The sets are in LOOKALIKE_DATA (default ../shared/data); without that folder
+One set of defaults for all sets, no labels. The sets are in LOOKALIKE_DATA (default ../shared/data); without it
 only the generated people are run. Writes .bench/records.json.
 """
 

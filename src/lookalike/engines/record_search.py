@@ -28,7 +28,7 @@ BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
 LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
-AUDITED = 4_000_000  # comparisons that an audit may cost
+AUDITED = 400_000  # comparisons that an audit may cost
 CROWDS_SHOWN = 20
 RANDOM = 5000  # pairs drawn at random
 
