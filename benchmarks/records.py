@@ -74,38 +74,29 @@ def quality(name: str, one: list[Row], other: list[Row] | None, id_column: str, 
 
     tables = [pa.Table.from_pylist(table) for table in (one, other) if table is not None]
     against = tables[1] if other is not None else None
-    result = la.records.pairs(tables[0], against=against, id=id_column, **options)
+    result = la.records.pairs(tables[0], against=against, id=id_column, audit=0, **options)
     made = searched([open_records(t, id=id_column) for t in tables], {"audit": 0}, Trace())
     ids = [made.loaded.ids[0].to_pylist(), made.loaded.ids[-1].to_pylist()]
     offset = len(made.loaded) - len(ids[1])
-    firsts, table = made.classes.firsts, made.search.table
-    met = {
-        (str(ids[0][a]), str(ids[1][b - offset])) for a, b in zip(firsts[table.left], firsts[table.right], strict=True)
-    }
-    equal = {tuple(sorted((ids[0][a], ids[0][b]))) for a, b in _copies(made.classes)} if other is None else set()
-    found = {
-        (str(a), str(b))
-        for a, b in zip(result.pairs["left"].to_pylist(), result.pairs["right"].to_pylist(), strict=True)
-    }
+    table = made.search.table
+    met = set(zip(table.left.tolist(), table.right.tolist(), strict=True))
+    place = [{str(one): n for n, one in enumerate(ids[0])}, {str(one): n + offset for n, one in enumerate(ids[1])}]
+    number = made.search.number
+    classes = [sorted((int(number[place[0][a]]), int(number[place[1][b]]))) for a, b in truth]
+    candidates = sum(a == b or (a, b) in met for a, b in classes)
+    answer = (result.pairs["left"].to_pylist(), result.pairs["right"].to_pylist())
+    found = {(str(a), str(b)) for a, b in zip(*answer, strict=True)}
     if other is None:
-        met, found = ({tuple(sorted(pair)) for pair in some} for some in (met, found))
+        found = {(min(pair), max(pair)) for pair in found}
     correct = len(found & truth)
     return {
         "set": name, **options, "records": sum(t.num_rows for t in tables), "true_pairs": len(truth),
         "precision": correct / max(len(found), 1), "recall": correct / len(truth),
         "f1": 2 * correct / (len(found) + len(truth)), "threshold": result.job.threshold,
-        "candidate_recall": len((met | equal) & truth) / len(truth),
+        "candidate_recall": candidates / len(truth),
         "candidates_per_record": 2 * len(table) / sum(t.num_rows for t in tables),
         "seconds": round(sum(result.receipt["seconds"].values()), 2),
     }  # fmt: skip
-
-
-def _copies(classes: Any) -> Iterator[tuple[int, int]]:
-    start = 0
-    for end in classes.ends.tolist():
-        members = classes.members[start:end].tolist()
-        yield from ((a, b) for i, a in enumerate(members) for b in members[i + 1 :])
-        start = end
 
 
 def generated(home: Path, count: int, *, splink: bool) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ SAMPLE = 2000  # values of a column that are looked at
 MOST = 0.9  # share of the values that must look like something
 MONEY = re.compile(r"\s*[$€£¥]?\s*-?\d[\d,]*(\.\d+)?\s*[$€£¥]?\s*")
 FRACTION = re.compile(r"\.\d|[$€£¥]")
-FEW_FIELDS = 3  # up to which records need keys that forgive a slip, for want of other fields
+FEW_FIELDS, SHORT = 3, 4  # fields, and words in them, up to which keys must forgive a slip, for want of other words
 
 
 def guess_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]:
@@ -24,12 +24,17 @@ def guess_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
     >>> [(rule.column, rule.compare) for rule in guess_fields(table, table.column_names)]
     [('name', 'words'), ('phone', 'code')]
     """
-    kinds = {name: guess_kind(_sample(table.column(name))) for name in names}
-    told = {name: kind for name, kind in kinds.items() if kind is not None}
+    samples = {name: _sample(table.column(name)) for name in names}
+    told = {name: kind for name, values in samples.items() if (kind := guess_kind(values)) is not None}
+    few = len(told) <= FEW_FIELDS
     return tuple(
-        FieldRule(column=name, compare=kind, keys=_keys(kind, few=len(told) <= FEW_FIELDS))
+        FieldRule(column=name, compare=kind, keys=_keys(kind, forgiving=few and _mean_words(samples[name]) <= SHORT))
         for name, kind in told.items()
     )
+
+
+def _mean_words(values: Sequence[str]) -> float:
+    return sum(len(value.split()) for value in values) / max(len(values), 1)
 
 
 def guess_kind(values: Sequence[str]) -> str | None:
@@ -58,12 +63,12 @@ def _is_date(value: str) -> bool:
     return made != value and made is not None and len(made) == 8
 
 
-def _keys(kind: str, *, few: bool) -> tuple[str, ...]:
+def _keys(kind: str, *, forgiving: bool) -> tuple[str, ...]:
     if kind == "number":
         return ()
     if kind in ("code", "date"):
         return ("words",)
-    return ("value", "words", "joined", "starts", "sounds", "shingles") if few else ("value", "words", "joined")
+    return ("value", "words", "joined", "starts", "sounds", "shingles") if forgiving else ("value", "words", "joined")
 
 
 def _sample(column: pa.ChunkedArray) -> list[str]:
