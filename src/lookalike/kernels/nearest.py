@@ -12,7 +12,7 @@ from lookalike.kernels.hashing import CHARS, mix
 
 @jit
 def pack_keys(
-    values: Any, keys: Any, key_offsets: Any, bits: int, first: int, out: Any
+    values: Any, keys: Any, key_offsets: Any, bits: int, out: Any
 ) -> int:  # values i32[n], -1 for none; keys u64; key_offsets i64[v + 1]; out u64; returns how many
     """For each record the keys of its value: the high bits of the key above the record's number in `bits` bits."""
     high = ~((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
@@ -22,7 +22,7 @@ def pack_keys(
         if v < 0:
             continue
         for k in range(key_offsets[v], key_offsets[v + 1]):
-            out[at] = (keys[k] & high) | np.uint64(first + i)
+            out[at] = (keys[k] & high) | np.uint64(i)
             at += 1
     return at
 

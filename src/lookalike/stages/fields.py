@@ -47,11 +47,6 @@ class Field:
         return None if place < 0 else str(self.texts[place])
 
     @cached_property
-    def present(self) -> int:
-        """How many records have a value."""
-        return int(np.count_nonzero(self.values >= 0))
-
-    @cached_property
     def numbers(self) -> F64:
         """The distinct values as numbers; NaN for those that are none."""
         plain = pc.replace_substring_regex(self.texts, r"[^0-9.\-]", "")

@@ -44,7 +44,7 @@ class ValueKeys:
         """Every key of every record, above the number of the record."""
         counts = np.diff(self.offsets)
         out = np.empty(int(counts[values[values >= 0]].sum()), np.uint64)
-        nearest.pack_keys(values, self.keys, self.offsets, bits, 0, out)
+        nearest.pack_keys(values, self.keys, self.offsets, bits, out)
         return out
 
 
@@ -147,8 +147,8 @@ def _scratch(records: int) -> tuple[F32, U32]:
 
 @dataclass(frozen=True)
 class Crowded:
-    """Buckets that hold too many records to compare all. example: a record in it; records: how many; alone: True where
-    nothing rarer that these records share brings them together."""
+    """A bucket that holds too many records to compare all. records: how many; example: one of them; key: the high bits
+    of the key they share."""
 
     records: int
     example: int
