@@ -89,7 +89,8 @@ class Search:
             return self._evidence(rules, cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
-        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
+        rounds = 4 if self.table.records < LARGE else 2  # so many pairs settle at once
+        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole, rounds=rounds)
         rules = rules.weighing(learned.weights)
         score = self.table.similarity(learned.weights, rules.whole)
         if self.table.split < 0 or not rules.rivals:
