@@ -123,7 +123,7 @@ def generated(home: Path, count: int, *, splink: bool) -> list[dict[str, Any]]:
         done = measure([str(word) for word in run], folder=home, log=home / "people.log", timeout=1800)
         made.append({"tool": "lookalike", "rows": count, "compiled": number > 0, **done, **scored(out, folder)})
     if splink:
-        run = [sys.executable, HERE / "peers/splink.py", folder / "people.parquet", out]
+        run = [sys.executable, HERE / "peers/splink_people.py", folder / "people.parquet", out]
         out.unlink(missing_ok=True)
         done = measure([str(word) for word in run], folder=home, log=home / "splink.log", timeout=1800)
         made.append({"tool": "splink", "rows": count, **done, **scored(out, folder)})

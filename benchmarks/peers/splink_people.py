@@ -1,4 +1,4 @@
-"""Splink (DuckDB) on the generated people: python splink.py people.parquet pairs.parquet
+"""Splink (DuckDB) on the generated people: python splink_people.py people.parquet pairs.parquet
 
 Rules that a good user would write: four blocking rules, comparisons from its library, u from random pairs, m by
 expectation-maximisation in two passes; pairs at a match probability of 0.9 or more.
@@ -32,11 +32,7 @@ def main() -> None:
     settings = SettingsCreator(
         link_type="dedupe_only", blocking_rules_to_generate_predictions=rules, comparisons=comparisons
     )
-    api = DuckDBAPI()
-    try:
-        linker = Linker(table, settings, db_api=api)
-    except TypeError:  # later versions register the table with the database first
-        linker = Linker(api.register(table, "people"), settings)
+    linker = Linker(DuckDBAPI().register(table), settings)
     linker.training.estimate_probability_two_random_records_match(rules[:1], recall=0.7)
     linker.training.estimate_u_using_random_sampling(max_pairs=1e6)
     linker.training.estimate_parameters_using_expectation_maximisation(block_on("date_of_birth"))
