@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+EXTRAS := --extra code --extra images --extra plots --extra records
+
 .PHONY: help demo test lint types rooms tests bench lock clean
 
 help:
@@ -42,8 +44,8 @@ bench: ## speed and quality beside other tools, in an environment of its own (.b
 	benchmarks/run
 
 lock: ## pin what is installed (needs uv)
-	uv pip compile pyproject.toml --extra plots --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
-	uv pip compile pyproject.toml --extra plots --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
+	uv pip compile pyproject.toml $(EXTRAS) --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
+	uv pip compile pyproject.toml $(EXTRAS) --extra graph --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
 
 clean: ## remove what make has made
 	rm -rf $(VENV) .bench .demo

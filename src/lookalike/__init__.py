@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets, bits, faces, folding, images, strings, textbook, vectors
+    from lookalike.apps import baskets, bits, faces, folding, images, records, strings, textbook, vectors
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -40,13 +40,13 @@ _HOMES = {
     "Result": "lookalike.result",
 }
 
-KINDS = ("baskets", "bits", "faces", "folding", "images", "strings", "textbook", "vectors")
+KINDS = ("baskets", "bits", "faces", "folding", "images", "records", "strings", "textbook", "vectors")
 _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "stories",
-    "strings", "textbook", "vectors",
+    "evaluate", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "records",
+    "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

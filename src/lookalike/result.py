@@ -29,8 +29,9 @@ Grouping = Literal["components", "stars"]
 class Result:
     """The answer to `pairs`, `groups` or `dedup`, of any kind of item. Tables are made when they are first looked at.
 
-    pairs: left, right, similarity (or distance). groups: id, group, size, representative. kept: the rows to keep, with
-    all their columns. removed: id, kept, similarity (or distance). receipt: what was asked, planned and measured.
+    pairs: left, right, similarity (or distance), and what else the kind of item tells of a pair. groups: id, group,
+    size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or distance).
+    receipt: what was asked, planned and measured.
     """
 
     asked: Asked
@@ -52,11 +53,13 @@ class Result:
         whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
         left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
+        more = {} if found.details is None else found.details(whole.left, whole.right, whole.similarity)
         return pa.table(
             {
                 "left": left.take(as_arrow(whole.left)),
                 "right": right.take(as_arrow(second)),
                 self.job.scale.column: as_arrow(self._shown(whole.similarity)),
+                **more,
             }
         )
 

@@ -22,7 +22,9 @@ class Kind:
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
     takes. score: the name of the column that tells how near two items are. near: that in words. works: large runs use
-    a work folder. passes_force: the app itself writes something that --force lets it replace.
+    a work folder. passes_force: the app itself writes something that --force lets it replace. grouping: the usual
+    kind of group. aside: options that are not the app's; after: (result, these options, quiet) when the answer is
+    written.
     """
 
     noun: str
@@ -34,6 +36,9 @@ class Kind:
     near: str = "similar, at or above the threshold,"
     works: bool = False
     passes_force: bool = False
+    grouping: o.Grouping = o.Grouping.components
+    aside: tuple[str, ...] = ()
+    after: Callable[..., None] | None = None
 
     def commands(self) -> dict[str, Command]:
         """The three commands by name, ready for typer."""
@@ -48,6 +53,14 @@ class Kind:
     def _pass(self, options: dict[str, Any], force: bool) -> None:
         if self.passes_force:
             options["force"] = force
+
+    def _set_aside(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: options.pop(name) for name in self.aside}
+
+    def _finish(self, result: Any, aside: dict[str, Any], quiet: bool) -> None:
+        if self.after is not None:
+            self.after(result, aside, quiet=quiet)
+        result.done()
 
     def _pairs(self) -> Command:
         def pairs(
@@ -65,6 +78,7 @@ class Kind:
             options |= self.place(output)
             source = self.open(inputs, options, "first")
             self._pass(options, force)
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).pairs(
                     source, against=o.paths(against), progress=progress, **options
@@ -73,7 +87,7 @@ class Kind:
             if output is None and not json:
                 show.print_pairs(result)
             show.finish(result, wrote, quiet=quiet, json=json)
-            result.done()
+            self._finish(result, aside, quiet)
 
         pairs.__doc__ = f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
 
@@ -92,7 +106,7 @@ class Kind:
                 o.option(
                     o.WHAT, help="components (chained pairs), or stars (all members similar to the representative)."
                 ),
-            ] = o.Grouping.components,
+            ] = self.grouping,
             keep: o.Keep = "first",
             force: o.RunOptions.Force = False,
             quiet: o.RunOptions.Quiet = False,
@@ -104,6 +118,7 @@ class Kind:
             options |= self.place(output)
             source = self.open(inputs, options, keep)
             self._pass(options, force)
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).groups(
                     source, grouping=grouping.value, keep=keep, progress=progress, **options
@@ -112,7 +127,7 @@ class Kind:
             if output is None and not json:
                 show.print_groups(result)
             show.finish(result, wrote, quiet=quiet, json=json)
-            result.done()
+            self._finish(result, aside, quiet)
 
         groups.__doc__ = f"""Group {self.noun} that are nearly the same: id, group, size, representative.
 
@@ -143,6 +158,7 @@ class Kind:
             options |= self.place(output or removed)
             source = self.open(inputs, options, keep)
             self._pass(options, force)
+            aside = self._set_aside(options)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).dedup(
                     source, against=o.paths(against), keep=keep, progress=progress, **options
@@ -151,7 +167,7 @@ class Kind:
                 if removed is not None:
                     wrote += outputs.write_table(result.removed, removed)
             show.finish(result, wrote, quiet=quiet, json=json)
-            result.done()
+            self._finish(result, aside, quiet)
 
         dedup.__doc__ = f"""Write the rows without near-duplicates, with all their columns, in the old order.
 

@@ -37,6 +37,10 @@ STAGES = {
     "common": "Dropping common shingles",
     "collapse": "Collapsing exact copies",
     "choose": "Choosing a way",
+    "fields": "Reading the fields",
+    "keys": "Sorting the keys",
+    "candidates": "Looking for candidates",
+    "compare": "Comparing",
     "sketch": "Sketching",
     "index": "Indexing",
     "divide": "Dividing",
@@ -235,6 +239,8 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
 
 def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
+    if receipt["choice"]["method"] == "keys":
+        return f"{receipt['counts'].get('candidates', 0):,} candidates that share keys"
     if plan is None:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
@@ -242,7 +248,7 @@ def _how(receipt: dict[str, Any]) -> str:
 
 def _measured(receipt: dict[str, Any]) -> str:
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
-    first = f"planned {planned:.3f} at the threshold"
+    first = "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"
     if not measured["true_pairs"]:
         return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
     low, high = measured["interval_95"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -82,6 +82,7 @@ class Found:
     plan: of the bands, or the like; None where the answer is exact.
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
     space: what the arrays live in.
+    details: (left, right, score) of pairs of items to further columns of the table of pairs.
     """
 
     ids: list[pa.ChunkedArray]
@@ -95,6 +96,7 @@ class Found:
     groups: Groups | None = None
     audit: Audit | None = None
     space: Space = field(default_factory=lambda: Space(Keeper(1 << 62)))
+    details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
 
     def __len__(self) -> int:
         """How many items there are in all."""

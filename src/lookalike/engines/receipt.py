@@ -27,7 +27,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "job": job.as_dict(),
         "choice": found.choice.as_dict(),
         "plan": None if found.plan is None else found.plan.as_dict(),
-        "recall_at_threshold": 1.0 if found.plan is None else found.plan.recall_at_threshold,
+        "recall_at_threshold": _planned_recall(found),
         "recall_measured": None if found.audit is None else found.audit.as_dict(len(found.pairs or ())),
         "verified": job.verify,
         "pairs_complete": found.pairs is not None,
@@ -79,6 +79,13 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("numba", "numpy", "pyarrow")},
     }
+
+
+def _planned_recall(found: Found) -> float | None:
+    """Of pairs at the threshold: 1 where the answer is exact, None where only measuring tells (keys of records)."""
+    if found.plan is not None:
+        return found.plan.recall_at_threshold
+    return None if found.choice.method == "keys" else 1.0
 
 
 def peak_memory() -> int:

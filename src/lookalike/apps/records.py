@@ -1,0 +1,151 @@
+"""Records: rows that mean the same person, product or paper; pairs, groups, and a clean table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.record_job import WeightsBy
+from lookalike.engines.records import found, load, searched
+from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.records import open_records
+from lookalike.io.settings import read_settings
+from lookalike.measures.fields import RecordRules
+from lookalike.result import Asked, Grouping, Result, answer
+from lookalike.stages.crowds import KeyCost, key_costs
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+
+    id: str | None  # the column of ids
+    fields: Sequence[str] | None  # columns to compare; all but the ids
+    settings: Any  # RecordRules, or the path of a TOML file with them
+    threshold: float | None  # found from the data
+    weights: WeightsBy  # learned; equal; em: Fellegi and Sunter's
+    neighbours: int  # candidates that each record proposes
+    seed: int
+    max_pairs: int
+    audit: int  # records whose recall is measured
+    threads: int | None
+    progress: Progress
+
+
+def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **options: Unpack[Options]) -> Result:
+    """Pairs of records that mean the same, in `source` or between `source` and `against`.
+
+    source: a path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. The table of pairs has
+    left, right, similarity, and what each field adds to it. With `one_to_one` each record has one partner at most, in
+    the best assignment overall. Rules, weights and threshold that are not given are guessed and learned from the data;
+    `result.job.rules` has them.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> la.records.pairs(people, threshold=0.6).pairs.select(["left", "right", "similarity"]).to_pylist()
+    [{'left': 0, 'right': 2, 'similarity': 1.0}]
+    """
+    return _run("pairs", source, against, "components", "first", one_to_one, options)
+
+
+def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **options: Unpack[Options]) -> Result:
+    """Groups of records that mean the same: stars, in which every member is itself similar to the representative, which
+    `keep` chooses (see `dedup`), or connected components.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> la.records.groups(people, threshold=0.6).groups["id"].to_pylist()
+    [0, 2]
+    """
+    return _run("groups", source, None, grouping, keep, False, options)
+
+
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+    """The table with one row for each that means the same: every removed row is similar to one kept.
+
+    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
+    `source` what is similar to a record there.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> la.records.dedup(people, threshold=0.6).kept["name"].to_pylist()
+    ['Ann Lee', 'Bob Ray']
+    """
+    return _run("dedup", source, against, "stars", keep, False, options)
+
+
+def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> tuple[RecordRules, list[KeyCost]]:
+    """What a run would do, without comparing anything: the rules, and for each key how many comparisons it stands for.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> rules, costs = la.records.preview(people)
+    >>> [(cost.column, cost.key, cost.pairs, cost.value) for cost in costs if cost.key == "words"]
+    [('name', 'words', 2, 'ann'), ('town', 'words', 1, 'york')]
+    """
+    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    with Pool(options.get("threads") or usable_cores()) as pool:
+        loaded, rules = load(tables, _rules(options), options.get("fields"), pool, Trace())
+    return rules, key_costs(loaded.fields, loaded.split)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why two records have the similarity they have. rows: (field, left value, right value, what it adds; None where a
+    value is missing). prior: bits of evidence before any field, where scores are probabilities; the rows are bits then.
+    """
+
+    similarity: float
+    threshold: float
+    prior: float | None
+    rows: list[tuple[str, str | None, str | None, float | None]]
+
+
+def explain(source: Any, left: Any, right: Any, *, against: Any = None, **options: Unpack[Options]) -> Explanation:
+    """What each field adds to the similarity of the records with these ids, under the rules that a run would learn.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> la.records.explain(people, 0, 2, threshold=0.6).rows[0]
+    ('name', 'Ann Lee', 'Lee, Ann', 0.25)
+    """
+    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    made = searched(
+        tables, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
+        fields=options.get("fields"), also=(left, right),
+    )  # fmt: skip
+    a, b = made.loaded.places(left, right)
+    rules, similarity = made.job.rules, made.search.score_of(made.score, a, b)
+    parts = made.search.contributions(rules, np.array([a]), np.array([b]), np.array([similarity]))
+    texts = {field.rule.column: (field.text(a), field.text(b)) for field in made.loaded.fields}
+    rows = [(name, *texts.get(name, (None, None)), part[0].as_py()) for name, part in parts.items()]
+    return Explanation(similarity, made.job.threshold, rules.prior, rows)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, one_to_one: bool, options: Options
+) -> Result:
+    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    trace = Trace(options.get("progress", silent))
+    made = searched(
+        tables, {**job_options(options), "one_to_one": one_to_one}, trace, rules=_rules(options),
+        fields=options.get("fields"), keep=keep,
+    )  # fmt: skip
+    return answer(asked, grouping, made.job, tables, found(made), trace)
+
+
+def job_options(options: Options) -> dict[str, Any]:
+    """What a job takes of these options."""
+    apart = ("id", "fields", "settings", "progress")
+    return {name: value for name, value in options.items() if name not in apart}
+
+
+def _rules(options: Options) -> RecordRules | None:
+    settings = options.get("settings")
+    if settings is not None and options.get("fields"):
+        raise UsageError("fields and settings do not go together: the settings name the fields.")
+    return settings if settings is None or isinstance(settings, RecordRules) else read_settings(settings)

@@ -1,0 +1,155 @@
+"""Records: the rows of a table, each with fields and an id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import ColumnNotFound, InputError
+from lookalike.io.collection import check_ids, common_schema
+from lookalike.io.columns import check_column, check_id
+from lookalike.io.delimited import Delimited
+from lookalike.io.read import open_readers
+from lookalike.io.reader import Reader, select
+from lookalike.io.texts import as_ids, is_text
+
+USUAL_IDS = ("id", "uid", "uuid", "key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordTable:
+    """A table that can be read more than once. id_column: the one asked for; without it, see `read`."""
+
+    name: str
+    id_column: str | None
+    columns: tuple[str, ...]
+    readers: tuple[Reader, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of the table."""
+        return {"name": self.name, "id": self.id_column}
+
+    def usable(self) -> list[str]:
+        """The columns that can be fields: plain values, no lists."""
+        return [name for name in self.columns if all(_plain(r.schema, name) for r in self.readers)]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse columns that are missing or hold no plain values."""
+        for reader in self.readers:
+            for name in names:
+                check_column(reader.schema, name, reader.name)
+                if not _plain(reader.schema, name):
+                    dtype = reader.schema.field(name).type
+                    raise InputError(f"column {name!r} in {reader.name} is {dtype}; expected text, numbers or dates.")
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """These columns, whole: large_string each, null where there is nothing."""
+        self.check(names)
+        parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+        for reader in self.readers:
+            # Every column of a file without types is text: 007 stays 007.
+            schema = select(reader.schema, names) if isinstance(reader, Delimited) else reader.settled(names)
+            row = 0
+            for batch in reader.batches(schema):
+                for name in names:
+                    parts[name].append(_text(batch.column(name), name, reader, row))
+                row += len(batch)
+        return pa.table({name: pa.chunked_array(arrays, pa.large_string()) for name, arrays in parts.items()})
+
+    def ids(self, table: pa.Table) -> pa.ChunkedArray:
+        """The ids of the rows of `table`, which this one has read: of the id column, else row numbers."""
+        if self.id_column is None:
+            return pa.chunked_array([pa.array(np.arange(table.num_rows))])
+        column = table.column(self.id_column)
+        if all(pa.types.is_integer(reader.schema.field(self.id_column).type) for reader in self.readers):
+            column = column.cast(pa.int64())
+        ids = pa.chunked_array([as_ids(chunk, where=lambda row: f"{self.name} row {row}") for chunk in column.chunks],
+                               column.type if pa.types.is_integer(column.type) else pa.string())  # fmt: skip
+        check_ids(ids, name=self.name)
+        return ids
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the input, in the same order, in one schema; at least one batch."""
+        schemas = [reader.row_schema() for reader in self.readers]
+        whole = common_schema(self.readers, schemas) if schemas else pa.schema([])
+        empty = True
+        for reader, schema in zip(self.readers, schemas, strict=True):
+            for batch in reader.batches(schema):
+                missing = pa.nulls(len(batch))
+                columns = [batch.column(f.name) if f.name in schema.names else missing for f in whole]
+                yield pa.record_batch([c.cast(f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
+                empty = False
+        if empty:
+            yield pa.RecordBatch.from_pylist([], schema=whole)
+
+
+def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa: A002  (the user's word)
+    """The rows of a path (file, folder, glob), of a list of `Path`, or of anything that exports Arrow data.
+
+    Reads headers, not data. `id` names the column of ids; without it a column 'id' is taken, else one whose name ends
+    in 'id' and whose values all differ, else rows are known by their number.
+
+    >>> open_records(pa.table({"name": ["Ann", "Bob"], "rec_id": ["a", "b"]})).id_column
+    'rec_id'
+    """
+    if isinstance(source, RecordTable):
+        return source
+    name, opened = open_readers(source)
+    readers = tuple(reader for reader in opened if reader.schema.names)
+    columns = tuple(dict.fromkeys(column for reader in readers for column in reader.schema.names))
+    table = RecordTable(name=name, id_column=None, columns=columns, readers=readers)
+    if id is not None:
+        for reader in readers:
+            check_id(reader.schema, id, reader.name)
+        if not readers:
+            raise ColumnNotFound(id, name, columns)
+    return RecordTable(name=name, id_column=id or _guess_id(table), columns=columns, readers=readers)
+
+
+def _guess_id(table: RecordTable) -> str | None:
+    """A column called id, else one that ends in id, with values that all differ."""
+    likely = [c for c in table.columns if c.strip().lower() in USUAL_IDS]
+    likely += [c for c in table.columns if c.strip().lower().endswith(("id", "_key")) and c not in likely]
+    for column in likely:
+        if not all(column in reader.schema.names for reader in table.readers) or column not in table.usable():
+            continue
+        if column.strip().lower() == "id":
+            return column
+        values = table.read([column]).column(column)
+        if len(values) and not values.null_count and pc.count_distinct(values).as_py() == len(values):
+            return column
+    return None
+
+
+def _plain(schema: pa.Schema, name: str) -> bool:
+    if name not in schema.names:
+        return True  # asked for in one file of many: reading says so
+    dtype = schema.field(name).type
+    t = pa.types
+    return bool(is_text(dtype) or t.is_primitive(dtype) or t.is_decimal(dtype))
+
+
+def _text(column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
+    """The values as text; numbers without a needless fraction."""
+    if is_text(column.type):
+        try:
+            return column.cast(pa.large_binary()).cast(pa.large_string())
+        except pa.ArrowInvalid as error:
+            bad = next(i for i, value in enumerate(column.cast(pa.large_binary()).to_pylist()) if _broken(value))
+            raise InputError(f"{reader.where(row + bad)}: column {name!r} is not valid UTF-8.") from error
+    if pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py():
+        column = column.cast(pa.int64(), safe=False)
+    return column.cast(pa.large_string())
+
+
+def _broken(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+        return False
+    except UnicodeDecodeError:
+        return True

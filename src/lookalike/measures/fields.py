@@ -1,0 +1,99 @@
+"""What "similar" means for records: which fields, how each is compared, what it weighs and which keys it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lookalike.data import check_choice
+from lookalike.errors import UsageError
+
+# words: matched one by one, rare ones weighing more. code: few edits in a number, a phone, an id. The last four are
+# RapidFuzz's, on the folded text.
+COMPARISONS = (
+    "words", "code", "number", "date", "exact", "edit", "jaro_winkler", "token_set", "token_sort",
+)  # fmt: skip
+BY_RAPIDFUZZ = ("edit", "jaro_winkler", "token_set", "token_sort")
+COMPACT = ("code", "date", "number")  # compared without blanks and punctuation
+KEYS = ("value", "words", "joined", "starts", "sounds", "shingles")
+WHOLE, RIVALS = "(whole record)", "(rivals)"
+EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels of a field begin, for weights of evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldRule:
+    """One field. weight: None where it is to be learned. bits: the evidence of each level of similarity (`EDGES`),
+    where weights are those of Fellegi and Sunter."""
+
+    column: str
+    compare: str = "words"
+    keys: tuple[str, ...] = ("value", "words", "joined")
+    weight: float | None = None
+    bits: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("comparison", self.compare, COMPARISONS)
+        for key in self.keys:
+            check_choice("key", key, KEYS)
+        if self.weight is not None and not self.weight >= 0:
+            raise UsageError(f"the weight of {self.column!r} is {self.weight}; expected 0 or more.")
+        if self.bits is not None and len(self.bits) != len(EDGES) + 1:
+            raise UsageError(
+                f"{self.column!r} has {len(self.bits)} bits; expected {len(EDGES) + 1}, one for each level."
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"column": self.column, "compare": self.compare, "keys": list(self.keys)}
+        if self.weight is not None:
+            made["weight"] = self.weight
+        if self.bits is not None:
+            made["bits"] = list(self.bits)
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRules:
+    """All fields, and what holds for the record as a whole.
+
+    whole: how much the words of the whole record weigh beside the fields, from 0 to 1. rivals: whether the better
+    partners of either record count against a pair (between two tables). threshold: None where it is found from the
+    data. prior: bits of evidence before any field is looked at; None where scores are weighted sums.
+    """
+
+    fields: tuple[FieldRule, ...]
+    whole: float = 0.5
+    rivals: bool = True
+    threshold: float | None = None
+    prior: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise UsageError("no field is compared; name at least one column.")
+        names = [field.column for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"the field {name!r} is named {names.count(name)} times; expected once.")
+        if not 0 <= self.whole <= 1:
+            raise UsageError(f"whole is {self.whole}; expected a share from 0 to 1.")
+        if not any(field.keys for field in self.fields):
+            raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold is {self.threshold}; expected a number above 0 and at most 1.")
+
+    @property
+    def learned(self) -> bool:
+        """True where every field has its weight already."""
+        return all(field.weight is not None or field.bits is not None for field in self.fields)
+
+    def weighing(self, weights: Sequence[float]) -> RecordRules:
+        """The same with these weights."""
+        return replace(
+            self, fields=tuple(replace(f, weight=w, bits=None) for f, w in zip(self.fields, weights, strict=True))
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"threshold": self.threshold, "whole": self.whole, "rivals": self.rivals}
+        if self.prior is not None:
+            made["prior"] = self.prior
+        return {**made, "fields": [field.as_dict() for field in self.fields]}

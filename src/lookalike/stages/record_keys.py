@@ -1,0 +1,193 @@
+"""Which records may match: those that share a key, the heaviest first. Crowded buckets are crossed with one another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.data import F32, I64, U32, U64
+from lookalike.kernels import hashing, nearest, record_keys
+from lookalike.measures.fields import KEYS
+from lookalike.stages.candidates import item_bits
+from lookalike.stages.fields import Field
+
+CROWD = 100  # records in a bucket from which it is crowded
+CROSSED = 5  # crowded buckets of a record that are crossed with one another
+
+
+@dataclass(frozen=True)
+class ValueKeys:
+    """The keys of each distinct value of a field: keys u64; offsets i64[v + 1]."""
+
+    keys: U64
+    offsets: I64
+
+    @classmethod
+    def of(cls, field: Field, number: int, kinds: Iterable[str]) -> ValueKeys:
+        """number: of the field, which tells its keys from those of others."""
+        w = field.words
+        n, code = len(field.offsets) - 1, sum(1 << KEYS.index(kind) for kind in kinds)
+        room = 3 * len(w.starts) + (2 + record_keys.BANDS) * n
+        keys, offsets = np.empty(room, np.uint64), np.empty(n + 1, np.int64)
+        salt = np.empty(1, np.uint64)
+        hashing.mix_all(np.array([number + 1], np.uint64), np.uint64(7), salt)
+        record_keys.keys_of_values(
+            w.letters, field.offsets, w.starts, w.sizes, field.word_hashes, w.offsets, code, salt[0], keys, offsets
+        )
+        return cls(keys[: offsets[-1]].copy(), offsets)
+
+    def packed(self, values: npt.NDArray[np.int32], bits: int) -> U64:
+        """Every key of every record, above the number of the record."""
+        counts = np.diff(self.offsets)
+        out = np.empty(int(counts[values[values >= 0]].sum()), np.uint64)
+        nearest.pack_keys(values, self.keys, self.offsets, bits, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Keys that two records share, sorted. packed u64[t]; begins, sizes i64[b]: where each bucket begins in it, and how
+    many records it holds."""
+
+    packed: U64
+    bits: int
+    begins: I64
+    sizes: I64
+
+    @classmethod
+    def sort(cls, packed: U64, bits: int, split: int) -> Buckets:
+        packed.sort()
+        begins, sizes = np.empty(len(packed) // 2 + 1, np.int64), np.empty(len(packed) // 2 + 1, np.int64)
+        count = nearest.find_buckets(packed, bits, split, begins, sizes)
+        return cls(packed, bits, begins[:count].copy(), sizes[:count].copy())
+
+    def index(self, wanted: npt.NDArray[np.bool_], records: int) -> KeyIndex:
+        """The wanted buckets by record and by bucket."""
+        offsets = np.zeros(records + 1, np.int64)
+        total = nearest.count_keys(self.packed, self.bits, self.begins, wanted, offsets)
+        np.cumsum(offsets, out=offsets)
+        keys, postings = np.empty(total, np.uint32), np.empty(total, np.uint32)
+        ends = np.empty(int(wanted.sum()), np.int64)
+        nearest.list_keys(self.packed, self.bits, self.begins, wanted, offsets[:-1].copy(), keys, postings, ends)
+        return KeyIndex(keys, offsets, postings, ends, self.sizes[wanted])
+
+
+@dataclass(frozen=True)
+class KeyIndex:
+    """keys u32[t], offsets i64[n + 1]: the buckets of each record; postings u32[t], ends i64[b]: the records of each
+    bucket; sizes i64[b]."""
+
+    keys: U32
+    offsets: I64
+    postings: U32
+    ends: I64
+    sizes: I64
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def with_more(self, other: KeyIndex) -> KeyIndex:
+        """Both in one."""
+        offsets = self.offsets + other.offsets
+        keys = np.empty(len(self.keys) + len(other.keys), np.uint32)
+        at = np.arange(len(keys))
+        counts, more = np.diff(self.offsets), np.diff(other.offsets)
+        mine = np.zeros(len(keys), np.bool_)
+        mine[at[: len(self.keys)] + np.repeat(other.offsets[:-1], counts)] = True
+        keys[mine] = self.keys
+        keys[~mine] = other.keys + np.uint32(len(self.ends))
+        assert int(more.sum()) == int((~mine).sum())
+        postings = np.concatenate([self.postings, other.postings])
+        ends = np.concatenate([self.ends, other.ends + len(self.postings)])
+        return KeyIndex(keys, offsets, postings, ends, np.concatenate([self.sizes, other.sizes]))
+
+    def weights(self) -> F32:
+        """What it tells to share a bucket, in bits."""
+        return np.asarray(np.log2((len(self) + 1) / self.sizes), np.float32)
+
+    def nearest(self, span: tuple[int, int], weights: F32, split: int, k: int, least: float) -> U64:
+        """Pairs (lower << 32 | higher) of the records from span[0] to before span[1] with their k nearest others whose
+        common keys weigh `least` bits."""
+        low, high = span
+        out = np.empty((high - low) * k, np.uint64)
+        totals, touched = _scratch(len(self))
+        count = nearest.nearest_by_keys(
+            low,
+            high,
+            self.keys,
+            self.offsets,
+            self.postings,
+            self.ends,
+            weights,
+            split,
+            totals,
+            touched,
+            k,
+            least,
+            out,
+        )
+        return out[:count]
+
+
+_own = threading.local()
+
+
+def _scratch(records: int) -> tuple[F32, U32]:
+    """Memory of the calling thread, zeros and anything, used again for the next block: fresh memory is dear."""
+    kept: tuple[F32, U32] | None = getattr(_own, "memory", None)
+    if kept is None or len(kept[0]) != records:
+        kept = np.zeros(records, np.float32), np.empty(records, np.uint32)
+        _own.memory = kept
+    return kept
+
+
+@dataclass(frozen=True)
+class Crowded:
+    """A bucket that holds too many records to compare all. records: how many; example: one of them; key: the high bits
+    of the key they share."""
+
+    records: int
+    example: int
+    key: int
+
+
+def index_keys(
+    fields: Sequence[Field],
+    split: int,
+    mapped: Callable[[Callable[[int], U64], Iterable[int]], Iterator[U64]],
+    *,
+    crowd: int = CROWD,
+) -> tuple[KeyIndex, list[Crowded]]:
+    """The index of all keys, and the crowded buckets, the largest first. mapped: an ordered map, perhaps on threads.
+
+    A bucket of more than `crowd` records stands for too many pairs. Its records meet in smaller ones: those that share
+    two crowded buckets are brought together by both.
+    """
+    n = len(fields[0].values)
+    bits = item_bits(max(n, 2))
+
+    def packed(number: int) -> U64:
+        field = fields[number]
+        return ValueKeys.of(field, number, field.rule.keys).packed(field.values, bits)
+
+    buckets = Buckets.sort(np.concatenate(list(mapped(packed, range(len(fields))))), bits, split)
+    crowded = buckets.sizes > crowd
+    index = buckets.index(~crowded, n)
+    if not crowded.any():
+        return index, []
+    full = buckets.index(crowded, n)
+    crosses = np.empty(n * CROSSED * (CROSSED - 1) // 2, np.uint64)
+    count = nearest.cross_keys(full.keys, full.offsets, full.sizes, CROSSED, bits, crosses)
+    crossed = Buckets.sort(crosses[:count], bits, split)
+    index = index.with_more(crossed.index(crossed.sizes <= crowd, n))
+    mask = np.uint64((1 << bits) - 1)
+    order = np.flatnonzero(crowded)[np.argsort(-buckets.sizes[crowded], kind="stable")]
+    words = buckets.packed[buckets.begins[order]]
+    return index, [
+        Crowded(int(buckets.sizes[b]), int(word & mask), int(word >> np.uint64(bits)))
+        for b, word in zip(order[:100], words[:100], strict=True)
+    ]

@@ -1,0 +1,76 @@
+"""Candidates: records that share keys meet, in crowds as well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lookalike.measures.fields import FieldRule
+from lookalike.stages.crowds import describe_crowds, key_costs
+from lookalike.stages.fields import make_field
+from lookalike.stages.record_keys import index_keys
+
+
+def candidates(
+    columns: dict[str, list[str | None]], *, keys: tuple[str, ...], split: int = -1, crowd: int = 100
+) -> set:
+    fields = [
+        make_field(pa.chunked_array([values], pa.large_string()), FieldRule(column=name, keys=keys))
+        for name, values in columns.items()
+    ]
+    n = len(fields[0].values)
+    index, _ = index_keys(fields, split, map, crowd=crowd)
+    packed = index.nearest((0, n), index.weights(), split, 10, 0.0)
+    return {(int(p >> np.uint64(32)), int(p & np.uint64(0xFFFFFFFF))) for p in packed}
+
+
+@pytest.mark.parametrize(
+    ("key", "one", "other"),
+    [
+        ("value", "Ann Lee", "ann-lee"),
+        ("words", "Ann Lee", "Lee Berg"),
+        ("joined", "ps lx350h", "x ps lx350h"),
+        ("starts", "Johnson Mary", "mary johnsen"),
+        ("sounds", "robert", "rupert"),
+        ("shingles", "international business", "internationel business"),
+    ],
+)
+def test_every_kind_of_key_brings_its_records_together(key: str, one: str, other: str) -> None:
+    others = ["unrelated thing", "qwxz vvv"]
+    assert candidates({"name": [one, other, *others]}, keys=(key,)) == {(0, 1)}
+
+
+def test_a_joined_word_meets_the_word() -> None:
+    assert candidates({"name": ["ps lx350h", "pslx350h", "other"]}, keys=("words", "joined")) == {(0, 1)}
+
+
+def test_two_tables_meet_only_across() -> None:
+    assert candidates({"name": ["ann", "ann", "ann"]}, keys=("words",), split=2) == {(0, 2), (1, 2)}
+
+
+def test_crowds_meet_where_they_share_two_crowded_keys() -> None:
+    rng = np.random.default_rng(1)
+    first, last = rng.integers(0, 20, 400), rng.integers(0, 20, 400)
+    columns = {"first": [f"first{n}" for n in first], "last": [f"last{n}" for n in last]}
+    met = candidates(columns, keys=("words",), crowd=8)
+    wanted = {(a, b) for a in range(400) for b in range(a + 1, 400) if first[a] == first[b] and last[a] == last[b]}
+    sizes = {(a, b): int(((first == first[a]) & (last == last[a])).sum()) for a, b in wanted}
+    assert all(pair in met for pair in wanted if sizes[pair] <= 8)
+    assert met <= {(a, b) for a, b in met if first[a] == first[b] and last[a] == last[b]}
+
+
+def test_crowded_buckets_are_shown() -> None:
+    names = [f"x{n} ltd" for n in range(150)]
+    field = make_field(pa.chunked_array([names]), FieldRule(column="name"))
+    _, crowded = index_keys([field], -1, map)
+    [crowd] = describe_crowds([field], crowded)
+    assert (crowd.column, crowd.key, crowd.value, crowd.records) == ("name", "words", "ltd", 150)
+
+
+def test_costs_of_keys() -> None:
+    names = make_field(pa.chunked_array([["a b", "a", "b", "a"]]), FieldRule(column="name", keys=("words",)))
+    [cost] = key_costs([names], -1)
+    assert (cost.pairs, cost.largest, cost.buckets, cost.value) == (3 + 1, 3, 2, "a")
+    [cost] = key_costs([names], 2)  # a: {0, 1} x {3}; b: {0} x {2}
+    assert cost.pairs == 3
