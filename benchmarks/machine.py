@@ -8,7 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "numba", "numpy", "pyarrow")
+PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "numba", "numpy",
+            "pyarrow", "scipy")  # fmt: skip
 
 
 def machine() -> dict[str, Any]:

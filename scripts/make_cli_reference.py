@@ -31,7 +31,7 @@ def commands() -> list[str]:
 def reference() -> str:
     """The page: the help of every command."""
     parts = ["# Command line", "Made from `--help` by `scripts/make_cli_reference.py`; a test keeps it current."]
-    parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."]
+    parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."]
     for name in commands():
         parts += [f"## lookalike {name}", f"```text\n{help_of(name)}\n```"]
     return "\n\n".join(parts) + "\n"

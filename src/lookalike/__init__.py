@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import bits, folding, strings
-    from lookalike.apps.documents import dedup, groups, pairs
+    from lookalike.apps import baskets, bits, folding, strings, textbook
+    from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.sets import jaccard
@@ -25,29 +25,31 @@ _HOMES = {
     "pairs": "lookalike.apps.documents",
     "groups": "lookalike.apps.documents",
     "dedup": "lookalike.apps.documents",
+    "forecast": "lookalike.apps.documents",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
     "jaccard": "lookalike.apps.sets",
-    "bits": "lookalike.apps.bits",
-    "strings": "lookalike.apps.strings",
-    "folding": "lookalike.apps.folding",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
 }
 
+_MODULES = {name: f"lookalike.apps.{name}" for name in ("baskets", "bits", "folding", "strings", "textbook")}
+
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "bits", "dedup", "evaluate",
-    "folding", "groups", "jaccard", "pairs", "plan", "strings",
+    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
+    "evaluate", "folding", "forecast", "groups", "jaccard", "pairs", "plan", "strings", "textbook",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _MODULES:
+        value = importlib.import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
-    home = importlib.import_module(_HOMES[name])
-    value = home if home.__name__.endswith(f".{name}") else getattr(home, name)
     globals()[name] = value
     return value
 

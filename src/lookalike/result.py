@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import F64, Groups, Pairs
-from lookalike.engines.found import Found, Question, Source, Want
+from lookalike.engines.found import Found, ManyRows, Question, Source, Want
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
@@ -110,6 +110,9 @@ class Result:
         """As `kept`, a batch at a time: a second pass over the input."""
         made = self._stars.representative
         stays = made == np.arange(len(made))
+        if isinstance(self.source, ManyRows):
+            yield from self.source.rows_of(stays)
+            return
         at = 0
         for batch in self.source.rows():
             yield batch.filter(as_arrow(stays[at : at + batch.num_rows]))
@@ -149,6 +152,10 @@ class Result:
             tables |= {"kept": self.kept, "removed": self.removed}
         write_folder(tables, self.receipt, Path(folder), force=force)
         return Path(folder)
+
+    def done(self) -> None:
+        """The answer is saved: what a work folder kept for another try can go."""
+        self.found.space.finish()
 
     def __repr__(self) -> str:
         counts = self.receipt["counts"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from lookalike.data import RuleOptions, ShingleRule, Unit
+from lookalike.engines.forecast import Forecast
+from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
+from lookalike.engines.memory import memory_size
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
 from lookalike.result import Asked, Grouping, Result, answer, wanted
@@ -36,7 +41,11 @@ class Options(RuleOptions, total=False):
     max_pairs: int
     audit: int  # items whose recall is measured
     on_bad_text: Literal["error", "replace", "skip"]
+    on_bad_file: Literal["error", "skip"]
     threads: int | None
+    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
+    work_dir: str | Path | None  # where hashed sets are kept for another run, and parts for another try
+    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
     progress: Progress
 
 
@@ -80,11 +89,25 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
+def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
+    """What `pairs` would come to on this source, from a sample: pairs, candidates, time, memory and disk.
+
+    >>> import lookalike as la
+    >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
+    2
+    """
+    given = dict(options)
+    collection = open_collection(source, **_columns(given))
+    place = _workplace(given)
+    given.pop("progress", None)
+    return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
+
+
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
-    columns: Any = {name: job_options.pop(name, None) for name in ("text", "id")}
-    columns["on_bad_text"] = job_options.pop("on_bad_text", "error")
+    columns = _columns(job_options)
+    place = _workplace(job_options)
     verify = job_options.get("verify", True)
     if not verify and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
@@ -96,8 +119,23 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     job = _job(job_options, tokens=tokens[0])
     trace = Trace(progress)
-    found = run(collections, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, collections, found, trace)
+    found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
+    result = answer(asked, grouping, job, collections, found, trace)
+    if place.beside is None:  # nobody will say that the answer is saved
+        result.done()
+    return result
+
+
+def _columns(options: dict[str, Any]) -> dict[str, Any]:
+    """What opening a collection takes."""
+    columns = {name: options.pop(name, None) for name in ("text", "id")}
+    return columns | {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+
+
+def _workplace(options: dict[str, Any]) -> Workplace:
+    memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
+    folder, beside = (Path(path) if path else None for path in (folder, beside))
+    return Workplace(memory_size(memory), folder, beside, stated=memory is not None)
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:

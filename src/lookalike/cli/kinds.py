@@ -12,6 +12,7 @@ from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
 Command = Callable[..., None]
+WORK = ".work"  # the ending of a work folder
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Kind:
 
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
-    takes. score: the name of the column that tells how near two items are.
+    takes. score: the name of the column that tells how near two items are. near: that in words. works: large runs use
+    a work folder.
     """
 
     noun: str
@@ -30,10 +32,17 @@ class Kind:
     pairs_options: Callable[..., None] = o.nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
+    works: bool = False
 
     def commands(self) -> dict[str, Command]:
         """The three commands by name, ready for typer."""
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
+
+    def place(self, output: Path | None) -> dict[str, Any]:
+        """Where a large run works, as an option of the app: beside the output, or here."""
+        if not self.works:
+            return {}
+        return {"beside": output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)}
 
     def _pairs(self) -> Command:
         def pairs(
@@ -48,6 +57,7 @@ class Kind:
             from lookalike.cli import show
 
             outputs = show.Outputs.check(output, force=force)
+            options |= self.place(output)
             source = self.open(inputs, options, "first")
             with show.progress(quiet) as progress:
                 result = import_module(self.app).pairs(
@@ -84,6 +94,7 @@ class Kind:
             from lookalike.cli import show
 
             outputs = show.Outputs.check(output, force=force)
+            options |= self.place(output)
             source = self.open(inputs, options, keep)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).groups(
@@ -120,6 +131,7 @@ class Kind:
             if output is None and removed is None and not json:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
             outputs = show.Outputs.check(output, removed, force=force)
+            options |= self.place(output or removed)
             source = self.open(inputs, options, keep)
             with show.progress(quiet) as progress:
                 result = import_module(self.app).dedup(

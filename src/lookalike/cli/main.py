@@ -8,9 +8,11 @@ import sys
 
 import typer
 
-from lookalike.cli import compare, demo, evaluate, plan
+from lookalike.cli import baskets, compare, demo, evaluate, plan
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
+from lookalike.cli.runs import runs
+from lookalike.cli.stopping import hear_terminate
 from lookalike.cli.strings import STRINGS
 from lookalike.errors import LookalikeError
 
@@ -23,6 +25,7 @@ app = typer.Typer(
 )
 for name, command in DOCUMENTS.commands().items():
     app.command(name)(command)
+app.add_typer(baskets.app, name="baskets")
 for kind, about in (
     (BITS, "Codes of bits that differ in few places, such as image hashes."),
     (STRINGS, "Names, titles and words that few edits lead into one another."),
@@ -35,6 +38,7 @@ app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
 app.command()(demo.demo)
+app.add_typer(runs, name="runs")
 
 
 @app.callback(invoke_without_command=True)
@@ -49,7 +53,8 @@ def version(
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C."""
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."""
+    hear_terminate()
     gc.set_threshold(100_000, 50, 50)  # loading the compiler makes many objects that stay: looking at them costs 0.1 s
     try:
         app()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from lookalike.cli.stopping import stoppable
 
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
 
@@ -45,6 +46,11 @@ class Normalize(Enum):
 class BadText(Enum):
     error = "error"
     replace = "replace"
+    skip = "skip"
+
+
+class BadFile(Enum):
+    error = "error"
     skip = "skip"
 
 
@@ -131,13 +137,38 @@ def document_options(
     audit: Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
+    on_bad_file: Annotated[
+        BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
+    ] = BadFile.error,
     threads: Annotated[int | None, option(RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    memory: Annotated[
+        str | None, option(RUN, help="Memory to keep to, as 2GB [default: half of what is free].", show_default=False)
+    ] = None,
+    work_dir: Annotated[
+        Path | None,
+        option(
+            RUN,
+            help="Keep hashed sets here for later runs [default: beside the output, until a large run is done].",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 
 
 def nothing() -> None:
     """The declaration of no options."""
+
+
+def together(*parts: Callable[..., None]) -> Callable[..., None]:
+    """A declaration of the options of several."""
+
+    def declared() -> None:
+        """Never called."""
+
+    parameters = [p for part in parts for p in inspect.signature(part, eval_str=True).parameters.values()]
+    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return declared
 
 
 def paths(names: list[str] | None) -> list[Path] | None:
@@ -164,11 +195,7 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
             plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
-            try:
-                command(**given, options=plain)
-            except KeyboardInterrupt:
-                sys.stderr.write("Stopped. No output was written.\n")
-                sys.exit(130)
+            stoppable(lambda: command(**given, options=plain), lambda: plain.get("work_dir") or plain.get("beside"))
 
         merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]

@@ -8,7 +8,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from lookalike.cli import options as o
+from lookalike.cli.forecast import print_forecast
 
 if TYPE_CHECKING:
     from lookalike.family_plan import FamilyPlan
@@ -23,6 +26,10 @@ class Measure(Enum):
 
 
 def plan(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or globs to look at: what would a run on them cost?", show_default=False),
+    ] = None,
     threshold: Annotated[
         float | None,
         o.option(
@@ -45,13 +52,26 @@ def plan(
     num_hashes: Annotated[int, o.option(o.MECHANISM, help="Slots of a signature.")] = 128,
     bands: Annotated[int | None, o.option(o.MECHANISM, help="Bands, instead of the planned number.")] = None,
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
+    text: Annotated[str | None, o.option(o.RUN, help="Column of the texts, of INPUTS.")] = None,
+    unit: Annotated[
+        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)
+    ] = None,
+    k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
+    memory: Annotated[
+        str | None,
+        o.option(o.RUN, help="Memory of the run, as 2GB [default: half of what is free].", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None, o.option(o.RUN, "-o", "--output", help="Draw the curve into a .svg, .png or .html file.")
     ] = None,
     force: o.RunOptions.Force = False,
     json: o.RunOptions.Json = False,
 ) -> None:  # fmt: skip
-    """Show what a threshold (or a distance), a recall and a number of hashes come to: bands, rows and the S-curve."""
+    """Show what a threshold (or a distance), a recall and a number of hashes come to: bands, rows and the S-curve.
+
+    With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
+    crowds, time, memory and disk.
+    """
     import json as json_module
 
     from rich.console import Console
@@ -62,6 +82,12 @@ def plan(
 
     if cascade is not None:
         sys.stdout.write(_cascade(cascade) + "\n")
+        return
+    if inputs:
+        options = {"threshold": 0.8 if threshold is None else threshold,
+                   "recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows,
+                   "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory}  # fmt: skip
+        print_forecast(inputs, options, json=json)
         return
     if output is not None and output.exists() and not force:
         raise OutputError(f"{output} exists. Use --force to replace it, or another name.")

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
+LABELS = ("left", "right", "id", "representative", "item", "by")  # columns that stand at the left
 STAGES = {
+    "open": "Opening",
+    "item groups": "Grouping items",
     "read": "Reading",
     "common": "Dropping common shingles",
     "collapse": "Collapsing exact copies",
@@ -126,6 +129,14 @@ def print_groups(result: Result) -> None:
     _print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
 
 
+def print_rows(table: pa.Table, what: str) -> None:
+    """The first rows as a table on a terminal; all as tab-separated lines in a pipe."""
+    if sys.stdout.isatty():
+        _print_table(table.slice(0, SHOWN), table.num_rows, what)
+    else:
+        _print_lines(table)
+
+
 def _print_lines(table: pa.Table) -> None:
     write = sys.stdout.write
     write("\t".join(table.column_names) + "\n")
@@ -141,7 +152,7 @@ def _cell(value: object) -> str:
 def _print_table(table: pa.Table, total: int, what: str) -> None:
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name in ("left", "right", "id", "representative") else "right")
+        shown.add_column(name, justify="left" if name in LABELS else "right")
     for row in table.to_pylist():
         shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
     out = Console(highlight=False)
@@ -156,8 +167,11 @@ def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> Non
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
     for warning in result.receipt["warnings"]:
         err.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+    for what in result.receipt["left_out"]:
+        err.print(f"Left out {what}", style="yellow", markup=False, soft_wrap=True)
     if not quiet:
         summary(result.receipt, wrote)
+    result.done()
 
 
 def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
@@ -170,6 +184,8 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
                         ("exact_duplicates", "exact copies")):  # fmt: skip
         if counts.get(name):
             notes.append(f"{counts[name]:,} {words}")
+    for note in receipt["work"]["notes"]:
+        err.print(f"Work     {note}", markup=False, soft_wrap=True)
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
     err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)

@@ -37,7 +37,7 @@ def audit(
         step = max(64, min(BLOCK, len(items) // (16 * pool.threads)))
         blocks = [(at, min(at + step, len(items))) for at in range(0, len(items), step)]
         work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar, 1 << 62), blocks)
-        left, right, similarity = gather(work, Trace(), 1 << 62)
-        truth = Pairs(left, right, similarity)
+        (left, right, similarity), _ = gather(work, 1 << 62)
+        truth = Pairs(left.astype(np.int64), right.astype(np.int64), similarity)
         chances = (plan.probability(s) for s in jaccard_of(truth, items, bar))
         return measure(truth, found, len(sample), chances)

@@ -2,48 +2,100 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
-from lookalike.data import Recipe
-from lookalike.engines.joins import ADVICE, BandedJoin, index_prefixes, join_postings
+from lookalike.data import I64, Recipe
+from lookalike.engines.counting import LISTED, counted_pairs
+from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
-from lookalike.errors import TooManyPairs
+from lookalike.engines.work import Space
+from lookalike.kernels import buckets
 from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Items, Postings
 
 SAMPLE = 2000
-SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
 # Nanoseconds on one core, as benchmarks/costs.py measures them; only their ratios matter.
 PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 5.0, 19.0, 30.0  # 4 of the 5 for the audit
 PER_ELEMENT_INDEXED, PER_POSTING, PER_POSTING_PAIR = 10.0, 32.0, 30.0
+PER_ELEMENT_LISTED, PER_TRIPLE = 60.0, 2.5
+
+Way = Literal["prefixes", "counting"]  # of the exact join: joins.exact_pairs, counting.counted_pairs
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The way taken, the seconds foretold for each on one core, and the reason in words."""
+    """The way taken, the seconds foretold for each on one core, and the reason in words.
+
+    way: how the exact join goes about it; of no meaning for other methods.
+    """
 
     method: str
     seconds: dict[str, float]
     why: str
+    way: Way = "prefixes"
 
     def as_dict(self) -> dict[str, Any]:
-        return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
+        way = {"way": self.way} if self.method == "exact" else {}
+        return {"method": self.method, **way, "predicted_seconds": self.seconds, "why": self.why}
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A random sample of items, its index, and the pairs that all items will probably have."""
+    """A random sample of items, its index and its pairs.
 
+    picked i64[s]: the numbers of the sampled items among all. left, right i64[p]: numbers in the sample.
+    grow: how many times more items there are.
+    """
+
+    picked: I64
     sample: Items
     postings: Postings
-    grow: float  # how many times more items there are
-    sampled_pairs: int
+    grow: float
+    left: I64
+    right: I64
+
+    @classmethod
+    def of_all(cls, items: Items, bar: Bar, pool: Pool) -> Preview:
+        """All items as their own sample, not yet joined."""
+        return cls.of_sample(items, np.arange(len(items)), bar, pool)
+
+    @classmethod
+    def of_sample(cls, items: Items, picked: I64, bar: Bar, pool: Pool) -> Preview:
+        """The items of these numbers, by size, with their index; not yet joined."""
+        picked = picked[np.argsort(items.sizes[picked], kind="stable")]
+        whole, none = (0, len(picked)), np.empty(0, np.int64)
+        sample = items.take(picked)
+        postings = take_prefixes(sample, bar, pool, Space(Keeper(1 << 62))).index_of(whole, whole)
+        return cls(picked, sample, postings, len(items) / max(1, len(picked)), none, none)
+
+    @cached_property
+    def triples(self) -> int:
+        """The sum of m(m-1)/2 over elements of m sampled items."""
+        spans = zip(self.sample.starts.tolist(), self.sample.sizes.tolist(), strict=True)
+        elements = self.sample.elements
+        whole = np.concatenate([elements[:0], *(elements[at : at + size] for at, size in spans)])
+        return int(buckets.pairs_in_buckets(np.sort(whole), 0)[0])
+
+    def exact_way(self, grow: float, budget: int) -> tuple[Way, float]:
+        """(the cheaper way to join so many times as many items exactly, its nanoseconds)."""
+        elements, postings = float(self.sample.sizes.sum()) * grow, len(self.postings.packed) * grow
+        passes = max(1.0, 2 * postings * POSTING / (SHARE * budget))  # parts that are indexed one with the other
+        prefixes = elements * PER_ELEMENT_INDEXED + passes * postings * PER_POSTING
+        prefixes += self.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
+        counting = elements * PER_ELEMENT_LISTED
+        if counting < prefixes and elements * LISTED < SHARE * budget:
+            counting += self.triples * grow * grow * PER_TRIPLE
+            if counting < prefixes:
+                return "counting", counting
+        return "prefixes", prefixes
 
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
@@ -51,43 +103,39 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     if len(items) <= SAMPLE:
         return None
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    sample = items.take(picked)
-    postings = index_prefixes(sample, bar, pool)
-    pairs = len(join_postings(postings, pool, Trace(), SAMPLE * SAMPLE)[0])
-    return Preview(sample, postings, len(items) / SAMPLE, pairs)
+    seen = Preview.of_sample(items, picked, bar, pool)
+    if seen.exact_way(1.0, 1 << 62)[0] == "counting":
+        left, right, _ = counted_pairs(seen.sample, bar, pool, Trace(), Space(Keeper(1 << 62)), SAMPLE * SAMPLE)
+    else:
+        (lefts, rights, _), _ = gather(postings_pairs(seen.postings, pool, SAMPLE * SAMPLE), SAMPLE * SAMPLE)
+        left, right = lefts.astype(np.int64), rights.astype(np.int64)
+    return replace(seen, left=left, right=right)
 
 
-def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str = "documents", advice: str = ADVICE) -> int:
-    """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
-    that is surely too large is refused, before the work."""
-    expected = round(sampled_pairs * grow * grow)
-    if sampled_pairs >= SURE and expected > FAR * limit:
-        raise TooManyPairs(
-            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. {advice}"
-        )
-    return expected
+def exact_way(items: Items, seen: Preview | None, bar: Bar, pool: Pool, budget: int) -> tuple[Way, float]:
+    """(the cheaper way of the exact join, its nanoseconds). Few items are their own sample."""
+    seen = seen or Preview.of_all(items, bar, pool)
+    return seen.exact_way(seen.grow, budget)
 
 
 def choose(
     items: Items, seen: Preview | None, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool,
-    *, crowd: int | None = None,
+    *, budget: int, crowd: int | None = None,
 ) -> Choice:  # fmt: skip
     """The cheapest way that keeps the promise of recall; exact where the two cost about the same. (Divide-Compute-Merge
     is exact too, and never cheaper than the prefix join.)
 
     crowd: where groups can be made straight from buckets, the pairs per item above which that is the way to go.
     """
+    way, exact = exact_way(items, seen, bar, pool, budget)
     if plan is None:
-        return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
+        return Choice("exact", {}, "no banding keeps a promise of recall for this measure", way)
     if seen is None:
-        return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none")
+        return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none", way)
     grow, elements = seen.grow, float(items.sizes.sum())
-    exact = elements * PER_ELEMENT_INDEXED + len(seen.postings.packed) * grow * PER_POSTING
-    exact += seen.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
     lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT
     if crowd is not None or exact > NEAR * lsh:
-        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace())
+        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
         bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
         if crowd is not None and bucket_pairs > crowd * len(items):
             return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
@@ -95,6 +143,6 @@ def choose(
     seconds = {"lsh": round(lsh / 1e9, 3), "exact": round(exact / 1e9, 3)}
     if exact <= NEAR * lsh:
         return Choice(
-            "exact", seconds, "the exact join costs about as much as banding here, or less, and misses nothing"
+            "exact", seconds, "the exact join costs about as much as banding here, or less, and misses nothing", way
         )
     return Choice("lsh", seconds, f"banding is {exact / lsh:.1f} times cheaper than the exact join here")

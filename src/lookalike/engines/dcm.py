@@ -76,7 +76,8 @@ def dcm_pairs(
             trace.add(postings=join.postings, triples=join.triples.sum(), spilled_bytes=postings.nbytes)
         join.check_triples()
         with trace.stage("match") as report:
-            left, right, similarity = gather(join.match(index, aside, report), trace, limit)
+            (left, right, similarity), candidates = gather(join.match(index, aside, report), limit)
+            trace.add(candidates=candidates)
         trace.add(spilled_bytes=aside.nbytes)
     return order[left], order[right], similarity
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import F64, I64, Groups, Pairs, Scale
 from lookalike.engines.choice import Choice
+from lookalike.engines.memory import Keeper
+from lookalike.engines.work import Space
 from lookalike.stages.audit import Audit
 from lookalike.stages.duplicates import Classes
 
@@ -62,6 +66,13 @@ class Planned(Protocol):
     def as_dict(self) -> dict[str, Any]: ...  # with a line for people, shape, unless it has bands and rows
 
 
+@runtime_checkable
+class ManyRows(Protocol):
+    """A source whose items may have several of the user's rows each, or none."""
+
+    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
+
+
 @dataclass(frozen=True)
 class Found:
     """The answer in numbers of classes of equal items; of two collections, the second's items come after the first's.
@@ -70,6 +81,7 @@ class Found:
     own: the score of equal items, class by class. order: classes, the best to keep first.
     plan: of the bands, or the like; None where the answer is exact.
     pairs: every verified pair of classes, or None where `groups` was made without writing them down.
+    space: what the arrays live in.
     """
 
     ids: list[pa.ChunkedArray]
@@ -82,6 +94,7 @@ class Found:
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None
+    space: Space = field(default_factory=lambda: Space(Keeper(1 << 62)))
 
     def __len__(self) -> int:
         """How many items there are in all."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import warnings
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
-from lookalike.engines.choice import Choice, check_size, choose, preview
+from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
+from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
-from lookalike.engines.joins import BandedJoin, exact_pairs
+from lookalike.engines.joins import SHARE, BandedJoin, exact_pairs
+from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.reading import Features, read_features
+from lookalike.engines.reading import Features, about_sets, read_features
+from lookalike.engines.size import size_of
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space, Workplace, digest
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
@@ -25,52 +33,90 @@ from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
 
+BASE, GROWTH = 400_000_000, 1.6  # bytes of memory for a run on no text, and for each byte of text
+LARGE = 2_000_000_000  # bytes of text from which on a run is long enough to be kept safe in a work folder
+BEGIN = 40  # characters of a text that are shown
 CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
 
 
-def run(collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *, keep: str = "first") -> Found:
+def run(
+    collections: Sequence[Collection], job: Job, want: Want, trace: Trace, *, keep: str = "first",
+    place: Workplace | None = None,
+) -> Found:  # fmt: skip
     """Find the pairs (or groups) of one collection, or the pairs between two."""
     column = preferred_column(keep)
     planned = planned_for(job, trace)
-    with Pool(job.threads or usable_cores()) as pool:
-        features = read_features(
-            collections, job.rule, pool, trace, extra=[column] if column else [], max_share=job.max_share
-        )
+    extra = [column] if column else []
+    place = place or Workplace(memory_size(None))
+    space = open_space(collections, job, want, keep, extra, place)
+    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+        features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
         split = features.split if len(collections) == 2 else -1
         best = preference(keep, features.lengths[: features.split], features.extra)
         best = np.concatenate([best, np.arange(features.split, len(features.sets))])
         with trace.stage("collapse"):
             least = -(-job.bar().num // job.bar().den) if job.set_measure().is_count else 1
-            classes = collapse(features.sets, features.prints, best, least=least)
+            keeper = space.keeper
+            classes = collapse(
+                features.sets, features.prints, best, least=least, at_once=keeper.at_once(1), after=keeper.look
+            )
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
         with trace.stage("choose"):
-            choice = _choose(job, items, want, planned, pool, trace)
+            look = want == "pairs" or job.method in ("auto", "exact")
+            seen = preview(items, job.bar(), pool, seed=job.seed) if look else None
+            if want == "pairs":
+                size = size_of(classes, seen, split)
+                trace.add(expected_pairs=size.expected)
+                size.check(job.max_pairs, lambda item: _named(item, features, collections))
+            # What is chosen must not depend on what this machine happens to have free.
+            choice = _choose(job, items, seen, want, planned, pool, place.memory if place.stated else 1 << 62)
+            if items.sizes.sum() * LISTED > SHARE * space.budget:  # the same pairs, in parts
+                choice = replace(choice, way="prefixes")
         own = _own_scores(items, job)
-        found = Found(features.ids, split, classes, own, classes.ranked(best), choice)
+        found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
             return _banded(found, items, job, want, planned, pool, trace)
-        join = exact_pairs if choice.method == "exact" else dcm_pairs
-        return replace(found, pairs=Pairs(*join(items, job.bar(), pool, trace, job.max_pairs)))
+        if choice.method == "exact":
+            join = counted_pairs if choice.way == "counting" else exact_pairs
+            pairs = join(items, job.bar(), pool, trace, space, job.max_pairs)
+        else:
+            room, folder = space.budget // 2, space.folder
+            pairs = dcm_pairs(items, job.bar(), pool, trace, job.max_pairs, memory=room, folder=folder)
+        return replace(found, pairs=Pairs(*pairs))
 
 
-def _choose(job: Job, items: Items, want: Want, planned: Plan | None, pool: Pool, trace: Trace) -> Choice:
-    """What the job asks for, or the cheapest way; a hopelessly large answer is refused here."""
-    seen = preview(items, job.bar(), pool, seed=job.seed) if want == "pairs" or job.method == "auto" else None
-    if seen is not None and want == "pairs":
-        trace.add(expected_pairs=check_size(seen.sampled_pairs, seen.grow, job.max_pairs))
+def _choose(
+    job: Job, items: Items, seen: Preview | None, want: Want, planned: Plan | None, pool: Pool, budget: int
+) -> Choice:
+    """What the job asks for, or the cheapest way."""
+    if job.method == "exact":
+        return Choice("exact", {}, "asked for", exact_way(items, seen, job.bar(), pool, budget)[0])
     if job.method != "auto":
         return Choice(job.method, {}, "asked for")
     if job.bands is not None or job.rows is not None or not job.verify:
         return Choice("lsh", {}, "bands, rows or estimates were asked for")
-    straight = want != "pairs" and bool(np.all(items.sides == 3))
-    return choose(items, seen, planned, job.recipe(), job.bar(), pool, crowd=CROWDED if straight else None)
+    crowd = CROWDED if want != "pairs" and bool(np.all(items.sides == 3)) else None
+    return choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget, crowd=crowd)
+
+
+def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
+    """The id of an item and the beginning of its text."""
+    second = item >= features.split
+    row = item - features.split if second else item
+    collection = collections[-1] if second else collections[0]
+    name = str((features.ids[-1] if second else features.ids[0])[row].as_py())
+    text = next(iter(collection.texts(start=row))).texts[0].as_py()
+    if not isinstance(text, str) and text and isinstance(text[0], int):
+        return name  # numbers of items tell nothing
+    begin = " ".join(str(text)[:200].split())
+    return f"{name} ({begin[:BEGIN]!r}{'...' if len(begin) > BEGIN else ''})"
 
 
 def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:
     """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
     found = replace(found, plan=plan)
-    join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace)
+    join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace, found.space)
     if want != "pairs" and found.split < 0 and join.crowded(CROWDED):
         make = join.components if want == "components" else join.stars
         return replace(found, groups=make(trace, found.order))
@@ -79,6 +125,36 @@ def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: 
     if job.audit and len(items):
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
     return replace(found, pairs=pairs, audit=checked)
+
+
+def is_large(nbytes: int, budget: int) -> bool:
+    """Whether a run on so many bytes of text needs a work folder: for its memory, or to keep long work safe."""
+    return BASE + GROWTH * nbytes > budget or nbytes > LARGE
+
+
+def open_space(
+    collections: Sequence[Collection], job: Job, want: Want, keep: str, extra: Sequence[str], place: Workplace
+) -> Space:
+    """Where the run keeps its arrays: in memory if they are few; else, or where it is wished, in a work folder."""
+    nbytes = sum(collection.nbytes or 0 for collection in collections)
+    large = is_large(nbytes, place.memory)
+    steady = all(collection.stamp() is not None for collection in collections)
+    if not large and (place.folder is None or not steady):
+        return Space(Keeper(place.memory))
+    folder = place.folder or (place.beside if steady else None)
+    passing = [] if place.folder is not None and steady else [folder] if folder else []
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="lookalike-", dir=place.folder))
+        passing = [folder]
+    space = Space(Keeper(place.memory), folder, passing=passing)
+    if passing and not steady:
+        weakref.finalize(space, shutil.rmtree, folder, ignore_errors=True)
+    if steady:
+        sets = [digest(about_sets(collection, extra, job.rule)) for collection in collections]
+        asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
+        about = {"holds": "run", "wants": want, "keep": keep, "compared": job.words(), "job": asked, "sets": sets}
+        space.run = space.place(folder / f"run-{digest(about)}", about)
+    return space
 
 
 def planned_for(job: Job, trace: Trace) -> Plan | None:
@@ -102,8 +178,12 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:
     """One item per class; for two collections, with the sides its members are on."""
-    firsts, sets = classes.firsts, features.sets
-    return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
+    firsts = classes.firsts
+    sides = np.full(len(classes), 3, np.uint8)
+    if split >= 0:
+        lefts = classes.lefts(split)
+        sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
+    return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
 
 
 def _own_scores(items: Items, job: Job) -> F64:

@@ -20,24 +20,34 @@ def usable_cores() -> int:
 class Pool:
     """Kernels run without the GIL, so threads are enough. Results come in the order of the inputs."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, after: Callable[[], None] | None = None) -> None:
+        """after: is called at the end of every task, on its thread."""
         self.threads = threads
+        self._after = after
         self._executor = ThreadPoolExecutor(threads)
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown(cancel_futures=True)
+    def __exit__(self, kind: object, *_: object) -> None:
+        # A user who stops the run is not to wait for what is under way.
+        self._executor.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
 
     def submit(self, function: Callable[[], B]) -> Future[B]:
-        return self._executor.submit(function)
+        return self._executor.submit(self._task, function)
+
+    def _task(self, function: Callable[..., B], *inputs: object) -> B:
+        try:
+            return function(*inputs)
+        finally:
+            if self._after is not None:
+                self._after()
 
     def map(self, function: Callable[[A], B], inputs: Iterable[A]) -> Iterator[B]:
         """As the built-in map, on all threads, at most two inputs per thread ahead of the consumer."""
         waiting: deque[Future[B]] = deque()
         for item in inputs:
-            waiting.append(self._executor.submit(function, item))
+            waiting.append(self._executor.submit(self._task, function, item))
             if len(waiting) > 2 * self.threads:
                 yield waiting.popleft().result()
         while waiting:

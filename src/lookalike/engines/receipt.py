@@ -33,6 +33,12 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
         "warnings": trace.warnings,
+        "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
+        "work": {
+            "folder": None if found.space.folder is None else str(found.space.folder),
+            "memory_mb": round(found.space.budget / 1e6),
+            "notes": found.space.notes,
+        },
         "versions": {
             "lookalike": __version__,
             "unicode": unicode_version(),

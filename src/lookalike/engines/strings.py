@@ -11,16 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, check_choice
-from lookalike.engines.choice import SAMPLE, Choice, check_size
+from lookalike.engines.choice import SAMPLE, Choice
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import check_run
 from lookalike.engines.joins import Block, Scored, gather
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.reading import Notes
+from lookalike.engines.size import check_sample
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
+from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.kernels import edit_joins, edit_keys
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.candidates import item_bits
 from lookalike.stages.edits import VARIANTS, EditBar, Ranked, Reach, Texts, edit_bar, powers, ranked, variants
 from lookalike.stages.preference import preference, preferred_column
@@ -81,12 +83,15 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
     trace.add(bytes=0, null_texts=0, bad_texts=0)
     with trace.stage("read"):
         for number, collection in enumerate(collections):
-            notes = Notes([column] if column and not number else [])
-            read.append(pa.concat_arrays([pa.array([], pa.large_string()), *notes.tasks(collection, trace)]))
-            ids.append(notes.all_ids())
+            batches = list(collection.texts([column] if column and not number else []))
+            read.append(pa.concat_arrays([pa.array([], pa.large_string()), *(batch.texts for batch in batches)]))
+            ids.append(_ids(batches))
             if collection.id_column is not None:
                 collection.check_ids(ids[-1])
-            extra |= notes.all_extra()
+            if column and not number:
+                extra[column] = pa.chunked_array([batch.extra[column] for batch in batches] or [pa.nulls(0)])
+            for batch in batches:
+                trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
         texts = Texts.of(pa.concat_arrays(read), fold_case=job.fold_case, strip_accents=job.strip_accents)
         trace.add(strings=len(texts), empty=int((texts.lengths == 0).sum()))
     split = len(read[0]) if len(read) == 2 else -1
@@ -106,10 +111,16 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
                 sample = ranked(texts, classes.firsts[picked], sides[picked])
                 pairs = StringsJoin(sample, job.bar(), pool, Trace(), SAMPLE * SAMPLE).pairs()
                 grow = len(classes) / SAMPLE
-                trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
+                trace.add(expected_pairs=check_sample(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
         everyone = ranked(texts, classes.firsts, sides)
         pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
         return replace(found, pairs=Pairs(*pairs))
+
+
+def _ids(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
+    """The user's ids, or row numbers."""
+    rows = [as_arrow(np.arange(one.first_row, one.first_row + len(one))) for one in batches if one.ids is None]
+    return pa.chunked_array([one.ids for one in batches if one.ids is not None] or rows or [pa.array([], pa.int64())])
 
 
 class StringsJoin:
@@ -136,7 +147,8 @@ class StringsJoin:
                 yield from self._each(long, turn, len(self.strings))
 
         with self.trace.stage("match"):
-            left, right, scores = gather(pieces(), self.trace, self.limit, advice=ADVICE)
+            (left, right, scores), candidates = gather(pieces(), self.limit, ADVICE)
+        self.trace.add(candidates=candidates)
         return self.strings.order[left], self.strings.order[right], scores
 
     def _each(self, kernel: Callable[..., int], first: int, last: int) -> Iterator[tuple[Block, int]]:

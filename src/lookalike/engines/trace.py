@@ -23,14 +23,18 @@ class Trace:
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    _inner: list[float] = field(default_factory=lambda: [0.0])
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[int, int | None], None]]:
-        """Time a stage; what it yields reports progress within it."""
+        """Time a stage, without the stages inside of it; what it yields reports progress within it."""
         begin = time.perf_counter()
+        self._inner.append(0.0)
         self.progress(name, 0, None)
         yield lambda done, total: self.progress(name, done, total)
-        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - begin, 4)
+        spent = time.perf_counter() - begin
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + spent - self._inner.pop(), 4)
+        self._inner[-1] += spent
 
     def add(self, **counts: int) -> None:
         for name, count in counts.items():

@@ -70,6 +70,15 @@ class Draft:
     nbytes: int = 0
 
 
+_drafts: set[Path] = set()
+
+
+def remove_drafts() -> None:
+    """Remove what is being written now: the process ends, and nobody else will."""
+    for path in list(_drafts):
+        _remove(path)
+
+
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
     """A draft beside `path`, file or folder, that takes the place of `path` when the block ends well.
@@ -77,6 +86,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
     However the block ends, the temporary name is gone afterwards.
     """
     draft = Draft(path.with_name(f".{path.name}.{os.getpid()}.tmp"))
+    _drafts.add(draft.path)
     try:
         yield draft
         _flush(draft.path)
@@ -96,6 +106,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
         raise OutputError(message) from error
     finally:
         _remove(draft.path)
+        _drafts.discard(draft.path)
 
 
 def _flush(path: Path) -> None:

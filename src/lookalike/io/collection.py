@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +13,10 @@ from lookalike.errors import DuplicateIds, InputError
 from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.columns import check_column
-from lookalike.io.reader import Reader, select
+from lookalike.io.reader import Reader, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
+OnBadFile = Literal["error", "skip"]
 BEGUN = 8  # batches of a few MB that are read before anyone asks for them
 
 
@@ -35,6 +36,8 @@ class Collection:
     rows_hint: int | None
     on_bad_text: OnBadText
     readers: tuple[Reader, ...]
+    on_bad_file: OnBadFile = "error"
+    left_out: list[str] = field(default_factory=list, compare=False)
     _begun: list[Iterator[TextBatch]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -47,21 +50,51 @@ class Collection:
         """What a receipt says of the collection."""
         return {"name": self.name, "text": self.text_column, "id": self.id_column}
 
+    def part(self, number: int) -> Collection:
+        """The documents of one reader alone."""
+        return replace(self, readers=(self.readers[number],), _begun=[])
+
+    def stamp(self) -> list[dict[str, Any]] | None:
+        """What tells whether the input is still the same: paths, sizes, times of change, rows as far as they are known
+        without reading. None where there are no files."""
+        if not self.readers or not all(reader.paths for reader in self.readers):
+            return None
+        stamps = []
+        for reader in self.readers:
+            for path in reader.paths:
+                with reading(str(path), "a file"):
+                    known = path.stat()
+                stamps.append({"path": str(path.absolute()), "size": known.st_size, "changed": known.st_mtime_ns})
+        return stamps
+
+    def state(self) -> dict[str, Any]:
+        """What reading has told so far: rows of each file, and what is wrong with it."""
+        damaged = [reader.damaged for reader in self.readers]  # before the rows, which are set first
+        rows = [reader.rows for reader in self.readers]
+        return {"files": list(zip(rows, damaged, strict=True)), "left_out": list(self.left_out)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what an earlier reading of the same input has told."""
+        for reader, (rows, damaged) in zip(self.readers, state.get("files", ()), strict=False):
+            reader.rows, reader.damaged = rows, damaged
+        self.left_out[:] = state.get("left_out", self.left_out)
+
     def begin(self) -> None:
         """Start reading now what `texts()` will give, so that it goes on while the caller is busy."""
-        self._begun.append(ahead(resized(self._texts(())), depth=BEGUN))
+        self._begun.append(ahead(resized(self._texts((), 0)), depth=BEGUN))
 
-    def texts(self, extra: Sequence[str] = ()) -> Iterator[TextBatch]:
-        """Batches of a few MB, made ahead on a thread; only the text, the ids and the `extra` columns are read.
+    def texts(self, extra: Sequence[str] = (), *, start: int = 0) -> Iterator[TextBatch]:
+        """Batches of a few MB from row `start` on, made ahead on a thread; only the text, the ids and the `extra`
+        columns are read.
 
         An extra column has one type in all batches; for CSV and JSON lines the input is read once more to find it.
         """
         for reader in self.readers:
             for name in extra:
                 check_column(reader.schema, name, reader.name)
-        if self._begun and not extra:
+        if self._begun and not extra and not start:
             return self._begun.pop()
-        return ahead(resized(self._texts(tuple(extra))))
+        return ahead(resized(self._texts(tuple(extra), start)))
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """All columns of the input, in the same order, in one schema; at least one batch.
@@ -77,21 +110,49 @@ class Collection:
         """Raise DuplicateIds unless all of these ids differ."""
         check_ids(ids, name=self.name)
 
-    def _texts(self, extra: tuple[str, ...]) -> Generator[TextBatch, None, None]:
+    def _texts(self, extra: tuple[str, ...], start: int) -> Generator[TextBatch, None, None]:
         needed = [name for name in (self.text_column, self.id_column) if name is not None]
         types = common_schema(self.readers, [reader.settled(extra) for reader in self.readers])
         others = [field for field in types if field.name not in needed]
         first_row = 0
         for reader in self.readers:
-            row = 0
-            for batch in reader.batches(pa.schema([*select(reader.schema, needed), *others])):
-                yield replace(
-                    self._normal(batch, _shifted(reader.where, row)),
-                    extra={name: _cast(batch.column(name), types.field(name).type) for name in extra},
-                    first_row=first_row + row,
-                )
-                row += len(batch)
+            row = min(max(0, start - first_row), reader.rows if reader.rows is not None else start)
+            if reader.rows is None or row < reader.rows:
+                schema = pa.schema([*select(reader.schema, needed), *others])
+                for batch in self._good(reader, schema, row):
+                    yield replace(
+                        self._normal(batch, _shifted(reader.where, row)),
+                        extra={name: _cast(batch.column(name), types.field(name).type) for name in extra},
+                        first_row=first_row + row,
+                    )
+                    row += len(batch)
+                reader.rows = row
             first_row += row
+
+    def _good(self, reader: Reader, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a file from `start` on; where a bad file is skipped, as far as it can be read."""
+        row = start
+        end = reader.rows if reader.damaged else None
+        batches = reader.batches_from(schema, start)
+        while end is None or row < end:
+            try:
+                batch = next(batches, None)
+            except InputError as error:
+                if self.on_bad_file == "error":
+                    raise
+                self._leave_out(reader, row, str(error))
+                return
+            if batch is None:
+                return
+            batch = batch if end is None else batch.slice(0, end - row)
+            row += len(batch)
+            yield batch
+
+    def _leave_out(self, reader: Reader, row: int, why: str) -> None:
+        if reader.damaged is not None and reader.rows is not None:
+            raise InputError(f"{why} It could be read when this run began: has the file changed?")
+        reader.rows, reader.damaged = row, why
+        self.left_out.append(f"{reader.name} from row {row:,} on: {why}")
 
     def _normal(self, batch: pa.RecordBatch, where: Where) -> TextBatch:
         texts, nulls, bad = as_texts(batch.column(self.text_column), on_bad_text=self.on_bad_text, where=where)
@@ -103,7 +164,7 @@ class Collection:
         whole = common_schema(self.readers, schemas) if schemas else pa.schema([(self.text_column, pa.string())])
         empty = True
         for reader, schema in zip(self.readers, schemas, strict=True):
-            for batch in reader.batches(schema):
+            for batch in self._good(reader, schema, 0):
                 columns = {name: batch.column(name) for name in schema.names}
                 if self.on_bad_text == "replace":
                     columns[self.text_column] = repaired(columns[self.text_column])

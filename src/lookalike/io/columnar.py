@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
-from lookalike.io.reader import Reader, nbytes_of, reading, rows_per_batch
+from lookalike.io.reader import Reader, nbytes_of, reading, rows_per_batch, without_first
 
 # Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
 READ_BUFFER = 1 << 20
@@ -23,6 +23,7 @@ class ParquetFile(Reader):
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self._path = path
+        self.paths = (path,)
         refuse_empty(path, name, "a Parquet file")
         with reading(name, "Parquet"), pq.ParquetFile(path) as file:
             self.schema = file.schema_arrow
@@ -30,13 +31,26 @@ class ParquetFile(Reader):
         self.rows = self._metadata.num_rows
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        yield from self.batches_from(schema, 0)
+
+    def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """Row groups before `start` are not read."""
         names = schema.names
         rows = rows_per_batch(self.size(names), self._metadata.num_rows)
-        with (
-            reading(self.name, "Parquet"),
-            pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False) as file,
-        ):
-            yield from file.iter_batches(batch_size=rows, columns=names, use_threads=len(names) > 3)
+        with reading(self.name, "Parquet"):
+            file = pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False)
+        with file:
+            for group in range(self._metadata.num_row_groups):
+                here = self._metadata.row_group(group).num_rows
+                if start < here:
+                    # A row group is told apart from the file only where it is one of several.
+                    where = f"{self.name} row group {group}" if self._metadata.num_row_groups > 1 else self.name
+                    with reading(where, "Parquet"):
+                        batches = file.iter_batches(
+                            batch_size=rows, row_groups=[group], columns=names, use_threads=len(names) > 3
+                        )
+                        yield from without_first(batches, start)
+                start = max(0, start - here)
 
     def size(self, names: Sequence[str]) -> int:
         """Bytes of these columns before compression, from a sample of the row groups."""
@@ -55,6 +69,7 @@ class ArrowFile(Reader):
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self._path = path
+        self.paths = (path,)
         refuse_empty(path, name, "an Arrow file")
         with reading(name, "Arrow"), pa.memory_map(str(path)) as source:
             self.schema = _open_ipc(source).schema

@@ -29,6 +29,7 @@ class Delimited(Reader):
     def __init__(self, path: Path, name: str, *, kind: str) -> None:
         self.name = name
         self._path = path
+        self.paths = (path,)
         self._kind = kind
         self._delimiter = "\t" if kind == "TSV" else ","
         refuse_empty(path, name, "a header line")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class JsonLines(Reader):
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self._path = path
+        self.paths = (path,)
         with reading(name, "JSON lines"):
             line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
@@ -58,8 +59,15 @@ class JsonLines(Reader):
 
     @cached_property
     def _whole_schema(self) -> pa.Schema:
-        with reading(self.name, "JSON lines"):
-            return _final(reduce(_merge, in_order(self._infer, blocks(self._path)), pa.schema([])))
+        whole = pa.schema([])
+        try:
+            with reading(self.name, "JSON lines"):
+                for schema in in_order(self._infer, blocks(self._path)):
+                    whole = _merge(whole, schema)
+        except InputError:
+            if self.damaged is None:
+                raise
+        return _final(whole)
 
     def _infer(self, numbered: tuple[int, bytes]) -> pa.Schema:
         try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
 from lookalike.io.paths import compression_of
 from lookalike.io.reader import TARGET_BYTES, Reader, reading
@@ -39,6 +41,7 @@ class TextLines(Reader):
         self.name = name
         self.schema = pa.schema([("text", pa.large_string())])
         self._path = path
+        self.paths = (path,)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with reading(self.name, "text"):
@@ -56,16 +59,20 @@ class TextLines(Reader):
 
 
 class TextFiles(Reader):
-    """Many text files, each a document. Columns: id (its path), text (its content, as it stands)."""
+    """Many text files, each a document. Columns: id (its path), text (its content, as it stands).
 
-    def __init__(self, files: Sequence[Path], ids: Sequence[str], name: str) -> None:
+    A file that cannot be read is an error, or, with a list `left_out`, has no text and is named there.
+    """
+
+    def __init__(self, files: Sequence[Path], ids: Sequence[str], name: str, left_out: list[str] | None = None) -> None:
+        self._left_out = left_out
         self.name = name
         self.schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
         self.rows = len(files)
-        self._files = files
+        self._files = self.paths = files
         # A file name may hold bytes that are no UTF-8; an id may not.
         self._ids = [name.encode("utf-8", "replace").decode() for name in ids]
-        self._sizes = [_size(file) for file in files]
+        self._sizes = [self._size(file) for file in files]
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from in_order(self._read, self._slices())
@@ -87,17 +94,28 @@ class TextFiles(Reader):
             yield slice(first, len(self._sizes))
 
     def _read(self, part: slice) -> pa.RecordBatch:
-        contents = pa.array([_content(file) for file in self._files[part]], pa.large_binary())
+        contents = pa.array([self._content(file) for file in self._files[part]], pa.large_binary())
         return pa.record_batch(
             [pa.array(self._ids[part], pa.string()), contents.view(pa.large_string())], schema=self.schema
         )
 
+    def _size(self, file: Path) -> int:
+        with self._opening(file):
+            return file.stat().st_size
+        return 0
 
-def _size(file: Path) -> int:
-    with reading(str(file), "text"):
-        return file.stat().st_size
+    def _content(self, file: Path) -> bytes | None:
+        with self._opening(file):
+            return file.read_bytes()
+        return None
 
-
-def _content(file: Path) -> bytes:
-    with reading(str(file), "text"):
-        return file.read_bytes()
+    @contextmanager
+    def _opening(self, file: Path) -> Iterator[None]:
+        try:
+            with reading(str(file), "text"):
+                yield
+        except InputError as error:
+            if self._left_out is None:
+                raise
+            if str(error) not in self._left_out:
+                self._left_out.append(str(error))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lookalike.data import check_choice
 from lookalike.errors import InputError, UsageError
-from lookalike.io.collection import Collection
+from lookalike.io.collection import Collection, OnBadFile
 from lookalike.io.columnar import ArrowFile, InMemory, ParquetFile
 from lookalike.io.columns import check_id, check_text, choose_id, choose_text
 from lookalike.io.delimited import Delimited
@@ -20,6 +20,7 @@ from lookalike.io.paths import TEXT_FILES, find
 from lookalike.io.reader import Reader
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
+ON_BAD_FILE = ("error", "skip")
 EXPECTED = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
 
 
@@ -29,13 +30,15 @@ def open_collection(
     text: str | None = None,
     id: str | None = None,  # noqa: A002  (the user's word)
     on_bad_text: OnBadText = "error",
+    on_bad_file: OnBadFile = "error",
 ) -> Collection:
     """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
     anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
 
     A list of `str` is a list of texts. Reads headers, not data. `text` and `id` name columns; without them the usual
     names are taken, and row numbers where there is no column 'id'. Bad text is text that is not UTF-8: an error, or
-    repaired with U+FFFD ("replace"), or taken as empty ("skip").
+    repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or what cannot be read
+    of it is left out and listed ("skip").
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
@@ -44,7 +47,9 @@ def open_collection(
     if isinstance(source, Collection):
         return source
     check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
-    name, opened = open_readers(source)
+    check_choice("on_bad_file", on_bad_file, ON_BAD_FILE)
+    left_out: list[str] | None = [] if on_bad_file == "skip" else None
+    name, opened = open_readers(source, left_out)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     if readers:
@@ -67,6 +72,8 @@ def open_collection(
         rows_hint=None if None in rows else sum(count or 0 for count in rows),
         on_bad_text=on_bad_text,
         readers=tuple(readers),
+        on_bad_file=on_bad_file,
+        left_out=left_out or [],
     )
 
 
@@ -78,23 +85,32 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
         )
 
 
-def open_readers(source: Any) -> tuple[str, list[Reader]]:
+def open_readers(source: Any, left_out: list[str] | None = None) -> tuple[str, list[Reader]]:
     """What messages call the source, and its readers."""
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source])
+        return _of_paths([source], left_out)
     if isinstance(source, list | tuple):
         if any(isinstance(item, os.PathLike) for item in source):
-            return _of_paths(source)
+            return _of_paths(source, left_out)
         return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
     return "the table", [InMemory(_arrow_table(source), "the table")]
 
 
-def _of_paths(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, list[Reader]]:
+def _of_paths(paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None) -> tuple[str, list[Reader]]:
+    """The readers of all files; those that cannot be opened go to `left_out`, or raise where there is no such list."""
     found = find(paths)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if found.kind == TEXT_FILES:
-        return name, [TextFiles(found.files, found.ids, name)]
-    return name, [_file_reader(found.kind, file) for file in found.files]
+        return name, [TextFiles(found.files, found.ids, name, left_out)]
+    readers = []
+    for file in found.files:
+        try:
+            readers.append(_file_reader(found.kind, file))
+        except InputError as error:
+            if left_out is None:
+                raise
+            left_out.append(f"{file}: {error}")
+    return name, readers
 
 
 def _file_reader(kind: str, file: Any) -> Reader:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -20,16 +21,23 @@ class Reader(ABC):
     """One file, table or list of text files. Reading again gives the same rows in the same order.
 
     schema: the columns as far as opening tells; none where a file without any rows cannot know them.
-    rows: how many, or None where only reading tells.
+    rows: how many, or None where only reading tells; known once the file has been read.
+    paths: the files behind it. damaged: what is wrong after `rows` rows, where the rest is left out.
     """
 
     name: str
     schema: pa.Schema
     rows: int | None = None
+    paths: Sequence[Path] = ()
+    damaged: str | None = None
 
     @abstractmethod
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The columns named in `schema`, perhaps among others. Formats without types give the types of `schema`."""
+
+    def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """As `batches`, from row `start` on; formats that can, do not read what stands before."""
+        yield from without_first(self.batches(schema), start)
 
     @abstractmethod
     def size(self, names: Sequence[str]) -> int:
@@ -55,6 +63,14 @@ def select(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     ['b']
     """
     return pa.schema([schema.field(name) for name in dict.fromkeys(names)])
+
+
+def without_first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches without their first `rows` rows."""
+    for batch in batches:
+        if rows < len(batch):
+            yield batch.slice(rows) if rows else batch
+        rows = max(0, rows - len(batch))
 
 
 def rows_per_batch(nbytes: int, rows: int) -> int:
@@ -91,4 +107,5 @@ def reading(name: str, what: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = "".join(letter if letter.isprintable() else "?" for letter in reason)
         raise InputError(f"{name} cannot be read as {what}: {reason[:200]}.") from error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lookalike.kernels._jit import jit
 
 
@@ -74,3 +76,40 @@ def expand(
         else:
             at = cross(us, vs, s, at, out_left, out_right, out_similarity)
     return at
+
+
+@jit
+def places(keys: Any, n: int) -> Any:  # keys i64[p], below n; -> i64[n+1]
+    """Where the first of each key goes when they stand in order."""
+    out = np.zeros(n + 1, np.int64)
+    for i in range(len(keys)):
+        out[keys[i] + 1] += 1
+    for key in range(n):
+        out[key + 1] += out[key]
+    return out
+
+
+@jit
+def sort_pairs(left: Any, right: Any, similarity: Any, n: int, lefts: Any, scores: Any) -> None:
+    """Sort pairs of items below n by (left, right), in place, without comparing any: by right, then by left.
+
+    left, right i64[p]; similarity f64[p]; lefts u32[p], scores f64[p]: room.
+    """
+    at = places(right, n)
+    for i in range(len(left)):
+        to = at[right[i]]
+        at[right[i]] += 1
+        lefts[to], scores[to] = left[i], similarity[i]
+    to_left = places(left, n)
+    i = 0
+    for key in range(n):
+        while i < at[key]:  # where the next of this key would go: its end
+            to = to_left[lefts[i]]
+            to_left[lefts[i]] += 1
+            right[to], similarity[to] = key, scores[i]
+            i += 1
+    i = 0
+    for key in range(n):
+        while i < to_left[key]:
+            left[i] = key
+            i += 1

@@ -118,9 +118,10 @@ def take_prefixes(
     sizes: Any,  # i64[n]
     probe: Any,  # i64[n]
     levels: Any,  # u8[2**m]: how common elements are
-    keys: Any,  # u64[sum of probe], out
+    places: Any,  # i64[n]: where the prefix of each set begins in `keys`
+    keys: Any,  # u32[p], out
 ) -> None:
-    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (level, hash), set by set.
+    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (level, hash).
 
     Where enough elements have level 0, only those with the lowest hashes are looked at: hashes are spread evenly, so
     a limit a little above the expected one lets through just the prefix and a few more.
@@ -132,9 +133,9 @@ def take_prefixes(
     order = np.empty(most + 1, np.uint64)
     near = np.empty(most + 1, np.uint64)
     bins = np.empty(4 * most + 8, np.int64)
-    at = 0
     for i in range(len(starts)):
         need = probe[i]
+        out = keys[places[i] : places[i] + need]
         rare = 0
         part = elements[starts[i] : starts[i] + sizes[i]]
         for j in range(len(part)):
@@ -155,15 +156,14 @@ def take_prefixes(
         else:
             sort_smallest(order, sizes[i], need)
         for j in range(need):
-            keys[at] = order[j] & IDENTITY
-            at += 1
+            out[j] = order[j] & IDENTITY
 
 
 @jit
-def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u64[p] of 32 bits; out u64[p]
+def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u32[p]; out u64[p]
     """out[i] = the key above the low `bits` bits, and i there."""
     for i in range(len(out)):
-        out[i] = (keys[i] << np.uint64(bits)) | np.uint64(i)
+        out[i] = (np.uint64(keys[i]) << np.uint64(bits)) | np.uint64(i)
 
 
 @jit
@@ -203,6 +203,7 @@ def prefix_candidates(
     measure: int,
     num: int,
     den: int,
+    until: int,  # partners are sets before this one
     met: Any,  # bool[n], all False; left so
     anchors: Any,  # u32[>= stop-x], out
     out_ends: Any,  # i64[>= stop-x], out
@@ -241,7 +242,7 @@ def prefix_candidates(
                 q -= 1
                 if sizes[y] < shortest:
                     break
-                if met[y] or y == x or sides[x] | sides[y] != 3:
+                if met[y] or y >= until or y == x or sides[x] | sides[y] != 3:
                     continue
                 py = slot - (ends[y - 1] if y > 0 else 0)
                 while py > 0 and q >= 0 and packed[q] == packed[q + 1] - ONE and packed[q] >> shift == word:

@@ -49,9 +49,11 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
     n = len(sample)
     need, unused = np.empty(n, np.int64), np.empty(n, np.int64)
     prefixes.prefix_lengths(chosen.sizes, *bar, need, unused)
-    keys = np.empty(int(need.sum()), np.uint64)
-    prefixes.take_prefixes(chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen), keys)
-    keys += np.uint64(1)  # 0 stands for an empty slot of the table
+    rarest = np.empty(int(need.sum()), np.uint32)
+    prefixes.take_prefixes(
+        chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen), np.cumsum(need) - need, rarest
+    )
+    keys = rarest + np.uint64(1)  # 0 stands for an empty slot of the table
     order = np.argsort(keys, kind="stable")
     distinct, runs = np.unique(keys[order], return_counts=True)
     size = 1 << max(4, int(4 * len(distinct)).bit_length())

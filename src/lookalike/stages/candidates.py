@@ -107,9 +107,11 @@ class Band:
 
 @dataclass(frozen=True)
 class Postings:
-    """The inverted index of all prefixes. `order` numbers the items by size; all else is in that numbering."""
+    """The inverted index of the prefixes of items that are sorted by size.
 
-    order: I64
+    split: pairs are wanted between items before it and items from it on; -1: between any two.
+    """
+
     items: Items
     bar: Bar
     index: I64
@@ -118,6 +120,7 @@ class Postings:
     position: U32
     owner: U32
     ends: I64
+    split: int = -1
 
     def bucket_pairs(self) -> tuple[int, int, int]:
         """(pairs of postings with one element, the longest list of postings, where it starts)."""
@@ -125,7 +128,8 @@ class Postings:
         return int(total), int(longest), int(where)
 
     def blocks(self, size: int) -> list[tuple[int, int]]:
-        return [(at, min(at + size, len(self.items))) for at in range(0, len(self.items), size)]
+        first = max(0, self.split)
+        return [(at, min(at + size, len(self.items))) for at in range(first, len(self.items), size)]
 
     def candidates(self, block: tuple[int, int]) -> Iterator[Candidates]:
         """Every pair that can reach the bar, and few others: prefix, length and positional filters."""
@@ -136,7 +140,8 @@ class Postings:
             partners = np.empty(max(2 * len(self.items), PIECE), np.uint32)
             at, a, p = prefixes.prefix_candidates(
                 at, stop, self.packed, self.bits, self.position, self.owner, self.ends, self.index,
-                self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den, met,
+                self.items.sizes, self.items.sides, self.bar.code, self.bar.num, self.bar.den,
+                self.split if self.split >= 0 else len(self.items), met,
                 anchors, ends, partners,
             )  # fmt: skip
             yield Candidates(anchors[:a], ends[:a], partners[:p])

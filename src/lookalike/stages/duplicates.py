@@ -75,11 +75,20 @@ def fingerprints(sets: Sets) -> U64:
     return out
 
 
-def collapse(sets: Sets, prints: U64, preference: I64 | None = None, *, least: int = 1) -> Classes:
+def collapse(
+    sets: Sets,
+    prints: U64,
+    preference: I64 | None = None,
+    *,
+    least: int = 1,
+    at_once: int = 1 << 20,
+    after: Callable[[], None] = lambda: None,
+) -> Classes:
     """Group items with equal sets, exactly: equal fingerprints only propose. Classes are numbered by their first item.
 
     preference: item numbers, the most preferred first; without it, the input order. least: items with smaller sets are
-    left out, as they match nothing, not even a copy of themselves.
+    left out, as they match nothing, not even a copy of themselves. at_once: copies that are compared in one go;
+    after: is called between.
     """
     sizes = sets.sizes
     order = np.arange(len(sets)) if preference is None else preference
@@ -87,7 +96,7 @@ def collapse(sets: Sets, prints: U64, preference: I64 | None = None, *, least: i
     order = order[np.argsort(prints[order], kind="stable")]
     new = np.ones(len(order), np.bool_)
     new[1:] = prints[order[1:]] != prints[order[:-1]]
-    new = _confirm(sets, sizes, order, new)
+    new = _confirm(sets, sizes, order, new, at_once, after)
     return _numbered(order, new)
 
 
@@ -129,20 +138,26 @@ def _lowest(order: I64, start: I64) -> I64:
     return np.minimum.reduceat(order, start) if len(start) else start
 
 
-def _confirm(sets: Sets, sizes: I64, order: I64, new: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _confirm(
+    sets: Sets, sizes: I64, order: I64, new: npt.NDArray[np.bool_], at_once: int, after: Callable[[], None]
+) -> npt.NDArray[np.bool_]:
     """Compare each proposed copy with the first of its run; the rare impostor starts a class of its own."""
     copies = np.flatnonzero(~new)
     if not len(copies):
         return new
     first = np.flatnonzero(new)[np.cumsum(new) - 1][copies]
-    anchors, at = np.unique(first, return_index=True)
-    ends = np.append(at[1:], len(copies)).astype(np.int64)
     items = Items(sets.elements, sets.offsets[:-1], sizes, np.full(len(sets), 3, np.uint8))
-    proposed = Candidates(order[anchors].astype(np.uint32), ends, order[copies].astype(np.uint32))
-    _, equal, _ = verified(items, proposed, Bar(bounds.JACCARD, 1, 1))
-    if len(equal) == len(copies):
+    equal = []
+    for low in range(0, len(copies), at_once):
+        anchors, at = np.unique(first[low : low + at_once], return_index=True)
+        some = order[copies[low : low + at_once]].astype(np.uint32)
+        proposed = Candidates(order[anchors].astype(np.uint32), np.append(at[1:], len(some)).astype(np.int64), some)
+        equal.append(verified(items, proposed, Bar(bounds.JACCARD, 1, 1))[1])
+        after()
+    same = np.concatenate(equal)
+    if len(same) == len(copies):
         return new
-    order[:], new = _apart(order, new, copies[~np.isin(order[copies], equal)])
+    order[:], new = _apart(order, new, copies[~np.isin(order[copies], same)])
     return new
 
 
@@ -168,11 +183,15 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
             f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
-            f"{biggest:,} times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
+            f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(
         pairs.left, pairs.right, pairs.similarity, members, among.ends, lefts, own, out.left, out.right, out.similarity
     )
-    order = np.lexsort((out.right, out.left))
-    return Pairs(out.left[order], out.right[order], out.similarity[order])
+    if total < len(members):
+        order = np.lexsort((out.right, out.left))
+        return Pairs(out.left[order], out.right[order], out.similarity[order])
+    items = int(members.max(initial=-1)) + 1
+    classes.sort_pairs(out.left, out.right, out.similarity, items, np.empty(total, np.uint32), np.empty(total))
+    return out

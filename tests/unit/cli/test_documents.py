@@ -199,7 +199,7 @@ def test_too_many_pairs_says_how_many(tmp_path: Path, lookalike) -> None:
     (tmp_path / "x.txt").write_text(f"{ROSE}\n" * 100)
     done = lookalike("pairs", tmp_path / "x.txt", "--max-pairs", "1000")
     assert done.code == 1
-    assert done.err.startswith("TooManyPairs: the answer has 4,950 pairs, more than --max-pairs 1,000")
+    assert done.err.startswith("TooManyPairs: the answer has at least 4,950 pairs, more than --max-pairs 1,000")
     assert lookalike("groups", tmp_path / "x.txt", "--max-pairs", "1000").code == 0
 
 
@@ -235,16 +235,3 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("left\tright\tsimilarity\n0\t1\t1\n")
     assert "Traceback" not in done.stderr
-
-
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path, lookalike, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lookalike.result import Result
-
-    def interrupted(_: Result) -> None:
-        raise KeyboardInterrupt
-
-    source = write(tmp_path / "x.csv")
-    monkeypatch.setattr(Result, "kept_batches", interrupted)
-    done = lookalike("dedup", source, "-o", tmp_path / "clean.csv")
-    assert (done.code, done.err) == (130, "Stopped. No output was written.\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]

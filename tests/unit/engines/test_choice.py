@@ -7,9 +7,10 @@ import pytest
 
 import lookalike as la
 from lookalike.data import Recipe
-from lookalike.engines.choice import SAMPLE, Choice, check_size, preview
+from lookalike.engines.choice import SAMPLE, Choice, preview
 from lookalike.engines.choice import choose as choose_from
 from lookalike.engines.pool import Pool
+from lookalike.engines.size import Size
 from lookalike.errors import TooManyPairs
 from lookalike.measures import Bar, bar, set_measure
 from lookalike.plan import Plan, plan
@@ -25,7 +26,7 @@ def random_items(count: int, size: int, universe: int) -> Items:
 
 
 def choose(items: Items, plan: Plan | None, recipe: Recipe, reach: Bar, pool: Pool) -> Choice:
-    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool)
+    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool, budget=1 << 40)
 
 
 def test_few_items_are_joined_exactly() -> None:
@@ -61,6 +62,7 @@ def test_the_receipt_says_what_was_chosen() -> None:
     receipt = la.pairs(["one two three"] * 3).receipt
     assert receipt["choice"] == {
         "method": "exact",
+        "way": "prefixes",
         "predicted_seconds": {},
         "why": "1 different items are few enough to miss none",
     }
@@ -82,18 +84,29 @@ def test_the_size_of_the_answer_is_foretold() -> None:
 
 def test_a_hopeless_answer_is_refused_before_the_work() -> None:
     with pytest.raises(
-        TooManyPairs, match=r"^about 3,12\d,\d+ pairs are to be expected, far more than --max-pairs 1,000: a sam"
+        TooManyPairs,
+        match=r"^about 3,12\d,\d+ pairs are to be expected, far more than --max-pairs 1,000. "
+        r"The largest crowds: about 2,500 look-alikes: \d+ \('w0 w1 w2 .*Ask for groups",
     ):
         la.pairs(near_copies(SAMPLE + 500), threshold=0.9, max_pairs=1000)
 
 
 def test_a_few_pairs_in_the_sample_prove_nothing() -> None:
-    with Pool(1) as pool:
-        seen = preview(random_items(SAMPLE + 1, 5, 1 << 40), bar(JACCARD, 0.5), pool, seed=1)
-    assert seen is not None
-    check_size(29, 1000.0, 1)
+    Size(0, 10**9, 29, []).check(1, str)
     with pytest.raises(TooManyPairs):
-        check_size(30, 1000.0, 1)
+        Size(0, 10**9, 30, []).check(1, str)
+
+
+def test_copies_count_before_anything_is_compared() -> None:
+    texts = ["one two three four five six"] * 60 + [f"{n} b c d e f" for n in range(10)]
+    with pytest.raises(TooManyPairs) as caught:
+        la.pairs(texts, max_pairs=1000)
+    assert str(caught.value).startswith(
+        "the answer has at least 1,770 pairs, more than --max-pairs 1,000. "
+        "The largest crowds: 60 copies: 0 ('one two three four five six'), 1 ('one two three four five six'), 2 ("
+    )
+    with pytest.raises(TooManyPairs, match=r"at least 1,800 pairs"):
+        la.pairs(texts[:60], against=texts[:30], max_pairs=1000)
 
 
 def test_groups_of_crowded_buckets_are_not_joined_exactly() -> None:

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from lookalike.engines import dcm
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.joins import exact_pairs
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.errors import OutputError, TooManyPairs
 from lookalike.measures import bar, set_measure
 from oracles import MEASURES, join
@@ -90,7 +92,9 @@ def test_the_same_bytes_for_any_memory_and_threads(measure: str, sided: bool) ->
     for threshold in map(Fraction, ["2", "9"] if measure == "overlap" else ["0.1", "0.7"]):
         with Pool(1) as pool:
             wished = bar(set_measure(measure), float(threshold))
-            expected = as_dict(*exact_pairs(make_items(sets, sides), wished, pool, Trace(), 10**9))
+            expected = as_dict(
+                *exact_pairs(make_items(sets, sides), wished, pool, Trace(), Space(Keeper(1 << 40)), 10**9)
+            )
         assert len(expected) > 10
         first = found(sets, measure, threshold, sides)
         assert as_dict(*first) == expected

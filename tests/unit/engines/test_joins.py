@@ -12,21 +12,26 @@ from hypothesis import strategies as st
 
 from lookalike.engines import joins
 from lookalike.engines.joins import exact_pairs
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs
 from lookalike.measures import bar, set_measure
 from lookalike.stages import candidates
 from oracles import MEASURES, join
 from strategies import as_dict, families, make_items
 
+PLENTY = 1 << 40
+
 
 def exact(
-    sets: list[set[int]], measure: str, threshold: Fraction, sides: list[int] | None = None, threads: int = 1
-) -> dict[tuple[int, int], float]:
+    sets: list[set[int]], measure: str, threshold: Fraction, sides: list[int] | None = None, threads: int = 1,
+    memory: int = PLENTY,
+) -> dict[tuple[int, int], float]:  # fmt: skip
     with Pool(threads) as pool:
         wished = bar(set_measure(measure), float(threshold))
-        return as_dict(*exact_pairs(make_items(sets, sides), wished, pool, Trace(), 10**9))
+        return as_dict(*exact_pairs(make_items(sets, sides), wished, pool, Trace(), Space(Keeper(memory)), 10**9))
 
 
 def shares_that_occur(sets: list[set[int]], measure: str) -> list[Fraction]:
@@ -70,6 +75,30 @@ def test_exact_join_of_two_collections(measure: str, sets: list[set[int]], perce
     assert exact(sets, measure, threshold, sides) == expected
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+@given(sets=families, percent=st.integers(5, 100), room=st.integers(1, 40))
+@settings(max_examples=60, deadline=None)
+def test_a_join_in_parts_is_the_join(measure: str, sets: list[set[int]], percent: int, room: int) -> None:
+    """Room for a few postings at a time: the items are parted by size, and the parts joined one with the other."""
+    threshold = Fraction(1 + percent // 10) if measure == "overlap" else Fraction(percent, 100)
+    memory = int(room * joins.POSTING / joins.SHARE) + 1
+    assert exact(sets, measure, threshold, memory=memory) == join(sets, measure, threshold)
+
+
+def test_parts_fit_the_memory_two_at_a_time() -> None:
+    items = make_items(sorted(zipf_sets(300, seed=5), key=len))
+    wished = bar(set_measure("jaccard"), 0.5)
+    with Pool(1) as pool:
+        rarest = joins.take_prefixes(items, wished, pool, Space(Keeper(PLENTY)))
+    room = 500
+    parts = rarest.parts(int(room * joins.POSTING / joins.SHARE))
+    assert len(parts) > 3
+    assert parts[0][0] == 0
+    assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
+    assert all(len(rarest.index_of(part, part).packed) <= room / 2 for part in parts)
+    assert len(joins.part_pairs(parts, items, wished)) < len(parts) * (len(parts) + 1) / 2, "sizes rule some out"
+
+
 def zipf_sets(count: int, seed: int) -> list[set[int]]:
     """Small sets, with copies, near-copies and one element in nearly all of them: its counter goes past 255."""
     draw = random.Random(seed)
@@ -111,7 +140,7 @@ def test_hashes_that_meet_in_their_low_bits(data: st.DataObject, tenths: int) ->
 def test_too_many_pairs_stop_the_search() -> None:
     sets = [{1, 2, 3, 100 + i} for i in range(100)]
     with Pool(1) as pool, pytest.raises(TooManyPairs) as caught:
-        exact_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), 50)
+        exact_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), Space(Keeper(PLENTY)), 50)
     assert str(caught.value) == (
         "more than 50 pairs (--max-pairs) are within the threshold, and the search has not ended. Ask for groups "
         "or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from lookalike.data import Pairs
 from lookalike.errors import TooManyPairs
+from lookalike.kernels.classes import sort_pairs
 from lookalike.stages.duplicates import Classes, collapse, expand, fingerprints
 from oracles import join
 from strategies import as_dict, make_pairs, make_sets
@@ -101,7 +103,7 @@ def test_too_many_pairs_are_counted_not_made() -> None:
         expand(one, copies, np.ones(2), limit=1000)
     assert str(caught.value) == (
         "the answer has 500,000,500,000 pairs, more than --max-pairs 1,000; the most repeated item stands "
-        "1,000,000 times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
+        "1,000,000 times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
     )
     with pytest.raises(TooManyPairs, match="the answer has 250,000,500,000 pairs"):
         expand(one, copies, np.ones(2), split=500_001, limit=1000)
@@ -125,3 +127,14 @@ def test_as_many_pairs_as_allowed_are_made() -> None:
     assert len(expand(make_pairs({}), copies, np.ones(1), limit=6)) == 6
     with pytest.raises(TooManyPairs, match="the answer has 6 pairs"):
         expand(make_pairs({}), copies, np.ones(1), limit=5)
+
+
+@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=60), st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_pairs_are_sorted_without_comparing(pairs: set[tuple[int, int]], draw: random.Random) -> None:
+    rows = [(a, b, 100.0 * a + b) for a, b in pairs]
+    draw.shuffle(rows)
+    left, right = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
+    similarity = np.array([row[2] for row in rows], np.float64)
+    sort_pairs(left, right, similarity, 10, np.empty(len(rows), np.uint32), np.empty(len(rows)))
+    assert list(zip(left.tolist(), right.tolist(), similarity.tolist(), strict=True)) == sorted(rows)

@@ -1,0 +1,58 @@
+"""lookalike runs: what work folders hold, and removing them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.cli import options as o
+
+runs = typer.Typer(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
+Where = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Work folders, or folders to look in [default: here].", show_default=False),
+]
+
+
+@runs.callback(invoke_without_command=True)
+def default(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show(None)
+
+
+@runs.command("list")
+def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
+    """List work folders: what they hold, how far it is, how large it is, and when it was last touched."""
+    import json as json_module
+
+    from lookalike.engines.workfolders import find_work
+
+    found = find_work(folders or [Path()])
+    if json:
+        sys.stdout.write(json_module.dumps([work.as_dict() for work in found], indent=2) + "\n")
+        return
+    if not found:
+        sys.stdout.write("No work folders here. Large runs make one beside their output; --work-dir names another.\n")
+    for work in found:
+        sys.stdout.write(f"{work.path}  {work.nbytes / 1e6:,.0f} MB  {work.age()}{'  in use' if work.in_use else ''}\n")
+        for line in work.holds:
+            sys.stdout.write(f"    {line}\n")
+
+
+@runs.command()
+def clean(folders: Where = None) -> None:
+    """Remove work folders, but none that is in use: unfinished runs begin anew next time."""
+    from lookalike.engines.workfolders import find_work
+
+    found = find_work(folders or [Path()])
+    for work in found:
+        if work.in_use:
+            sys.stdout.write(f"Left     {work.path}: it is in use\n")
+            continue
+        work.remove()
+        sys.stdout.write(f"Removed  {work.path} ({work.nbytes / 1e6:,.0f} MB)\n")
+    if not found:
+        sys.stdout.write("No work folders here.\n")

@@ -1,0 +1,67 @@
+"""Ctrl-C and SIGTERM: the command ends at once, whatever it is doing, and says how to go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+STOPPED, TERMINATED = 130, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+def hear_terminate() -> None:
+    """From now on SIGTERM is heard as Ctrl-C is."""
+
+    def stop(*_: object) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def stoppable(work: Callable[[], None], folder: Callable[[], Path | None]) -> None:
+    """Do the work on a thread of its own: the main thread hears signals even while a long loop is compiled code.
+
+    folder: where the work keeps what it has done, if anywhere.
+    """
+    failed: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            work()
+        except BaseException as error:  # it belongs to the main thread
+            failed.append(error)
+
+    thread = threading.Thread(target=call, name="lookalike-work", daemon=True)
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.2)  # an endless join would hear signals too, but not on every system
+    except KeyboardInterrupt as signal_heard:
+        _stop(TERMINATED if isinstance(signal_heard, Terminated) else STOPPED, folder())
+    if failed:
+        raise failed[0]
+
+
+def _stop(code: int, folder: Path | None) -> Any:
+    """End the process now: threads in compiled code cannot be asked to end."""
+    from lookalike.io.atomic import remove_drafts
+
+    remove_drafts()
+    if folder is not None and folder.is_dir():
+        words = (
+            f"Stopped. What is done is kept in {folder}: the same command goes on from there. "
+            f"To remove it: lookalike runs clean {folder}\n"
+        )
+    else:
+        words = "Stopped. No output was written.\n"
+    sys.stderr.write(("\n" if sys.stderr.isatty() else "") + words)
+    sys.stderr.flush()
+    os._exit(code)

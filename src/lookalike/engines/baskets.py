@@ -1,0 +1,69 @@
+"""Baskets on the engine of documents: lists of tokens, which are items, in shingles of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from lookalike.engines.found import Found, Want
+from lookalike.engines.job import Job, Method
+from lookalike.engines.local import run
+from lookalike.engines.trace import Trace
+from lookalike.io.baskets import Baskets, together
+from lookalike.stages.groups import of_items, stars
+
+
+@dataclass(frozen=True, kw_only=True)
+class BasketJob(Job):
+    """As a job of documents. of: what is in a basket, in words. via_groups: the threshold of the groups of items, where
+    baskets are compared by these."""
+
+    noun: ClassVar[str] = "baskets"
+
+    threshold: float = 0.2
+    method: Method = "exact"
+    of: str = "item"
+    via_groups: float | None = None
+
+    def words(self) -> str:
+        bag = " (bag)" if self.rule.bag else ""
+        through = "" if self.via_groups is None else f", grouped at {self.via_groups:g}"
+        return f"{self.measure} at least {self.threshold:g} on sets of {self.of!r}{bag}{through}"
+
+
+class ItemJob(BasketJob):
+    """The dual: items are compared, as sets of the baskets that hold them."""
+
+    noun: ClassVar[str] = "items"
+
+
+def search(baskets: Sequence[Baskets], job: BasketJob, want: Want, trace: Trace, *, keep: str = "first") -> Found:
+    """The pairs (or groups) of one collection of baskets, or the pairs between two with one numbering of items."""
+    found = run([one.collection() for one in baskets], job, want, trace, keep=keep)
+    trace.counts[job.noun] = trace.counts.pop("documents")
+    trace.counts["entries"] = trace.counts.pop("shingles")
+    trace.counts.pop("bytes")
+    return found
+
+
+def through_groups(
+    baskets: Sequence[Baskets], job: BasketJob, threshold: float | None, trace: Trace
+) -> tuple[list[Baskets], BasketJob]:
+    """The baskets with every item replaced by the representative of its group, and the job that says so.
+
+    Groups are stars of items that similar sets of baskets hold, around the most common ones: no item stands for another
+    that it is not itself similar to. threshold: of these; None for that of the job.
+    """
+    near = job.threshold if threshold is None else threshold
+    with trace.stage("item groups"):
+        items = together(baskets).dual()
+        found = search([items], replace(job, threshold=near, method="exact"), "pairs", Trace(), keep="longest")
+        assert found.pairs is not None  # they were asked for
+        made = stars(found.pairs, found.order)
+        representative = of_items(made, found.classes, len(found), found.own).representative
+    grouped = int((representative != np.arange(len(representative))).sum())
+    trace.add(items=len(items), item_groups=len(items) - grouped)
+    return [one.renamed(representative, one.items) for one in baskets], replace(job, via_groups=near)

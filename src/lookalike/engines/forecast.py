@@ -1,0 +1,144 @@
+"""What a run would come to: documents, pairs, candidates, time, memory and disk, foretold from a sample."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import Sets
+from lookalike.engines.choice import SAMPLE, choose, preview
+from lookalike.engines.job import Job
+from lookalike.engines.joins import BandedJoin
+from lookalike.engines.local import BASE, BEGIN, GROWTH, is_large, planned_for
+from lookalike.engines.memory import Keeper
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.size import CROWD, size_of
+from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
+from lookalike.io.batch import TextBatch
+from lookalike.io.collection import Collection
+from lookalike.stages.candidates import Items
+from lookalike.stages.duplicates import collapse, fingerprints
+from lookalike.stages.features import shingle
+
+PLACES = 32  # spread over the collection, at which documents are read
+ENOUGH = 24 << 20  # bytes of text
+FEW = 4 * SAMPLE  # documents
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """documents and bytes of all; sampled: documents read; places: at how many places. exact_copies: a share of the
+    sample, so that there are at least so many among all. pairs: foretold; candidates: of the way that was chosen.
+    crowds: the largest, in words. work_folder: whether arrays go to files; disk: bytes of them."""
+
+    documents: int
+    bytes: int
+    sampled: int
+    places: int
+    exact_copies: float
+    pairs: int
+    method: str
+    why: str
+    candidates: int
+    crowds: list[str]
+    seconds: float
+    threads: int
+    memory: int
+    budget: int
+    work_folder: bool
+    disk: int
+    warnings: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
+    """(number of the place, a batch) at places spread evenly; of one file whose rows only reading tells, its head."""
+    known = [reader.rows for reader in collection.readers]
+    if None not in known:
+        total = sum(rows or 0 for rows in known)
+        for place, row in enumerate(sorted({total * step // PLACES for step in range(PLACES)})):
+            yield from ((place, batch) for batch in islice(collection.texts(start=row), 1))
+    elif len(known) > 1:
+        chosen = sorted({len(known) * step // PLACES for step in range(PLACES)})
+        for place, number in enumerate(chosen):
+            yield from ((place, batch) for batch in islice(collection.part(number).texts(), 1))
+    else:
+        yield from ((0, batch) for batch in islice(collection.texts(), PLACES))
+
+
+def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
+    """Read a sample, join it, and reckon what all would cost."""
+    trace = Trace()
+    threads = job.threads or usable_cores()
+    planned = planned_for(job, trace)
+    read = spent = 0.0
+    texts: list[pa.Array] = []
+    parts: list[Sets] = []
+    places = set()
+    for place, batch in sample(collection):
+        some = batch.texts.slice(0, max(1, FEW // PLACES))
+        begin = time.perf_counter()
+        parts.append(shingle(some, job.rule))
+        if parts[1:]:  # the first one loads the compiled code
+            spent += time.perf_counter() - begin
+            read += some.nbytes
+        texts.append(some)
+        places.add(place)
+        if sum(part.nbytes for part in texts) > ENOUGH:
+            break
+    with Pool(threads) as pool:
+        sets = _joined(parts)
+        classes = collapse(sets, fingerprints(sets))
+        firsts = classes.firsts
+        items = Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], np.full(len(classes), 3, np.uint8))
+        sampled = sum(len(part) for part in texts)
+        nbytes = collection.nbytes
+        mean = sum(part.nbytes for part in texts) / max(1, sampled)
+        total = collection.rows_hint or max(sampled, round(nbytes / max(1.0, mean)))
+        grow = total / max(1, sampled)
+        seen = preview(items, job.bar(), pool, seed=job.seed)
+        choice = choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget)
+        size = size_of(classes, seen, -1)
+        pairs_of_items = size.expected * grow * grow
+        candidates, seconds = 0.0, (nbytes / (read / spent) if spent else 0.0) + 1.5 * threads
+        if seen is not None:
+            whole = grow * seen.grow
+            if choice.method == "lsh" and planned is not None:
+                join = BandedJoin(seen.sample, job.recipe(), planned, job.bar(), pool, Trace(), Space(Keeper(budget)))
+                candidates = sum(band.bucket_pairs()[0] for band in join.bands()) * whole * whole
+            else:
+                candidates = seen.postings.bucket_pairs()[0] * whole * whole
+            seconds += choice.seconds.get(choice.method, 0.0) * grow + candidates * 30e-9
+    text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
+    memory = int(BASE + GROWTH * nbytes)
+    folder = is_large(nbytes, budget)
+    elements = len(sets.elements) * grow
+    return Forecast(
+        documents=total, bytes=nbytes, sampled=sampled, places=len(places),
+        exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
+        pairs=round(pairs_of_items), method=choice.method, why=choice.why, candidates=round(candidates),
+        crowds=[crowd.words(lambda item: _begin(text, item), grow) for crowd in size.crowds if crowd.size >= CROWD],
+        seconds=seconds / threads, threads=threads, memory=min(memory, budget) if folder else memory, budget=budget,
+        work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
+        warnings=trace.warnings,
+    )  # fmt: skip
+
+
+def _joined(parts: list[Sets]) -> Sets:
+    sizes = np.concatenate([part.sizes for part in parts]) if parts else np.zeros(0, np.int64)
+    elements = np.concatenate([part.elements for part in parts]) if parts else np.zeros(0, np.uint64)
+    return Sets(elements, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _begin(texts: pa.ChunkedArray, item: int) -> str:
+    begin = " ".join(str(texts[item].as_py())[:200].split())
+    return repr(begin[:BEGIN] + ("..." if len(begin) > BEGIN else ""))

@@ -1,0 +1,277 @@
+"""Runs that keep their arrays in a work folder give the same bytes as runs in memory, however often they are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import lookalike as la
+from lookalike.cli.main import app
+from lookalike.engines import kept, local
+from lookalike.errors import InputError, OutputError, TooManyPairs
+
+
+def corpus(count: int, seed: int = 1) -> pa.Table:
+    """Random texts; every fifth is a copy, every fifth a near-copy of an earlier one."""
+    draw = random.Random(seed)
+    texts: list[str] = []
+    for number in range(count):
+        words = [f"w{draw.randrange(5000)}" for _ in range(40)]
+        if number % 5 == 3:
+            words = texts[draw.randrange(number)].split()
+        elif number % 5 == 4:
+            words = texts[draw.randrange(number)].split()
+            words[20] = f"n{number}"
+        texts.append(" ".join(words))
+    return pa.table({"id": [f"doc {n}" for n in range(count)], "text": texts, "rank": list(range(count))})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("corpus")
+    table = corpus(3000)
+    paths = []
+    for number in range(3):
+        paths.append(folder / f"{number}.parquet")
+        pq.write_table(table.slice(number * 1000, 1000), paths[-1], row_group_size=100)
+    return paths
+
+
+def same(one: la.Result, other: la.Result) -> bool:
+    return bool(one.pairs.equals(other.pairs)) and bool(one.groups.equals(other.groups))
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "lsh"}, {"exact": True}, {"method": "dcm"}, {"keep": "max:rank"}, {"max_share": 0.01}]
+)
+def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, options: dict[str, Any]) -> None:
+    expected = la.groups(files, threshold=0.7, **options)
+    found = la.groups(files, threshold=0.7, work_dir=tmp_path / "work", **options)
+    assert same(expected, found)
+    assert found.receipt["work"]["folder"] == str(tmp_path / "work")
+    assert expected.receipt["work"]["folder"] is None
+
+
+def test_sets_are_kept_for_the_next_run(files: list[Path], tmp_path: Path) -> None:
+    """The incremental way: yesterday's sets serve as the other side of today's run, whatever its threshold."""
+    work = tmp_path / "work"
+    la.dedup(files[:2], work_dir=work).done()
+    new = la.dedup(files[2], against=files[:2], work_dir=work, threshold=0.6)
+    assert any("2,000 documents) are taken from" in note for note in new.receipt["work"]["notes"])
+    assert same_removed(new, la.dedup(files[2], against=files[:2], threshold=0.6))
+    again = la.pairs(files[2], work_dir=work)
+    assert any("1,000 documents) are taken from" in note for note in again.receipt["work"]["notes"])
+
+
+def same_removed(one: la.Result, other: la.Result) -> bool:
+    return bool(one.removed.equals(other.removed))
+
+
+def test_changed_input_is_noticed(files: list[Path], tmp_path: Path) -> None:
+    source = tmp_path / "x.parquet"
+    source.write_bytes(files[0].read_bytes())
+    la.pairs(source, work_dir=tmp_path / "work").done()
+    pq.write_table(corpus(50), source)
+    changed = la.pairs(source, work_dir=tmp_path / "work")
+    assert changed.receipt["counts"]["documents"] == 50
+    assert any("the input has changed. Reading" in note for note in changed.receipt["work"]["notes"])
+    other = la.pairs(source, work_dir=tmp_path / "work", k=3)
+    assert any("the shingle options differ" in note for note in other.receipt["work"]["notes"])
+
+
+@pytest.mark.parametrize("name", ["elements", "sizes", "prints", "columns"])
+def test_damaged_sets_are_read_again(files: list[Path], tmp_path: Path, name: str) -> None:
+    work = tmp_path / "work"
+    expected = la.groups(files, work_dir=work)
+    expected.done()
+    place = next(work.glob("sets-*"))
+    data = bytearray((place / name).read_bytes())
+    data[len(data) // 2] ^= 255
+    (place / name).write_bytes(data)
+    found = la.groups(files, work_dir=work)
+    assert any("is damaged after" in note for note in found.receipt["work"]["notes"])
+    assert same(expected, found)
+
+
+def test_a_large_run_works_beside_its_output_and_cleans_up(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "LARGE", 1000)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["groups", *map(str, files), "-o", "groups.csv"])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.csv", "groups.receipt.json"]
+    receipt = json.loads((tmp_path / "groups.receipt.json").read_text())
+    assert receipt["work"]["folder"] == "groups.csv.work"
+
+
+def test_tables_in_memory_go_to_a_folder_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LARGE", 1000)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    table = corpus(300)
+    found = la.pairs(table, against=table)
+    assert found.receipt["work"]["folder"] is not None
+    monkeypatch.setattr(local, "LARGE", 10**9)
+    assert found.pairs.equals(la.pairs(table, against=table).pairs)
+    del found
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_names_the_file_and_keeps_what_is_done(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "COMMIT", 0.0)
+    before, calls = kept.write_all, []
+
+    def full(file: Any, array: Any) -> None:
+        calls.append(file)
+        if len(calls) > 40:
+            raise OSError(28, "No space left on device")
+        before(file, array)
+
+    monkeypatch.setattr(kept, "write_all", full)
+    monkeypatch.setattr("lookalike.engines.reading.TASK_BYTES", 1 << 12)
+    with pytest.raises(OutputError, match=r"^disk full while writing .*sets-.*What is done is kept: make room"):
+        la.groups(files, work_dir=tmp_path / "work")
+    monkeypatch.setattr(kept, "write_all", before)
+    found = la.groups(files, work_dir=tmp_path / "work")
+    assert any(note.startswith("going on with") for note in found.receipt["work"]["notes"])
+    assert same(found, la.groups(files))
+
+
+def damaged(files: list[Path], folder: Path) -> list[Path]:
+    """The second file has a row group whose pages are not what they were."""
+    paths = []
+    for number, file in enumerate(files):
+        data = bytearray(file.read_bytes())
+        if number == 1:
+            group = pq.ParquetFile(file).metadata.row_group(6)
+            for column in range(group.num_columns):
+                start = group.column(column).dictionary_page_offset or group.column(column).data_page_offset
+                data[start : start + 40] = b"\xff" * 40
+        paths.append(folder / file.name)
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def test_a_bad_row_group_is_named_and_what_is_done_is_kept(files: list[Path], tmp_path: Path) -> None:
+    paths = damaged(files, tmp_path)
+    with pytest.raises(InputError, match=r"1\.parquet row group 6 cannot be read as Parquet: "):
+        la.groups(paths)
+
+
+@pytest.mark.parametrize("work", [False, True])
+def test_a_bad_file_can_be_skipped(files: list[Path], tmp_path: Path, work: bool) -> None:
+    paths = damaged(files, tmp_path)
+    gone = tmp_path / "3.parquet"
+    gone.write_bytes(b"PAR1 but no more")
+    options: dict[str, Any] = {"work_dir": tmp_path / "work"} if work else {}
+    found = la.dedup([*paths, gone], on_bad_file="skip", **options)
+    good = pa.concat_tables([pq.read_table(files[0]), pq.read_table(files[1]).slice(0, 600), pq.read_table(files[2])])
+    expected = la.dedup(good)
+    assert found.receipt["counts"]["documents"] == 2600
+    assert found.removed.equals(expected.removed)
+    assert found.kept.equals(expected.kept)
+    left_out = found.receipt["left_out"]
+    assert len(left_out) == 2
+    assert any("1.parquet from row 600 on: " in what and "row group 6" in what for what in left_out)
+    assert any(what.startswith(f"{gone}: ") for what in left_out)
+    if work:
+        again = la.dedup([*paths, gone], on_bad_file="skip", **options)
+        assert again.kept.equals(expected.kept)
+        assert again.receipt["left_out"] == left_out
+
+
+PROGRAM = """
+import sys
+from lookalike.engines import kept, reading
+kept.COMMIT, reading.TASK_BYTES = 0.0, 1 << 13
+from lookalike.cli.main import main
+main()
+"""
+
+
+def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_path: Path) -> None:
+    """kill -9 at random moments, again and again; the answer has the same bytes as that of an undisturbed run."""
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        "dedup",
+        *map(str, files),
+        "--text",
+        "text",
+        "-t",
+        "0.6",
+        "--method",
+        "lsh",
+    ]
+    subprocess.run([*command, "-o", str(tmp_path / "calm.csv")], check=True, capture_output=True)
+    begin = time.monotonic()
+    disturbed = [*command, "-o", str(tmp_path / "out.csv"), "--work-dir", str(tmp_path / "work")]
+    subprocess.run(disturbed, check=True, capture_output=True)
+    whole = time.monotonic() - begin
+    calm = (tmp_path / "calm.csv").read_bytes()
+    assert (tmp_path / "out.csv").read_bytes() == calm
+    draw, killed, parts = random.Random(7), 0, set()
+    for _ in range(12):
+        for path in [*tmp_path.glob("out.*"), *tmp_path.glob("work/*/*")]:
+            if draw.random() < 0.5 and path.name != "lookalike.json":
+                path.unlink()  # an earlier try left some files, or it did not
+        run = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.3, 1.0) * whole)
+        os.kill(run.pid, signal.SIGKILL)
+        killed += run.wait() == -signal.SIGKILL
+        parts |= {path.name for path in tmp_path.glob("work/*/*")}
+    assert killed >= 3
+    subprocess.run([*disturbed, "--force"], check=True, capture_output=True)
+    assert (tmp_path / "out.csv").read_bytes() == calm
+    assert "elements" in parts
+
+
+def test_a_million_copies_in_little() -> None:
+    """Copies are counted, not paired: groups and dedup are exact, pairs refuse with the number."""
+    table = pa.table({"text": ["the same words again and again and again"] * 20_000})
+    assert la.dedup(table).removed.num_rows == 19_999
+    assert la.groups(table).groups["size"].to_pylist() == [20_000] * 20_000
+    with pytest.raises(TooManyPairs, match="at least 199,990,000 pairs"):
+        la.pairs(table)
+
+
+@pytest.mark.parametrize("work", [False, True])
+def test_near_copies_that_share_every_bucket(tmp_path: Path, work: bool) -> None:
+    template = [f"t{n}" for n in range(80)]
+    texts = [" ".join([*template[:40], f"n{n}", *template[40:]]) for n in range(4000)]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "near.parquet")
+    options: dict[str, Any] = {"work_dir": tmp_path / "work"} if work else {}
+    assert la.dedup(tmp_path / "near.parquet", **options).removed.num_rows == 3999
+    made = la.groups(tmp_path / "near.parquet", **options)
+    assert made.groups.num_rows == 4000
+    assert made.receipt["counts"]["candidates"] < 40_000, "not every pair is looked at"
+
+
+def test_a_footer_in_every_document() -> None:
+    draw = random.Random(3)
+    footer = " ".join(f"f{n}" for n in range(12))
+    texts = [" ".join(f"w{draw.randrange(10**6)}" for _ in range(30)) + " " + footer for _ in range(3000)]
+    found = la.pairs([*texts, texts[5] + " more"], threshold=0.8)
+    assert found.pairs["left"].to_pylist() == [5]
+    assert found.receipt["counts"]["candidates"] < 3000
+
+
+def test_a_long_document_among_short_ones() -> None:
+    long = " ".join(f"w{n}" for n in range(300_000))
+    found = la.groups(["a rose is a rose", long, "a rose is a rose", long + " end"], k=2)
+    assert found.groups["group"].to_pylist() == [0, 0, 1, 1]

@@ -1,0 +1,55 @@
+"""lookalike runs, and lookalike plan INPUTS."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import lookalike as la
+from lookalike.engines.work import Place
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("x.txt").write_text("a rose is a rose is a rose\n" * 3)
+    la.pairs(Path("x.txt"), work_dir="work")
+    return tmp_path / "work"
+
+
+def test_work_folders_are_listed_and_removed(work: Path, lookalike) -> None:
+    listed = lookalike("runs")
+    assert listed.code == 0
+    assert "work  0 MB  just now\n    sets of x.txt: all 3 documents · word 5-shingles\n" in listed.out
+    assert json.loads(lookalike("runs", "list", "--json").out)[0]["path"] == "work"
+    (work / "notes.txt").write_text("mine")
+    assert lookalike("runs", "clean").out.startswith("Removed  work (0 MB)")
+    assert [path.name for path in work.iterdir()] == ["notes.txt"], "what is not ours stays"
+    assert lookalike("runs").out.startswith("No work folders here.")
+
+
+def test_a_folder_in_use_stays(work: Path, lookalike) -> None:
+    place = next(work.glob("sets-*"))
+    held = Place(place, {})
+    assert "in use" in lookalike("runs").out
+    assert lookalike("runs", "clean", work).out == f"Left     {work}: it is in use\n"
+    held.close()
+    assert place.exists()
+
+
+def test_no_such_folder(tmp_path: Path, lookalike) -> None:
+    done = lookalike("runs", "clean", tmp_path / "nothing")
+    assert (done.code, done.err) == (1, f"InputError: no such folder: {tmp_path / 'nothing'}.\n")
+
+
+def test_plan_looks_at_inputs(work: Path, lookalike) -> None:
+    done = lookalike("plan", "x.txt", "-t", "0.7")
+    assert done.code == 0
+    assert done.out.startswith(
+        "Documents   about 3 (0.0 MB of text); 3 read at the beginning\nCopies      at least 66.7%"
+    )
+    assert "no work folder, no disk\n" in done.out
+    assert json.loads(lookalike("plan", "x.txt", "--json").out)["pairs"] == 3
+    assert lookalike("plan", "x.txt", "--text", "body").code == 1

@@ -1,0 +1,55 @@
+"""Ctrl-C and SIGTERM end a command at once, leave no half output, and say how to go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+# A run that hangs in compiled code (here: in a sleep that holds no lock) at the moment named by the argument.
+PROGRAM = """
+import sys, time
+from lookalike.cli import main
+from lookalike import result
+before = result.Result.kept_batches
+def hang(self):
+    yield next(before(self))
+    print("hanging", flush=True)
+    time.sleep(60)
+result.Result.kept_batches = hang
+main.main()
+"""
+
+
+def stopped(tmp_path: Path, heard: signal.Signals, *more: str) -> tuple[int, str]:
+    (tmp_path / "x.csv").write_text("text\n" + "a rose is a rose is a rose\n" * 50)
+    command = [sys.executable, "-c", PROGRAM, "dedup", "x.csv", "-o", "clean.csv", *more]
+    run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "hanging\n"
+    os.kill(run.pid, heard)
+    _, err = run.communicate(timeout=60)
+    return run.returncode, err
+
+
+@pytest.mark.parametrize(("heard", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_nothing_half_written_is_left(tmp_path: Path, heard: signal.Signals, code: int) -> None:
+    begin = time.monotonic()
+    assert stopped(tmp_path, heard) == (code, "Stopped. No output was written.\n")
+    assert time.monotonic() - begin < 50, "the hanging thread was not waited for"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_a_work_folder_is_named(tmp_path: Path) -> None:
+    code, err = stopped(tmp_path, signal.SIGINT, "--work-dir", "work")
+    assert code == 130
+    assert err == (
+        "Stopped. What is done is kept in work: the same command goes on from there. "
+        "To remove it: lookalike runs clean work\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["work", "x.csv"]
