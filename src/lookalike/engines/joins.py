@@ -83,7 +83,8 @@ def joined(blocks: Sequence[Block]) -> Block:
 def check_count(total: int, limit: int, advice: str = ADVICE) -> None:
     if total > limit:
         raise TooManyPairs(
-            f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not ended. {advice}"
+            f"more than {limit:,} pairs (--max-pairs) are at or above the threshold, and the search has not ended. "
+            f"{advice}"
         )
 
 
