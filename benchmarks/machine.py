@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "numba", "numpy",
+PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "copydetect", "numba", "numpy",
             "pyarrow", "scipy")  # fmt: skip
 
 

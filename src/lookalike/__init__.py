@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
+    from lookalike.apps.passages import Passages, passages
     from lookalike.apps.sets import jaccard
+    from lookalike.apps.stories import stories
     from lookalike.data import Recipe, ShingleRule
     from lookalike.result import Result
 
@@ -29,6 +31,9 @@ _HOMES = {
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
+    "Passages": "lookalike.apps.passages",
+    "passages": "lookalike.apps.passages",
+    "stories": "lookalike.apps.stories",
     "jaccard": "lookalike.apps.sets",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
@@ -38,8 +43,8 @@ _HOMES = {
 _MODULES = {name: f"lookalike.apps.{name}" for name in ("baskets", "bits", "folding", "strings", "textbook")}
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "folding", "forecast", "groups", "jaccard", "pairs", "plan", "strings", "textbook",
+    "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
+    "evaluate", "folding", "forecast", "groups", "jaccard", "pairs", "passages", "plan", "stories", "strings", "textbook",
 ]  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def test_too_many_pairs_are_refused_before_the_work() -> None:
     array = np.arange(3000, dtype=np.uint64)
     with pytest.raises(TooManyPairs, match=r"about 4,\d+,\d+ pairs .* a sample of 2,000 codes .* Lower --max-bits"):
         la.bits.pairs(array, max_bits=12, max_pairs=1000)
-    with pytest.raises(TooManyPairs, match=r"more than 10 pairs \(--max-pairs\) are at or above the threshold"):
+    with pytest.raises(TooManyPairs, match=r"more than 10 pairs \(--max-pairs\) are within the threshold"):
         la.bits.pairs(array[:100], max_bits=7, max_pairs=10)
 
 

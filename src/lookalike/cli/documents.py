@@ -15,7 +15,7 @@ def open_documents(inputs: list[str], options: dict[str, Any], keep: str) -> Col
     """The collection, already being read: decoding goes on while the compiler is loaded."""
     from lookalike.io.read import open_collection
 
-    columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file")}
+    columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
     collection = open_collection(o.paths(inputs), **columns)
     if ":" not in keep:  # a policy by column reads one column more
         collection.begin()

@@ -67,6 +67,7 @@ class Kind:
             if output is None and not json:
                 show.print_pairs(result)
             show.finish(result, wrote, quiet=quiet, json=json)
+            result.done()
 
         pairs.__doc__ = f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
 
@@ -104,6 +105,7 @@ class Kind:
             if output is None and not json:
                 show.print_groups(result)
             show.finish(result, wrote, quiet=quiet, json=json)
+            result.done()
 
         groups.__doc__ = f"""Group {self.noun} that are nearly the same: id, group, size, representative.
 
@@ -141,6 +143,7 @@ class Kind:
                 if removed is not None:
                     wrote += outputs.write_table(result.removed, removed)
             show.finish(result, wrote, quiet=quiet, json=json)
+            result.done()
 
         dedup.__doc__ = f"""Write the rows without near-duplicates, with all their columns, in the old order.
 

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import baskets, compare, demo, evaluate, plan
+from lookalike.cli import baskets, compare, demo, evaluate, passages, plan, stories
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.runs import runs
@@ -34,6 +34,8 @@ for kind, about in (
     for name, command in kind.commands().items():
         sub.command(name)(command)
     app.add_typer(sub, name=kind.app.rpartition(".")[2])
+app.command()(passages.passages)
+app.command()(stories.stories)
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)

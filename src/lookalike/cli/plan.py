@@ -33,7 +33,10 @@ def plan(
     threshold: Annotated[
         float | None,
         o.option(
-            o.WHAT, "-t", "--threshold", help="Similarity from which two items match (0.8 unless given).",
+            o.WHAT,
+            "-t",
+            "--threshold",
+            help="Similarity from which two items match (0.8 unless given).",
             show_default=False,
         ),
     ] = None,
@@ -66,7 +69,7 @@ def plan(
     ] = None,
     force: o.RunOptions.Force = False,
     json: o.RunOptions.Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show what a threshold (or a distance), a recall and a number of hashes come to: bands, rows and the S-curve.
 
     With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
@@ -84,9 +87,10 @@ def plan(
         sys.stdout.write(_cascade(cascade) + "\n")
         return
     if inputs:
-        options = {"threshold": 0.8 if threshold is None else threshold,
-                   "recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows,
-                   "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory}  # fmt: skip
+        options = {
+            "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
+            "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory,
+        }  # fmt: skip
         print_forecast(inputs, options, json=json)
         return
     if output is not None and output.exists() and not force:

@@ -21,10 +21,15 @@ from lookalike.io.results import write_json
 from lookalike.io.write import write_table
 
 if TYPE_CHECKING:
+    from lookalike.apps.passages import Passages
+    from lookalike.apps.stories import Stories
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
-LABELS = ("left", "right", "id", "representative", "item", "by")  # columns that stand at the left
+LABELS = ("left", "right", "id", "representative", "first", "item", "by")  # columns that stand at the left
+ROW = "row"
+WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
+FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
 STAGES = {
     "open": "Opening",
     "item groups": "Grouping items",
@@ -38,6 +43,7 @@ STAGES = {
     "merge": "Merging",
     "match": "Matching",
     "audit": "Measuring recall",
+    "sum up": "Summing up",
     "pairs": "Writing pairs down",
     "groups": "Grouping",
     "dedup": "Choosing what to keep",
@@ -92,13 +98,18 @@ class Outputs:
         write_table(table, path, force=self.force)
         return [path]
 
-    def write_result(self, result: Result, path: Path | None) -> list[Path]:
+    def write_result(self, result: Result | Passages | Stories, path: Path | None) -> list[Path]:
         """The asked table by extension with its receipt beside it, or all tables into a folder."""
         if path is None:
             return []
         if not path.suffix:
             return [result.save(path, force=self.force)]
-        write_table(result.kept_batches() if result.asked == "dedup" else result.to_arrow(), path, force=self.force)
+        from lookalike.result import Result
+
+        if isinstance(result, Result) and result.asked == "dedup":
+            write_table(result.kept_batches(), path, force=self.force)
+        else:
+            write_table(result.to_arrow(), path, force=self.force)
         write_json(result.receipt, receipt_of(path), force=self.force)
         return [path, receipt_of(path)]
 
@@ -137,6 +148,16 @@ def print_rows(table: pa.Table, what: str) -> None:
         _print_lines(table)
 
 
+def print_best(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
+    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
+    if not sys.stdout.isatty():
+        _print_lines(table)
+        return
+    rows = pa.array(range(best_of.num_rows))
+    best = best_of.append_column(ROW, rows).sort_by([(by, "descending"), (ROW, "ascending")]).slice(0, SHOWN)
+    _print_table(best.drop_columns(ROW), best_of.num_rows, what)
+
+
 def _print_lines(table: pa.Table) -> None:
     write = sys.stdout.write
     write("\t".join(table.column_names) + "\n")
@@ -161,7 +182,7 @@ def _print_table(table: pa.Table, total: int, what: str) -> None:
         out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
 
 
-def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> None:
+def finish(result: Result | Passages | Stories, wrote: list[Path], *, quiet: bool, json: bool) -> None:
     """The summary on standard error and, on wish, the receipt on standard output."""
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
@@ -171,7 +192,6 @@ def finish(result: Result, wrote: list[Path], *, quiet: bool, json: bool) -> Non
         err.print(f"Left out {what}", style="yellow", markup=False, soft_wrap=True)
     if not quiet:
         summary(result.receipt, wrote)
-    result.done()
 
 
 def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
@@ -191,7 +211,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
     err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)
     if receipt["recall_measured"]:
         err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
-    found = [f"{counts[name]:,} {name}" for name in ("pairs", "groups", "kept", "removed") if name in counts]
+    found = [f"{counts[name]:,} {name}" for name in FOUND if name in counts]
     seconds = sum(receipt["seconds"].values())
     err.print(
         f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
@@ -203,7 +223,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
 def _how(receipt: dict[str, Any]) -> str:
     plan = receipt["plan"]
     if plan is None:
-        return {"dcm": "Divide-Compute-Merge"}.get(receipt["choice"]["method"], "exact join") + ", none missed"
+        return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
 
 

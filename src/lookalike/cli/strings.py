@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated
 
 from lookalike.cli import options as o
+from lookalike.cli.documents import open_documents
 from lookalike.cli.kinds import Kind
 
 
 class Measure(Enum):
     levenshtein = "levenshtein"
     indel = "indel"
-
-
-def open_strings(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
-    """The collection; its columns are checked here, its rows wait."""
-    from lookalike.io.read import open_collection
-
-    return open_collection(o.paths(inputs), **{name: options[name] for name in ("text", "id", "on_bad_text")})
 
 
 def string_options(
@@ -60,7 +54,7 @@ STRINGS = Kind(
     "strings",
     "lookalike.apps.strings",
     string_options,
-    open_strings,
+    open_documents,
     score="distance",
     near="near, within the bound,",
 )

@@ -14,9 +14,9 @@ from lookalike.data import DISTANCE, F64, I64, U32, U64, Bits, Pairs, Scale, che
 from lookalike.engines.choice import NEAR, SAMPLE, Choice
 from lookalike.engines.found import Want
 from lookalike.engines.job import check_run
-from lookalike.engines.joins import Block, Scored, gather
+from lookalike.engines.joins import Block, Scored, scored
 from lookalike.engines.pool import Pool
-from lookalike.engines.size import check_sample
+from lookalike.engines.size import check_size
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
@@ -103,7 +103,7 @@ class BitsJoin:
         exact = exact_plan(bits, job.threshold, self.costs)
         if len(self.codes) > SAMPLE and want == "pairs":
             sampled, grow = self._sampled_pairs(), len(self.codes) / SAMPLE
-            expected = check_sample(sampled, grow, job.max_pairs, noun=job.noun, advice=ADVICE)
+            expected = check_size(sampled, grow, job.max_pairs, noun=job.noun, advice=ADVICE)
             self.trace.add(expected_pairs=expected)
         if job.method == "exact":
             return exact, Choice("exact", {}, "asked for")
@@ -130,9 +130,7 @@ class BitsJoin:
                     yield from self.pool.map(partial(self._join, index, index.piece.xors, masks, flips), spans)
                     report(index.number + 1, len(flips))
 
-            (left, right, score), candidates = gather(pieces(), self.job.max_pairs, ADVICE)
-        self.trace.add(candidates=candidates)
-        return left.astype(np.int64), right.astype(np.int64), score
+            return scored(pieces(), self.trace, self.job.max_pairs, advice=ADVICE)
 
     def audit(self, found: Pairs, plan: PiecePlan) -> Audit:
         """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""

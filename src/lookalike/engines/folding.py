@@ -13,9 +13,9 @@ from lookalike.engines.audits import audit
 from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found
 from lookalike.engines.job import Job
-from lookalike.engines.joins import BLOCK, Block, gather, score_block
+from lookalike.engines.joins import BLOCK, Block, Scored, score_block, scored
 from lookalike.engines.local import items_of
-from lookalike.engines.memory import Keeper
+from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import read_features
 from lookalike.engines.trace import Trace
@@ -31,7 +31,7 @@ from lookalike.stages.matches import PairSet
 def run(collection: Collection, job: Job, plan: FoldingPlan, trace: Trace) -> Found:
     """The pairs of one collection."""
     with Pool(job.threads or usable_cores()) as pool:
-        features = read_features([collection], job.rule, pool, trace, Space(Keeper(1 << 62)))
+        features = read_features([collection], job.rule, pool, trace, Space(Keeper(memory_size(None))))
         with trace.stage("collapse"):
             classes = collapse(features.sets, features.prints)
             items = items_of(features, classes, -1)
@@ -40,9 +40,7 @@ def run(collection: Collection, job: Job, plan: FoldingPlan, trace: Trace) -> Fo
             Choice("folding", {}, "asked for"), plan=plan,
         )  # fmt: skip
         with trace.stage("match"):
-            block, candidates = gather(_pieces(items, job, plan, pool), job.max_pairs)
-            trace.add(candidates=candidates)
-            pairs = distinct(block)
+            pairs = distinct(scored(_pieces(items, job, plan, pool), trace, job.max_pairs))
         if not len(items):
             return replace(found, pairs=pairs)
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
@@ -69,8 +67,7 @@ def _score(band: Band, part: Items, keys: U64, values: U32, job: Job, block: tup
     return score_block(part, band.candidates(block, part, keys, values, 0, job.bar()), job.bar(), job.max_pairs)
 
 
-def distinct(block: Block) -> Pairs:
+def distinct(found: Scored) -> Pairs:
     """Each pair once, though several matrices may have found it."""
-    left, right, score = block
-    once, _, _ = PairSet.of(left.astype(np.int64), right.astype(np.int64), score)
+    once, _, _ = PairSet.of(*found)
     return Pairs(once.left, once.right, once.similarity)

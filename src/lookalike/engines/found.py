@@ -57,6 +57,13 @@ class Source(Protocol):
     def describe(self) -> dict[str, Any]: ...  # for the receipt
 
 
+@runtime_checkable
+class ManyRows(Protocol):
+    """A source whose items may have several of the user's rows each, or none."""
+
+    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
+
+
 class Planned(Protocol):
     """What was planned for an approximate answer: bands and rows, or whatever the kind of item has."""
 
@@ -64,13 +71,6 @@ class Planned(Protocol):
     def recall_at_threshold(self) -> float: ...
 
     def as_dict(self) -> dict[str, Any]: ...  # with a line for people, shape, unless it has bands and rows
-
-
-@runtime_checkable
-class ManyRows(Protocol):
-    """A source whose items may have several of the user's rows each, or none."""
-
-    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ ADVICE = (  # what a user can do about too many pairs
 )
 
 
-def gather(pieces: Iterable[tuple[Block, int]], limit: int, advice: str = ADVICE) -> tuple[Block, int]:
+def gather(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: str = ADVICE) -> tuple[Block, int]:
     """All verified pairs of some blocks, and how many candidates there were; TooManyPairs above `limit` pairs."""
     found: list[Block] = []
     total = candidates = 0
@@ -50,6 +50,13 @@ def gather(pieces: Iterable[tuple[Block, int]], limit: int, advice: str = ADVICE
             total += len(piece[0])
             check_count(total, limit, advice)
     return joined(found), candidates
+
+
+def scored(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, advice: str = ADVICE) -> Scored:
+    """As `gather`, with the candidates counted."""
+    (left, right, similarity), candidates = gather(pieces, limit, advice=advice)
+    trace.add(candidates=candidates)
+    return left.astype(np.int64), right.astype(np.int64), similarity
 
 
 def collect(units: Iterable[tuple[str, Pieces]], space: Space, trace: Trace, limit: int) -> Scored:
@@ -83,8 +90,7 @@ def joined(blocks: Sequence[Block]) -> Block:
 def check_count(total: int, limit: int, advice: str = ADVICE) -> None:
     if total > limit:
         raise TooManyPairs(
-            f"more than {limit:,} pairs (--max-pairs) are at or above the threshold, and the search has not ended. "
-            f"{advice}"
+            f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not ended. {advice}"
         )
 
 

@@ -178,12 +178,8 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:
     """One item per class; for two collections, with the sides its members are on."""
-    firsts = classes.firsts
-    sides = np.full(len(classes), 3, np.uint8)
-    if split >= 0:
-        lefts = classes.lefts(split)
-        sides = ((lefts > 0) + 2 * (lefts < classes.counts)).astype(np.uint8)
-    return Items(features.sets.elements, features.sets.offsets[firsts], features.sets.sizes[firsts], sides)
+    firsts, sets = classes.firsts, features.sets
+    return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
 
 
 def _own_scores(items: Items, job: Job) -> F64:

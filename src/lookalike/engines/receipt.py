@@ -11,6 +11,8 @@ from typing import Any
 
 from lookalike import __version__
 from lookalike.engines.found import Found, Question, Source
+from lookalike.engines.passage_job import PassageJob
+from lookalike.engines.passages import Shared
 from lookalike.engines.trace import Trace
 from lookalike.kernels.unicode import unicode_version
 
@@ -39,12 +41,43 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
             "memory_mb": round(found.space.budget / 1e6),
             "notes": found.space.notes,
         },
-        "versions": {
-            "lookalike": __version__,
-            "unicode": unicode_version(),
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numba", "numpy", "pyarrow")},
-        },
+        "versions": versions(),
+    }
+
+
+def passages_receipt(
+    sources: Sequence[Source], job: PassageJob, shared: Shared, trace: Trace, boilerplate: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """As `make_receipt`, of a search for passages. boilerplate: what was left out, the weightiest first."""
+    return {
+        "asked": "passages",
+        "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)],
+        "items": job.noun,
+        "compared": job.words(),
+        "job": job.as_dict(),
+        "choice": {"method": "winnow", "reason": f"every run of {job.guaranteed} {job.unit} is found"},
+        "plan": None,
+        "recall_at_threshold": 1.0,
+        "recall_measured": None,
+        "verified": True,
+        "boilerplate": boilerplate,
+        "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
+        "work": {"folder": None, "notes": []},
+        "counts": trace.counts,
+        "seconds": trace.seconds,
+        "peak_memory_mb": round(peak_memory() / 1e6),
+        "warnings": trace.warnings,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of everything that may change an answer."""
+    return {
+        "lookalike": __version__,
+        "unicode": unicode_version(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numba", "numpy", "pyarrow")},
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lookalike.data import I64, Pairs
 from lookalike.engines.choice import SAMPLE, Preview
+from lookalike.engines.joins import ADVICE
 from lookalike.errors import TooManyPairs
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.groups import components
@@ -16,9 +17,6 @@ from lookalike.stages.groups import components
 SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 SHOWN = 3  # crowds, and members of each
 CROWD = 5  # sampled members that make a crowd: fewer may be chance
-ADVICE = (
-    "Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
-)
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,18 @@ class Size:
         raise TooManyPairs(f"{begin} The largest crowds: {largest}. {ADVICE}")
 
 
+def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str, advice: str) -> int:
+    """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
+    that is surely too large is refused, before the work."""
+    expected = round(sampled_pairs * grow * grow)
+    if sampled_pairs >= SURE and expected > FAR * limit:
+        raise TooManyPairs(
+            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
+            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. {advice}"
+        )
+    return expected
+
+
 def size_of(classes: Classes, seen: Preview | None, split: int) -> Size:
     """The size of the answer for these classes of equal items, of which a sample was seen."""
     counts = classes.counts
@@ -86,15 +96,3 @@ def _crowds(classes: Classes, seen: Preview | None) -> list[Crowd]:
                 size = round(float(counts[members].sum()) * seen.grow)
                 found.append(Crowd(size, False, firsts[members[:SHOWN]]))
     return sorted(found, key=lambda crowd: -crowd.size)[:SHOWN]
-
-
-def check_sample(sampled_pairs: int, grow: float, limit: int, *, noun: str, advice: str) -> int:
-    """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
-    that is surely too large is refused."""
-    expected = round(sampled_pairs * grow * grow)
-    if sampled_pairs >= SURE and expected > FAR * limit:
-        raise TooManyPairs(
-            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. {advice}"
-        )
-    return expected

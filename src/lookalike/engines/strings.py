@@ -14,9 +14,9 @@ from lookalike.data import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, ch
 from lookalike.engines.choice import SAMPLE, Choice
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import check_run
-from lookalike.engines.joins import Block, Scored, gather
+from lookalike.engines.joins import Block, Scored, scored
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.size import check_sample
+from lookalike.engines.size import check_size
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.batch import TextBatch
@@ -85,13 +85,15 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
         for number, collection in enumerate(collections):
             batches = list(collection.texts([column] if column and not number else []))
             read.append(pa.concat_arrays([pa.array([], pa.large_string()), *(batch.texts for batch in batches)]))
+            for batch in batches:
+                trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
             ids.append(_ids(batches))
             if collection.id_column is not None:
                 collection.check_ids(ids[-1])
             if column and not number:
-                extra[column] = pa.chunked_array([batch.extra[column] for batch in batches] or [pa.nulls(0)])
-            for batch in batches:
-                trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
+                extra[column] = pa.chunked_array(
+                    [batch.extra[column] for batch in batches] or [pa.array([], pa.null())]
+                )
         texts = Texts.of(pa.concat_arrays(read), fold_case=job.fold_case, strip_accents=job.strip_accents)
         trace.add(strings=len(texts), empty=int((texts.lengths == 0).sum()))
     split = len(read[0]) if len(read) == 2 else -1
@@ -111,16 +113,17 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
                 sample = ranked(texts, classes.firsts[picked], sides[picked])
                 pairs = StringsJoin(sample, job.bar(), pool, Trace(), SAMPLE * SAMPLE).pairs()
                 grow = len(classes) / SAMPLE
-                trace.add(expected_pairs=check_sample(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
+                trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
         everyone = ranked(texts, classes.firsts, sides)
         pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
         return replace(found, pairs=Pairs(*pairs))
 
 
 def _ids(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
-    """The user's ids, or row numbers."""
-    rows = [as_arrow(np.arange(one.first_row, one.first_row + len(one))) for one in batches if one.ids is None]
-    return pa.chunked_array([one.ids for one in batches if one.ids is not None] or rows or [pa.array([], pa.int64())])
+    """The ids of all rows, or their numbers."""
+    if batches and batches[0].ids is not None:
+        return pa.chunked_array([batch.ids for batch in batches])
+    return pa.chunked_array([as_arrow(np.arange(sum(len(batch) for batch in batches)))])
 
 
 class StringsJoin:
@@ -147,8 +150,7 @@ class StringsJoin:
                 yield from self._each(long, turn, len(self.strings))
 
         with self.trace.stage("match"):
-            (left, right, scores), candidates = gather(pieces(), self.limit, ADVICE)
-        self.trace.add(candidates=candidates)
+            left, right, scores = scored(pieces(), self.trace, self.limit, advice=ADVICE)
         return self.strings.order[left], self.strings.order[right], scores
 
     def _each(self, kernel: Callable[..., int], first: int, last: int) -> Iterator[tuple[Block, int]]:

@@ -183,7 +183,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
             f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
-            f"{biggest:,} times. Ask for groups or dedup instead, raise the threshold, or raise --max-pairs."
+            f"{biggest:,} times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(

@@ -37,7 +37,7 @@ def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
 
 def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
     """The hashed tokens of all texts, and where those of each text start and end."""
-    data, offsets = _strings(texts)
+    data, offsets = strings(texts)
     if rule.unit == "byte":
         return data[offsets[0] : offsets[-1]].astype(np.uint64) + np.uint64(1), offsets - offsets[0]
     total, n = int(offsets[-1] - offsets[0]), len(texts)
@@ -89,12 +89,12 @@ def token_hashes(values: pa.Array) -> U64:
         whole = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         hashing.mix_all(np.ascontiguousarray(whole).view(np.uint64), np.uint64(1), out)
     else:
-        data, offsets = _strings(values.cast(pa.large_string()))
+        data, offsets = strings(values.cast(pa.large_string()))
         tokens.hash_strings(data, offsets, out)
     return out
 
 
-def _strings(texts: pa.Array) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], I64]:
+def strings(texts: pa.Array) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], I64]:
     """The UTF-8 bytes and the offsets of a large_string array, without a copy of the text."""
     _, offsets, data = texts.buffers()
     window = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1].copy()

@@ -1,0 +1,30 @@
+"""Some documents of some collections, by number."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Numbers
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.io.collection import Collection
+
+
+def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[int, str]:
+    """The texts of the wanted documents, counted through all the collections; one pass, and only these are kept.
+
+    >>> from lookalike.io.read import open_collection
+    >>> pick_texts([open_collection(["a", "b"]), open_collection(["c"])], {1, 2})
+    {1: 'b', 2: 'c'}
+    """
+    numbers = np.array(sorted(wanted), np.int64)
+    found: dict[int, str] = {}
+    first = 0
+    for collection in collections:
+        for batch in collection.texts():
+            here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + len(batch))]
+            texts = batch.texts.take(pa.array((here - first).tolist(), pa.int64())).to_pylist()
+            found.update(zip(here.tolist(), texts, strict=True))
+            first += len(batch)
+    return found
