@@ -90,6 +90,7 @@ def test_the_kernels_are_the_table_and_the_peer(a: str, b: str, measure: str) ->
     assert DISTANCES[measure].between(a, b) == distance(measure, a, b) == PEERS[measure].distance(a, b)
 
 
+@settings(deadline=None)
 @given(st.text("abc", min_size=65, max_size=90), st.integers(0, 6), st.randoms(use_true_random=False))
 def test_beyond_64_letters(a: str, count: int, draw: random.Random) -> None:
     b = edited(draw, a, "abcd", count)
@@ -97,6 +98,7 @@ def test_beyond_64_letters(a: str, count: int, draw: random.Random) -> None:
         assert DISTANCES[measure].between(a, b) == peer.distance(a, b)
 
 
+@settings(deadline=None)
 @given(st.text("ab漢", min_size=1, max_size=12), st.text("ab漢", min_size=1, max_size=12), st.integers(0, 4))
 def test_a_distance_above_the_bound_is_only_known_to_be_above(a: str, b: str, most: int) -> None:
     points = np.array([ord(c) for c in a + b], np.uint32) % 200
@@ -107,6 +109,7 @@ def test_a_distance_above_the_bound_is_only_known_to_be_above(a: str, b: str, mo
         assert out[0] == true or (out[0] > most and true > most)
 
 
+@settings(deadline=None)
 @given(st.text("aab", max_size=8), st.integers(0, 4))
 def test_deletions_make_every_subsequence(text: str, gone: int) -> None:
     """Keys of what remains are as many as there are different strings, or a few more where one came twice."""

@@ -69,6 +69,7 @@ FAMILIES: list[Family] = [MINHASH, HYPERPLANES, sampled_bits(64), projections(2.
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_curve_falls_from_one(family: Family, a: float, b: float) -> None:
     last = min(family.furthest, 50.0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.amplify import Cascade, Sensitive, amplify, fixed_point
 from lookalike.errors import UsageError
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), st.integers(1, 20), st.integers(1, 20))
 def test_and_then_or_is_a_band_plan(p: float, rows: int, bands: int) -> None:
     assert Cascade.of(f"and{rows} or{bands}")(p) == amplify(p, rows, bands)
@@ -24,6 +25,7 @@ def test_the_textbook_cascade() -> None:
     assert made.p2 == pytest.approx(0.0008715, abs=1e-7)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(2, 6)), min_size=1, max_size=4))
 def test_fixed_points_stay_and_others_move(steps: list[tuple[str, int]]) -> None:
     made = Cascade(tuple(steps))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import ColumnNotFound, DuplicateIds, InputError, UsageError
@@ -25,6 +25,7 @@ def number(value: list[int]) -> int:
     return sum(word << 64 * place for place, word in enumerate(value))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40).flatmap(lambda n: st.lists(st.binary(min_size=n, max_size=n), min_size=1, max_size=5)))
 def test_hex_bytes_and_binary_are_the_same_bits(codes: list[bytes]) -> None:
     size = len(codes[0])
