@@ -21,11 +21,20 @@ def help_of(*command: str) -> str:
     )
 
 
-def commands() -> list[str]:
-    """The names of all commands."""
+def commands() -> list[tuple[str, ...]]:
+    """The names of all commands, those of a kind of item after its own."""
     from lookalike.cli.main import app
 
-    return sorted(command.name or command.callback.__name__ for command in app.registered_commands if command.callback)
+    names: list[tuple[str, ...]] = []
+    for command in app.registered_commands:
+        names += [(command.name or command.callback.__name__,)] if command.callback else []
+    for group in app.registered_groups:
+        assert group.name is not None
+        assert group.typer_instance is not None
+        names.append((group.name,))
+        for command in group.typer_instance.registered_commands:
+            names += [(group.name, command.name or command.callback.__name__)] if command.callback else []
+    return sorted(names)
 
 
 def reference() -> str:
@@ -33,7 +42,7 @@ def reference() -> str:
     parts = ["# Command line", "Made from `--help` by `scripts/make_cli_reference.py`; a test keeps it current."]
     parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."]
     for name in commands():
-        parts += [f"## lookalike {name}", f"```text\n{help_of(name)}\n```"]
+        parts += [f"{'#' * (1 + len(name))} lookalike {' '.join(name)}", f"```text\n{help_of(*name)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
