@@ -102,12 +102,12 @@ def document_options(
         int | None, option(WHAT, help="Match where so many shingles are shared, instead of a threshold.")
     ] = None,
     unit: Annotated[
-        Unit | None, option(SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)
+        Unit | None, option(SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[
         int | None,
         option(
-            SHINGLES, "-k", help="Units in a shingle [word 5, char 9, byte 9, line 1, token 1].", show_default=False
+            SHINGLES, "-k", help="Units in a shingle (word 5, char 9, byte 9, line 1, token 1).", show_default=False
         ),
     ] = None,
     bag: Annotated[bool, option(SHINGLES, "--bag", help="Count repeated shingles (bag, not set).")] = False,
@@ -140,15 +140,15 @@ def document_options(
     on_bad_file: Annotated[
         BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
     ] = BadFile.error,
-    threads: Annotated[int | None, option(RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    threads: Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)] = None,
     memory: Annotated[
-        str | None, option(RUN, help="Memory to keep to, as 2GB [default: half of what is free].", show_default=False)
+        str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
     ] = None,
     work_dir: Annotated[
         Path | None,
         option(
             RUN,
-            help="Keep hashed sets here for later runs [default: beside the output, until a large run is done].",
+            help="Keep hashed sets here for later runs (default: beside the output, until a large run is done).",
             show_default=False,
         ),
     ] = None,

@@ -57,12 +57,12 @@ def plan(
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts, of INPUTS.")] = None,
     unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made [default: word].", show_default=False)
+        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
     memory: Annotated[
         str | None,
-        o.option(o.RUN, help="Memory of the run, as 2GB [default: half of what is free].", show_default=False),
+        o.option(o.RUN, help="Memory of the run, as 2GB (default: half of what is free).", show_default=False),
     ] = None,
     output: Annotated[
         Path | None, o.option(o.RUN, "-o", "--output", help="Draw the curve into a .svg, .png or .html file.")

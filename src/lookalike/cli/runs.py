@@ -13,7 +13,7 @@ from lookalike.cli import options as o
 runs = typer.Typer(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
 Where = Annotated[
     list[Path] | None,
-    typer.Argument(help="Work folders, or folders to look in [default: here].", show_default=False),
+    typer.Argument(help="Work folders, or folders to look in (default: here).", show_default=False),
 ]
 
 
