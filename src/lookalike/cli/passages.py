@@ -55,7 +55,7 @@ def passage_options(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)] = None,
 ) -> None:
     """What `lookalike passages` hands on to the app; never called."""
 

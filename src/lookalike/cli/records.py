@@ -28,19 +28,19 @@ class Weights(Enum):
 
 Id = Annotated[str | None, o.option(o.RUN, help="Column of the ids; guessed, else row numbers.")]
 FieldNames = Annotated[
-    list[str] | None, o.option(FIELDS, "--field", help="A column to compare (repeatable) [default: all but the ids].",
+    list[str] | None, o.option(FIELDS, "--field", help="A column to compare (repeatable) (default: all but the ids).",
                                show_default=False)
 ]  # fmt: skip
 Settings = Annotated[Path | None, o.option(FIELDS, help="Fields, comparisons, weights and threshold from a TOML file.")]
 Threshold = Annotated[
     float | None,
-    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which records match [default: found from the data].",
+    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which records match (default: found from the data).",
              show_default=False),
 ]  # fmt: skip
 WeightsBy = Annotated[
     Weights, o.option(FIELDS, help="learned from the data, equal, or em: Fellegi and Sunter's, by EM without labels.")
 ]
-Threads = Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)]
+Threads = Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)]
 
 
 def record_options(

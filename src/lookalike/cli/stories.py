@@ -27,7 +27,7 @@ def stories(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)] = None,
+    threads: Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)] = None,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
     json: o.RunOptions.Json = False,

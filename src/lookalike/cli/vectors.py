@@ -26,7 +26,7 @@ class OnBad(Enum):
 Audit = Annotated[int, o.option(o.WHAT, help="Items of which the recall is measured; 0 for none.")]
 Seed = Annotated[int, o.option(o.MECHANISM, help="Seed of the random choices.")]
 MaxPairs = Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")]
-Threads = Annotated[int | None, o.option(o.RUN, help="Threads [default: all cores].", show_default=False)]
+Threads = Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)]
 Column = Annotated[
     str | None, o.option(o.RUN, help="Column of the vectors (lists of numbers), or array of a .npz file.")
 ]
