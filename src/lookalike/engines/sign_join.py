@@ -20,7 +20,7 @@ from lookalike.engines.vector_space import I16, Space
 from lookalike.kernels import signs
 
 BLOCK = 1 << 12
-CHECKS = 1 << 19  # pairs in buckets that one task looks at
+CHECKS = 1 << 16  # pairs in buckets that one task looks at
 ROOM = 1 << 15  # pairs that a task may find before they are scored
 
 
