@@ -90,7 +90,8 @@ def after(result: Result, aside: dict[str, Any], *, quiet: bool) -> None:
 
     rules: RecordRules = result.job.rules  # type: ignore[attr-defined]
     if not quiet:
-        for line in describe(rules, result.receipt["counts"].get("crowded", [])):
+        counts = result.receipt["counts"]
+        for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
             show.err.print(line, markup=False, soft_wrap=True)
     if aside["save_settings"] is not None:
         write_settings(rules, aside["save_settings"], force=True)
@@ -99,7 +100,7 @@ def after(result: Result, aside: dict[str, Any], *, quiet: bool) -> None:
         _evaluate(result, aside["truth"])
 
 
-def describe(rules: RecordRules, crowded: list[dict[str, Any]]) -> list[str]:
+def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 0) -> list[str]:
     """The fields with their comparisons and weights, and the crowded buckets, a line each."""
     whole = sum(field.weight or 0 for field in rules.fields) or 1.0
     parts = []
@@ -112,7 +113,8 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]]) -> list[str]:
     if crowded:
         shown = ", ".join(f"{c['column'].strip()} {c['value']!r} {c['records']:,}" for c in crowded[:3])
         lines.append(
-            f"Crowded  {shown}: such records are compared where they share something rarer, or two such values"
+            f"Crowded  {shown}: such records are compared where they share something rarer, or two such values; "
+            f"{stranded:,} share nothing of the kind and were compared with none"
         )
     return lines
 

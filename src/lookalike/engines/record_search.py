@@ -51,8 +51,9 @@ class Search:
         own = [replace(field, values=field.values[firsts]) for field in fields]
         side = int(np.count_nonzero(firsts < split)) if split >= 0 else -1
         with trace.stage("keys"):
-            index, crowded = index_keys(own, side, pool.map, crowd=CROWD if len(firsts) < LARGE else CROWD // 2)
-            trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded))
+            crowd = CROWD if len(firsts) < LARGE else CROWD // 2
+            index, crowded, stranded = index_keys(own, side, pool.map, crowd=crowd)
+            trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded), stranded=stranded)
             trace.counts["crowded"] = [c.as_dict() for c in describe_crowds(own, crowded[:CROWDS_SHOWN])]
         with trace.stage("candidates") as report:
             weights, n = index.weights(), len(firsts)

@@ -19,7 +19,7 @@ BITS = (128, 256, 512)
 ROWS = range(3, 29)
 MOST = 600  # tables
 CHECK_SHARE = 0.1  # of the misses that the recall allows, what the check by all bits may cost
-# Nanoseconds on one core, as benchmarks/vectors.py --costs measures them; only their ratios matter.
+# Nanoseconds on one core, fitted to runs of benchmarks/vectors.py; only their ratios matter.
 PER_HASHED, PER_KEY, PER_CHECK, PER_PRODUCT, PER_STEP, PER_SCORE = 0.03, 45.0, 1.0, 40.0, 0.18, 0.95
 PER_TILED = 0.025
 

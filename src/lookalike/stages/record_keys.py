@@ -161,8 +161,9 @@ def index_keys(
     mapped: Callable[[Callable[[int], U64], Iterable[int]], Iterator[U64]],
     *,
     crowd: int = CROWD,
-) -> tuple[KeyIndex, list[Crowded]]:
-    """The index of all keys, and the crowded buckets, the largest first. mapped: an ordered map, perhaps on threads.
+) -> tuple[KeyIndex, list[Crowded], int]:
+    """The index of all keys, the crowded buckets, the largest first, and how many records stand in crowded ones only.
+    mapped: an ordered map, perhaps on threads.
 
     A bucket of more than `crowd` records stands for too many pairs. Its records meet in smaller ones: those that share
     two crowded buckets are brought together by both.
@@ -178,16 +179,21 @@ def index_keys(
     crowded = buckets.sizes > crowd
     index = buckets.index(~crowded, n)
     if not crowded.any():
-        return index, []
+        return index, [], 0
     full = buckets.index(crowded, n)
     crosses = np.empty(n * CROSSED * (CROSSED - 1) // 2, np.uint64)
     count = nearest.cross_keys(full.keys, full.offsets, full.sizes, CROSSED, bits, crosses)
     crossed = Buckets.sort(crosses[:count], bits, split)
     index = index.with_more(crossed.index(crossed.sizes <= crowd, n))
+    stranded = (np.diff(index.offsets) == 0) & (np.diff(full.offsets) > 0)
     mask = np.uint64((1 << bits) - 1)
     order = np.flatnonzero(crowded)[np.argsort(-buckets.sizes[crowded], kind="stable")]
     words = buckets.packed[buckets.begins[order]]
-    return index, [
-        Crowded(int(buckets.sizes[b]), int(word & mask), int(word >> np.uint64(bits)))
-        for b, word in zip(order[:100], words[:100], strict=True)
-    ]
+    return (
+        index,
+        [
+            Crowded(int(buckets.sizes[b]), int(word & mask), int(word >> np.uint64(bits)))
+            for b, word in zip(order[:100], words[:100], strict=True)
+        ],
+        int(stranded.sum()),
+    )

@@ -20,7 +20,7 @@ def candidates(
         for name, values in columns.items()
     ]
     n = len(fields[0].values)
-    index, _ = index_keys(fields, split, map, crowd=crowd)
+    index, _, _ = index_keys(fields, split, map, crowd=crowd)
     packed = index.nearest((0, n), index.weights(), split, 10, 0.0)
     return {(int(p >> np.uint64(32)), int(p & np.uint64(0xFFFFFFFF))) for p in packed}
 
@@ -63,7 +63,8 @@ def test_crowds_meet_where_they_share_two_crowded_keys() -> None:
 def test_crowded_buckets_are_shown() -> None:
     names = [f"x{n} ltd" for n in range(150)]
     field = make_field(pa.chunked_array([names]), FieldRule(column="name"))
-    _, crowded = index_keys([field], -1, map)
+    _, crowded, stranded = index_keys([field], -1, map)
+    assert stranded == 150, "they share nothing but that word"
     [crowd] = describe_crowds([field], crowded)
     assert (crowd.column, crowd.key, crowd.value, crowd.records) == ("name", "words", "ltd", 150)
 
