@@ -24,7 +24,7 @@ from measure import measure
 
 HERE = Path(__file__).resolve().parent
 MILLION = 1_000_000
-IN_MEMORY = "from lookalike.engines import local; local.LARGE = 1 << 60; from lookalike.cli.main import main; main()"
+IN_MEMORY = "from lookalike.engines import spaces; spaces.LARGE = 1 << 60; from lookalike.cli.main import main; main()"
 
 
 def large_files(folder: Path, count: int) -> list[Path]:

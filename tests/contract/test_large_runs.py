@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import lookalike as la
 from lookalike.cli.main import app
-from lookalike.engines import kept, local
+from lookalike.engines import kept, spaces
 from lookalike.errors import InputError, OutputError, TooManyPairs
 
 
@@ -108,7 +108,7 @@ def test_damaged_sets_are_read_again(files: list[Path], tmp_path: Path, name: st
 def test_a_large_run_works_beside_its_output_and_cleans_up(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "LARGE", 1000)
+    monkeypatch.setattr(spaces, "LARGE", 1000)
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["groups", *map(str, files), "-o", "groups.csv"])
     assert done.exit_code == 0, done.output
@@ -118,12 +118,12 @@ def test_a_large_run_works_beside_its_output_and_cleans_up(
 
 
 def test_tables_in_memory_go_to_a_folder_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "LARGE", 1000)
+    monkeypatch.setattr(spaces, "LARGE", 1000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     table = corpus(300)
     found = la.pairs(table, against=table)
     assert found.receipt["work"]["folder"] is not None
-    monkeypatch.setattr(local, "LARGE", 10**9)
+    monkeypatch.setattr(spaces, "LARGE", 10**9)
     assert found.pairs.equals(la.pairs(table, against=table).pairs)
     del found
     assert list(tmp_path.iterdir()) == []
@@ -142,7 +142,7 @@ def test_a_full_disk_names_the_file_and_keeps_what_is_done(
         before(file, array)
 
     monkeypatch.setattr(kept, "write_all", full)
-    monkeypatch.setattr("lookalike.engines.reading.TASK_BYTES", 1 << 12)
+    monkeypatch.setattr("lookalike.engines.shelves.TASK_BYTES", 1 << 12)
     with pytest.raises(OutputError, match=r"^disk full while writing .*sets-.*What is done is kept: make room"):
         la.groups(files, work_dir=tmp_path / "work")
     monkeypatch.setattr(kept, "write_all", before)
@@ -196,8 +196,8 @@ def test_a_bad_file_can_be_skipped(files: list[Path], tmp_path: Path, work: bool
 
 PROGRAM = """
 import sys
-from lookalike.engines import kept, reading
-kept.COMMIT, reading.TASK_BYTES = 0.0, 1 << 13
+from lookalike.engines import kept, shelves
+kept.COMMIT, shelves.TASK_BYTES = 0.0, 1 << 13
 from lookalike.cli.main import main
 main()
 """
@@ -275,3 +275,20 @@ def test_a_long_document_among_short_ones() -> None:
     long = " ".join(f"w{n}" for n in range(300_000))
     found = la.groups(["a rose is a rose", long, "a rose is a rose", long + " end"], k=2)
     assert found.groups["group"].to_pylist() == [0, 0, 1, 1]
+
+
+def test_passages_in_a_work_folder(files: list[Path], tmp_path: Path) -> None:
+    """The same tables as in memory; tokens are read once, whatever the length of a passage."""
+    work = tmp_path / "work"
+    expected = la.passages(files[0], min_tokens=20)
+    found = la.passages(files[0], min_tokens=20, work_dir=work)
+    assert expected.pairs.num_rows > 100
+    assert found.passages.equals(expected.passages)
+    assert found.pairs.equals(expected.pairs)
+    assert found.receipt["work"]["notes"] == []
+    other = la.passages(files[0], min_tokens=30, work_dir=work, references=files[1])
+    assert any("the tokens of" in note and "1,000 documents" in note for note in other.receipt["work"]["notes"])
+    assert other.passages.equals(la.passages(files[0], min_tokens=30, references=files[1]).passages)
+    barred = la.passages(files[0], min_tokens=20, work_dir=work, template=corpus(5)["text"])
+    assert barred.passages.equals(la.passages(files[0], min_tokens=20, template=corpus(5)["text"]).passages)
+    assert [path.name.partition("-")[0] for path in sorted(work.iterdir())] == ["tokens", "tokens"], "runs are done"

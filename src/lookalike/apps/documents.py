@@ -10,7 +10,6 @@ from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
-from lookalike.engines.memory import memory_size
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
@@ -98,7 +97,7 @@ def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
     """
     given = dict(options)
     collection = open_collection(source, **_columns(given))
-    place = _workplace(given)
+    place = Workplace.of(given)
     given.pop("progress", None)
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
 
@@ -107,7 +106,7 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns = _columns(job_options)
-    place = _workplace(job_options)
+    place = Workplace.of(job_options)
     verify = job_options.get("verify", True)
     if not verify and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
@@ -130,12 +129,6 @@ def _columns(options: dict[str, Any]) -> dict[str, Any]:
     """What opening a collection takes."""
     columns = {name: options.pop(name, None) for name in ("text", "id")}
     return columns | {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
-
-
-def _workplace(options: dict[str, Any]) -> Workplace:
-    memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
-    folder, beside = (Path(path) if path else None for path in (folder, beside))
-    return Workplace(memory_size(memory), folder, beside, stated=memory is not None)
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:

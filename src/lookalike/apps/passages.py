@@ -16,6 +16,7 @@ from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import Shared, run
 from lookalike.engines.receipt import passages_receipt
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
 from lookalike.io.passage_report import Page, Pair, write_report
@@ -48,7 +49,11 @@ class Options(TypedDict, total=False):
     max_share: float | None  # shingles in a larger share of the documents do not count
     max_pairs: int  # passages
     on_bad_text: Literal["error", "replace", "skip"]
+    on_bad_file: Literal["error", "skip"]
     threads: int | None
+    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
+    work_dir: str | Path | None  # where tokens are kept for another run, and parts for another try
+    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
     progress: Progress
 
 
@@ -147,6 +152,10 @@ class Passages:
             unit=self.job.unit, code=self.job.language is not None,
         )  # fmt: skip
 
+    def done(self) -> None:
+        """The answer is saved: what a work folder kept for another try can go."""
+        self.shared.space.finish()
+
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
         return (
@@ -176,7 +185,8 @@ def passages(source: Any, **options: Unpack[Options]) -> Passages:
     given: dict[str, Any] = dict(options)
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
-    columns["on_bad_text"] = given.pop("on_bad_text", "error")
+    columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    place = Workplace.of(given)
     references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
     job = PassageJob(**given)
     collections = [open_collection(source, **columns)]
@@ -184,9 +194,12 @@ def passages(source: Any, **options: Unpack[Options]) -> Passages:
         collections.append(open_collection(references, **columns))
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
-    shared = run(collections, job, trace, author=author, template=boilerplate)
+    shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
     receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections, trace))
-    return Passages(job=job, shared=shared, receipt=receipt, collections=collections)
+    result = Passages(job=job, shared=shared, receipt=receipt, collections=collections)
+    if place.beside is None:  # nobody will say that the answer is saved
+        result.done()
+    return result
 
 
 def open_template(template: Any, **columns: Any) -> Collection:

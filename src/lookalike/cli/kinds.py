@@ -12,7 +12,6 @@ from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
 Command = Callable[..., None]
-WORK = ".work"  # the ending of a work folder
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,7 @@ class Kind:
 
     def place(self, output: Path | None) -> dict[str, Any]:
         """Where a large run works, as an option of the app: beside the output, or here."""
-        if not self.works:
-            return {}
-        return {"beside": output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)}
+        return {"beside": o.beside(output)} if self.works else {}
 
     def _pass(self, options: dict[str, Any], force: bool) -> None:
         if self.passes_force:

@@ -13,6 +13,7 @@ import typer
 
 from lookalike.cli.stopping import stoppable
 
+WORK = ".work"  # the ending of a work folder
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
 
 
@@ -84,6 +85,20 @@ Keep = Annotated[
 Against = Annotated[
     list[str] | None, option(WHAT, help="Look for pairs between INPUT and this other collection (repeatable).")
 ]
+OnBadFile = Annotated[
+    BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
+]
+Memory = Annotated[
+    str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
+]
+WorkDir = Annotated[
+    Path | None,
+    option(
+        RUN,
+        help="Keep what was read here for later runs (default: beside the output, until a large run is done).",
+        show_default=False,
+    ),
+]
 Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
 Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
 
@@ -137,21 +152,10 @@ def document_options(
     audit: Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
-    on_bad_file: Annotated[
-        BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
-    ] = BadFile.error,
+    on_bad_file: OnBadFile = BadFile.error,
     threads: Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)] = None,
-    memory: Annotated[
-        str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
-    ] = None,
-    work_dir: Annotated[
-        Path | None,
-        option(
-            RUN,
-            help="Keep hashed sets here for later runs (default: beside the output, until a large run is done).",
-            show_default=False,
-        ),
-    ] = None,
+    memory: Memory = None,
+    work_dir: WorkDir = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 
@@ -169,6 +173,11 @@ def together(*parts: Callable[..., None]) -> Callable[..., None]:
     parameters = [p for part in parts for p in inspect.signature(part, eval_str=True).parameters.values()]
     declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return declared
+
+
+def beside(output: Path | None) -> Path:
+    """Where a large run works if no folder is named: beside the output, or here."""
+    return output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)
 
 
 def paths(names: list[str] | None) -> list[Path] | None:

@@ -37,11 +37,11 @@ def passage_options(
         bool, o.option(CODE, "--comments/--no-comments", help="Compare comments too, or leave them out.")
     ] = True,
     k: Annotated[
-        int, o.option(o.SHINGLES, "-k", help="Tokens in a shingle [5 words, 10 tokens of code].", show_default=False)
+        int, o.option(o.SHINGLES, "-k", help="Tokens in a shingle (5 words, 10 tokens of code).", show_default=False)
     ] = 0,
     window: Annotated[
         int,
-        o.option(o.SHINGLES, help="Shingles in a window [min-tokens - k + 1, or 3 with --gap].", show_default=False),
+        o.option(o.SHINGLES, help="Shingles in a window (min-tokens - k + 1, or 3 with --gap).", show_default=False),
     ] = 0,
     fold_case: Annotated[
         bool, o.option(o.SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case.")
@@ -55,7 +55,10 @@ def passage_options(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
+    on_bad_file: o.OnBadFile = o.BadFile.error,
     threads: Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)] = None,
+    memory: o.Memory = None,
+    work_dir: o.WorkDir = None,
 ) -> None:
     """What `lookalike passages` hands on to the app; never called."""
 
@@ -86,6 +89,7 @@ def passages(
         check_place(output, force=force)
     outputs = show.Outputs.check(None if page else output, force=force)
     options |= {name: o.paths(options[name]) for name in ("references", "template")}
+    options["beside"] = o.beside(output)
     from lookalike.apps.passages import passages as find
 
     with show.progress(quiet) as progress:
@@ -97,3 +101,4 @@ def passages(
     if output is None and not json:
         show.print_best(result.passages, best_of=result.pairs, by="shared_tokens", what="pairs")
     show.finish(result, wrote, quiet=quiet, json=json)
+    result.done()

@@ -220,7 +220,7 @@ def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
         err.print(f"Work     {note}", markup=False, soft_wrap=True)
     err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
     check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
-    err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False)
+    err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False, soft_wrap=True)
     if receipt["recall_measured"]:
         err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
     found = [f"{counts[name]:,} {name}" for name in FOUND if name in counts]

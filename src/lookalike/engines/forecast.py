@@ -15,10 +15,11 @@ from lookalike.data import Sets
 from lookalike.engines.choice import SAMPLE, choose, preview
 from lookalike.engines.job import Job
 from lookalike.engines.joins import BandedJoin
-from lookalike.engines.local import BASE, BEGIN, GROWTH, is_large, planned_for
+from lookalike.engines.local import BEGIN, planned_for
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.size import CROWD, size_of
+from lookalike.engines.spaces import BASE, GROWTH, is_large
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.io.batch import TextBatch

@@ -1,11 +1,11 @@
-"""The sets of a collection in files that grow: what is committed survives any end, and is taken up again."""
+"""Numbers of a collection in files that grow: what is committed survives any end, and is taken up again."""
 
 from __future__ import annotations
 
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +14,20 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64, U64
 from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
 from lookalike.engines.work import Place, Space, storing, write_all
 
 COMMIT = 3.0  # seconds between two commits,
 SPARSE = 0.01  # and a share of the time spent so far: a night's work has hundreds of commits, not thousands
-NUMBERS: dict[str, Any] = {"elements": np.uint64, "sizes": np.int64, "prints": np.uint64, "lengths": np.int64}
 TABLE = "columns"  # ids and extra columns: one Arrow stream for each commit
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some items: their numbers by name (see NUMBERS), their ids and extra columns, and what was counted."""
+    """Some items: their numbers by name, their ids and extra columns, and what was counted."""
 
-    numbers: Mapping[str, U64 | I64]
+    numbers: Mapping[str, Any]
     columns: pa.RecordBatch
     counts: Mapping[str, int]
 
@@ -48,10 +46,9 @@ class Shelved:
 class InMemory:
     """Collections that are read one after the other into arrays in memory."""
 
-    def __init__(self, expect: int) -> None:
-        self._numbers = {
-            name: Growing(dtype, expect=expect if name == "elements" else 0) for name, dtype in NUMBERS.items()
-        }
+    def __init__(self, dtypes: Mapping[str, Any], expect: Mapping[str, int]) -> None:
+        """dtypes: of the numbers by name; expect: how many there may be of some."""
+        self._numbers = {name: Growing(dtype, expect=expect.get(name, 0)) for name, dtype in dtypes.items()}
         self._columns: list[list[pa.RecordBatch]] = []
 
     def begin(self) -> None:
@@ -67,11 +64,11 @@ class InMemory:
         return Shelved({name: growing.finish() for name, growing in self._numbers.items()}, tables)
 
 
-class KeptSets:
-    """The sets of one collection in a place of a work folder."""
+class Kept:
+    """The numbers of one collection in a place of a work folder."""
 
-    def __init__(self, place: Place, pool: Pool, space: Space) -> None:
-        self.place, self._space = place, space
+    def __init__(self, place: Place, names: Iterable[str], pool: Pool, space: Space) -> None:
+        self.place, self._space, self._names = place, space, (*names, TABLE)
         self._commits: list[dict[str, Any]] = place.progress.get("commits", [])
         whole = self._whole(pool)
         if whole < len(self._commits):
@@ -84,7 +81,7 @@ class KeptSets:
         self.rows: int = self._at(whole, "rows") or 0
         self.complete = bool(place.progress.get("complete"))
         self._files: dict[str, IO[bytes]] = {}
-        self._crc = dict.fromkeys([*NUMBERS, TABLE], 0)
+        self._crc = dict.fromkeys(self._names, 0)
         self._waiting: list[pa.RecordBatch] = []
         self._last = self._begin = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lookalike-commit")
@@ -112,9 +109,9 @@ class KeptSets:
                 return number
         return len(self._commits)
 
-    def __enter__(self) -> KeptSets:
+    def __enter__(self) -> Kept:
         """Open the files to go on after the last commit; what came later is forgotten."""
-        for name in (*NUMBERS, TABLE):
+        for name in self._names:
             with storing(self._path(name)):
                 file = open(self._path(name), "ab", buffering=0)
                 file.truncate(self._end(name))
@@ -224,7 +221,7 @@ def checksum(path: Path, start: int, end: int) -> int | None:
     return crc
 
 
-def shelved(kept: Sequence[KeptSets], space: Space) -> Shelved:
-    """The sets of some collections, mapped."""
-    numbers = {name: space.joined([one.file(name) for one in kept], dtype) for name, dtype in NUMBERS.items()}
+def shelved(kept: Sequence[Kept], dtypes: Mapping[str, Any], space: Space) -> Shelved:
+    """The numbers of some collections, mapped."""
+    numbers = {name: space.joined([one.file(name) for one in kept], dtype) for name, dtype in dtypes.items()}
     return Shelved(numbers, [one.columns() for one in kept])

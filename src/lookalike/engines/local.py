@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -20,12 +16,13 @@ from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
 from lookalike.engines.joins import SHARE, BandedJoin, exact_pairs
-from lookalike.engines.memory import Keeper, memory_size
+from lookalike.engines.memory import memory_size
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.reading import Features, about_sets, read_features
+from lookalike.engines.reading import Features, read_features, sets_recipe
 from lookalike.engines.size import size_of
+from lookalike.engines.spaces import open_space
 from lookalike.engines.trace import Trace
-from lookalike.engines.work import Space, Workplace, digest
+from lookalike.engines.work import Workplace
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
@@ -33,8 +30,6 @@ from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
 
-BASE, GROWTH = 400_000_000, 1.6  # bytes of memory for a run on no text, and for each byte of text
-LARGE = 2_000_000_000  # bytes of text from which on a run is long enough to be kept safe in a work folder
 BEGIN = 40  # characters of a text that are shown
 CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
 
@@ -48,7 +43,9 @@ def run(
     planned = planned_for(job, trace)
     extra = [column] if column else []
     place = place or Workplace(memory_size(None))
-    space = open_space(collections, job, want, keep, extra, place)
+    asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
+    about = {"wants": want, "keep": keep, "compared": job.words(), "job": asked}
+    space = open_space(collections, [tuple(extra), ()], sets_recipe(job.rule), about, place)
     with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
         features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
         split = features.split if len(collections) == 2 else -1
@@ -125,36 +122,6 @@ def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: 
     if job.audit and len(items):
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
     return replace(found, pairs=pairs, audit=checked)
-
-
-def is_large(nbytes: int, budget: int) -> bool:
-    """Whether a run on so many bytes of text needs a work folder: for its memory, or to keep long work safe."""
-    return BASE + GROWTH * nbytes > budget or nbytes > LARGE
-
-
-def open_space(
-    collections: Sequence[Collection], job: Job, want: Want, keep: str, extra: Sequence[str], place: Workplace
-) -> Space:
-    """Where the run keeps its arrays: in memory if they are few; else, or where it is wished, in a work folder."""
-    nbytes = sum(collection.nbytes or 0 for collection in collections)
-    large = is_large(nbytes, place.memory)
-    steady = all(collection.stamp() is not None for collection in collections)
-    if not large and (place.folder is None or not steady):
-        return Space(Keeper(place.memory))
-    folder = place.folder or (place.beside if steady else None)
-    passing = [] if place.folder is not None and steady else [folder] if folder else []
-    if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="lookalike-", dir=place.folder))
-        passing = [folder]
-    space = Space(Keeper(place.memory), folder, passing=passing)
-    if passing and not steady:
-        weakref.finalize(space, shutil.rmtree, folder, ignore_errors=True)
-    if steady:
-        sets = [digest(about_sets(collection, extra, job.rule)) for collection in collections]
-        asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
-        about = {"holds": "run", "wants": want, "keep": keep, "compared": job.words(), "job": asked, "sets": sets}
-        space.run = space.place(folder / f"run-{digest(about)}", about)
-    return space
 
 
 def planned_for(job: Job, trace: Trace) -> Plan | None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import I64
-from lookalike.engines.growing import Growing
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.pool import Pool
-from lookalike.engines.reading import TASK_BYTES
+from lookalike.engines.shelves import Recipe, ids_of, shelve
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
-from lookalike.stages.arrow import as_arrow
 from lookalike.stages.code import check_language, place_code
 from lookalike.stages.places import Placed, place_words
+
+DTYPES: dict[str, Any] = {"tokens": np.uint32, "starts": np.uint32, "ends": np.uint32, "sizes": np.int64}
+DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that tokens depend on
 
 
 @dataclass(frozen=True)
@@ -42,63 +45,54 @@ class Read:
         return out
 
 
+def tokens_recipe(job: PassageJob) -> Recipe:
+    """Texts to tokens with their places."""
+    options = {name: value for name, value in job.as_dict().items() if name in DECIDES}
+
+    def make(texts: pa.Array, ids: pa.Array) -> dict[str, Any]:
+        placed = _placed(texts, ids, job)
+        return {"tokens": placed.tokens, "starts": placed.starts, "ends": placed.ends, "sizes": placed.sizes}
+
+    return Recipe("tokens", options, DTYPES, "tokens", make)
+
+
+def authors_of(collections: Sequence[Collection], author: str | None) -> list[tuple[str, ...]]:
+    """The columns that are set aside of each collection: references need not have one of authors."""
+    wanted: list[tuple[str, ...]] = []
+    for number, collection in enumerate(collections):
+        missing = author is None or (number > 0 and author not in collection.columns)
+        wanted.append(() if author is None or missing else (author,))
+    return wanted
+
+
 def read_places(
-    collections: Sequence[Collection], job: PassageJob, pool: Pool, trace: Trace, *, author: str | None = None
-) -> Read:
+    collections: Sequence[Collection], job: PassageJob, pool: Pool, trace: Trace, space: Space, *,
+    author: str | None = None,
+) -> Read:  # fmt: skip
     """The tokens of every text, in order; texts are let go batch by batch."""
     if job.language is not None:
         check_language(job.language)
-    tokens, starts, ends = (Growing(np.uint32) for _ in range(3))
-    sizes = Growing(np.int64)
-    ids: list[pa.ChunkedArray] = []
-    authors: list[pa.Array] = []
-    split = done = 0
-    total = sum(c.rows_hint or 0 for c in collections) if all(c.rows_hint for c in collections) else None
-    trace.add(bytes=0, null_texts=0, bad_texts=0)
-    with trace.stage("read") as report:
-        for number, collection in enumerate(collections):
-            mine: list[pa.Array] = []
-            extra = () if author is None or (number and author not in collection.columns) else (author,)
-            batches = _tasks(collection, extra, mine, authors, trace)
-            for piece in pool.map(lambda task: _placed(*task, job), batches):
-                for column, values in ((tokens, piece.tokens), (starts, piece.starts), (ends, piece.ends)):
-                    column.append(values)
-                sizes.append(piece.sizes)
-                done += len(piece)
-                report(done, total)
-            ids.append(pa.chunked_array(mine) if mine else pa.chunked_array([], pa.int64()))
-            if collection.id_column is not None:
-                collection.check_ids(ids[-1])
-            split = split if number else done
-    offsets = np.concatenate([[0], np.cumsum(sizes.finish())]).astype(np.int64)
-    placed = Placed(tokens.finish(), starts.finish(), ends.finish(), offsets)
-    trace.add(documents=len(placed), empty=int((placed.sizes == 0).sum()), tokens=len(placed.tokens))
-    return Read(placed, ids, pa.chunked_array(authors) if authors else None, split)
-
-
-def _tasks(
-    collection: Collection, extra: tuple[str, ...], ids: list[pa.Array], authors: list[pa.Array], trace: Trace
-) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """(texts, ids) in slices of about TASK_BYTES; ids and authors are set aside on the way."""
-    if collection.is_tokens:
+    if any(collection.is_tokens for collection in collections):
         raise UsageError("passages need texts, not token lists: a place is told in characters. Choose another column.")
-    for batch in collection.texts(extra):
-        names = batch.ids
-        if names is None:
-            names = as_arrow(np.arange(batch.first_row, batch.first_row + len(batch.texts)))
-        ids.append(names)
-        authors += [_as_text(batch.extra[name]) for name in extra] or [pa.nulls(len(batch), pa.string())]
-        trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
-        step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
-        for at in range(0, len(batch.texts), step):
-            yield batch.texts.slice(at, step), names.slice(at, step)
+    found = shelve(collections, authors_of(collections, author), tokens_recipe(job), pool, trace, space)
+    ids = ids_of(collections, found)
+    offsets = np.concatenate([[0], np.cumsum(found.numbers["sizes"])]).astype(np.int64)
+    placed = Placed(found.numbers["tokens"], found.numbers["starts"], found.numbers["ends"], offsets)
+    trace.add(documents=len(placed), empty=int((placed.sizes == 0).sum()), tokens=len(placed.tokens))
+    authors = [_authors(table, author) for table in found.columns] if author is not None else []
+    return Read(
+        placed, ids, pa.chunked_array([a for one in authors for a in one.chunks]) if authors else None, len(ids[0])
+    )
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def _authors(table: pa.Table, author: str) -> pa.ChunkedArray:
+    """The authors of the documents of a collection as text; null where it has none."""
+    if author not in table.column_names:
+        return pa.chunked_array([pa.nulls(table.num_rows, pa.string())])
     try:
-        return column.cast(pa.string())
+        return table[author].cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise UsageError(f"the column of authors holds {column.type}; expected text or numbers.") from None
+        raise UsageError(f"the column of authors holds {table[author].type}; expected text or numbers.") from None
 
 
 def _placed(texts: pa.Array, names: pa.Array, job: PassageJob) -> Placed:

@@ -10,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64, U64
+from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.passage_job import PassageJob
-from lookalike.engines.passage_reading import read_places
+from lookalike.engines.passage_reading import authors_of, read_places, tokens_recipe
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.spaces import open_space
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space, Workplace, crc_of
 from lookalike.errors import TooManyPairs
 from lookalike.io.collection import Collection
 from lookalike.kernels import passages as kernel
@@ -21,6 +24,7 @@ from lookalike.stages.places import Placed
 from lookalike.stages.postings import Lists, lists_of
 from lookalike.stages.winnowing import NOTHING, Prints, all_shingles, common_shingles, fingerprint, most_documents
 
+GROWTH = 5.0  # bytes of memory for each byte of text
 TASK = 1 << 19  # tokens that one task winnows
 MOST_SEEDS = 50_000_000  # pairs of equal fingerprints that are looked at; more only where there are many fingerprints
 SEEDS_PER_PRINT = 20
@@ -49,6 +53,7 @@ class Shared:
     counted i64[n]: tokens of each document that count. split: documents of the source; -1 without references.
     boilerplate: the weightiest stretches that were left out because they would make too many pairs, or were too common.
     widespread: what stands most often of all that was counted, where that is often enough to look like boilerplate.
+    space: what the arrays live in.
     """
 
     placed: Placed
@@ -59,19 +64,26 @@ class Shared:
     counted: I64
     boilerplate: list[Stretch] = field(default_factory=list)
     widespread: Stretch | None = None
+    space: Space = field(default_factory=lambda: Space(Keeper(1 << 62)))
 
 
 def run(
     collections: Sequence[Collection], job: PassageJob, trace: Trace, *,
-    author: str | None = None, template: Collection | None = None,
+    author: str | None = None, template: Collection | None = None, place: Workplace | None = None,
 ) -> Shared:  # fmt: skip
     """Find the passages shared within one collection, or between the first and the second."""
-    with Pool(job.threads or usable_cores()) as pool:
-        read = read_places(collections, job, pool, trace, author=author)
+    place = place or Workplace(memory_size(None))
+    recipe, names = tokens_recipe(job), authors_of(collections, author)
+    asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
+    asked = {"wants": "passages", "compared": job.words(), "job": asked}
+    space = open_space(collections, names, recipe, asked, place, growth=GROWTH)
+    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+        read = read_places(collections, job, pool, trace, space, author=author)
         placed, split = read.placed, read.split if len(collections) == 2 else -1
         barred = NOTHING
         if template is not None:
-            barred = all_shingles(read_places([template], job, pool, Trace(trace.progress)).placed, job.k)
+            alone = Space(space.keeper)
+            barred = all_shingles(read_places([template], job, pool, Trace(trace.progress), alone).placed, job.k)
             trace.add(template_shingles=len(barred))
         if job.max_share is not None:
             with trace.stage("common"):
@@ -92,7 +104,9 @@ def run(
                 f"boilerplate would have made {seeds:,} places to look at; what stands more than {limit:,} times was "
                 "left out (see boilerplate in the receipt). Use --template or --max-share to say what does not count."
             )
-        rows = _find(placed, prints, lists, read.rivals(split), job, pool, trace)
+        found = partial(_find, placed, prints, lists, read.rivals(split), job, pool, trace)
+        name = f"passages-{crc_of(barred):08x}"  # a template may come from anywhere
+        rows = space.part(name, lambda: ({"rows": found()}, {}))[0]["rows"]
         with trace.stage("sum up"):
             sums = summed_up(rows, placed, prints)
             trace.add(pairs=len(sums), passages=len(rows))
@@ -100,7 +114,7 @@ def run(
         counted = placed.sizes - np.where(placed.sizes > 0, hidden, 0)
         stretches = _stretches(placed, job.k, common, counts)
         return Shared(
-            placed, read.ids, split, rows, sums, counted, stretches, _widespread(placed, prints, lists, job.k)
+            placed, read.ids, split, rows, sums, counted, stretches, _widespread(placed, prints, lists, job.k), space
         )
 
 

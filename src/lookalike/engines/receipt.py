@@ -14,6 +14,7 @@ from lookalike.engines.found import Found, Question, Source
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import Shared
 from lookalike.engines.trace import Trace
+from lookalike.engines.work import Space
 from lookalike.kernels.unicode import unicode_version
 
 
@@ -36,11 +37,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "peak_memory_mb": round(peak_memory() / 1e6),
         "warnings": trace.warnings,
         "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
-        "work": {
-            "folder": None if found.space.folder is None else str(found.space.folder),
-            "memory_mb": round(found.space.budget / 1e6),
-            "notes": found.space.notes,
-        },
+        "work": _work(found.space),
         "versions": versions(),
     }
 
@@ -62,13 +59,18 @@ def passages_receipt(
         "verified": True,
         "boilerplate": boilerplate,
         "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
-        "work": {"folder": None, "notes": []},
+        "work": _work(shared.space),
         "counts": trace.counts,
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
         "warnings": trace.warnings,
         "versions": versions(),
     }
+
+
+def _work(space: Space) -> dict[str, Any]:
+    folder = None if space.folder is None else str(space.folder)
+    return {"folder": folder, "memory_mb": round(space.budget / 1e6), "notes": space.notes}
 
 
 def versions() -> dict[str, str]:

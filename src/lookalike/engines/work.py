@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike import __version__
-from lookalike.engines.memory import Keeper
+from lookalike.engines.memory import Keeper, memory_size
 from lookalike.errors import OutputError
 from lookalike.io.results import write_json
 
@@ -98,6 +98,13 @@ class Workplace:
     folder: Path | None = None
     beside: Path | None = None
     stated: bool = False
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Workplace:
+        """From the options memory, work_dir and beside, which are taken out."""
+        memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
+        folder, beside = (Path(path) if path else None for path in (folder, beside))
+        return cls(memory_size(memory), folder, beside, stated=memory is not None)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any
 from lookalike.engines.work import ABOUT, LOCK, PROGRESS, read_json
 from lookalike.errors import InputError
 
-PLACES = ("sets-", "run-")
+PLACES = ("sets-", "tokens-", "run-")
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,10 @@ def _words(about: dict[str, Any], progress: dict[str, Any]) -> str:
         return f"run for {about.get('wants')}: {about.get('compared')} · done: {parts}"
     commits = progress.get("commits", [])
     rows = commits[-1]["rows"] if commits else 0
-    rule = about.get("rule", {})
     state = "all" if progress.get("complete") else "unfinished, after"
-    return f"sets of {about.get('name')}: {state} {rows:,} documents · {rule.get('unit')} {rule.get('k')}-shingles"
+    options = about.get("options", {})
+    how = f" · {options['unit']} {options['k']}-shingles" if "unit" in options else ""
+    return f"{about.get('holds')} of {about.get('name')}: {state} {rows:,} documents{how}"
 
 
 def _locked(place: Path) -> bool:

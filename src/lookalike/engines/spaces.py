@@ -1,0 +1,50 @@
+"""Whether a run works in memory or in a work folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lookalike.engines.memory import Keeper
+from lookalike.engines.shelves import Recipe
+from lookalike.engines.work import Space, Workplace, digest
+from lookalike.io.collection import Collection
+
+BASE, GROWTH = 400_000_000, 1.6  # bytes of memory for a run on no text, and for each byte of text
+LARGE = 2_000_000_000  # bytes of text from which on a run is long enough to be kept safe in a work folder
+
+
+def is_large(nbytes: int, budget: int, growth: float = GROWTH) -> bool:
+    """Whether a run on so many bytes of text needs a work folder: for its memory, or to keep long work safe."""
+    return BASE + growth * nbytes > budget or nbytes > LARGE
+
+
+def open_space(
+    collections: Sequence[Collection], extra: Sequence[Sequence[str]], recipe: Recipe, asked: Mapping[str, Any],
+    place: Workplace, *, growth: float = GROWTH,
+) -> Space:  # fmt: skip
+    """Where the run keeps its arrays: in memory if they are few; else, or where it is wished, in a work folder.
+
+    extra: columns that are set aside of each collection. asked: everything beside the input that decides the answer.
+    """
+    large = is_large(sum(collection.nbytes or 0 for collection in collections), place.memory, growth)
+    steady = all(collection.stamp() is not None for collection in collections)
+    if not large and (place.folder is None or not steady):
+        return Space(Keeper(place.memory))
+    folder = place.folder or (place.beside if steady else None)
+    passing = [] if place.folder is not None and steady else [folder] if folder else []
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="lookalike-", dir=place.folder))
+        passing = [folder]
+    space = Space(Keeper(place.memory), folder, passing=passing)
+    if passing and not steady:
+        weakref.finalize(space, shutil.rmtree, folder, ignore_errors=True)
+    if steady:
+        made = [digest(recipe.about(one, names)) for one, names in zip(collections, extra, strict=False)]
+        about = {"holds": "run", **asked, recipe.holds: made}
+        space.run = space.place(folder / f"run-{digest(about)}", about)
+    return space
