@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
@@ -59,6 +60,7 @@ def run(
             )
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
+            pa.default_memory_pool().release_unused()
         with trace.stage("choose"):
             look = want == "pairs" or job.method in ("auto", "exact")
             seen = preview(items, job.bar(), pool, seed=job.seed) if look else None

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -182,7 +183,7 @@ def check_ids(ids: pa.Array | pa.ChunkedArray, *, name: str = "the input") -> No
     Traceback (most recent call last):
     lookalike.errors.DuplicateIds: the id 'a' occurs 2 times in a.csv; ids must tell the rows apart. Use --id ...
     """
-    if pc.count_distinct(ids, mode="all").as_py() == len(ids):
+    if _all_differ(ids):
         return
     counts = pc.value_counts(ids)
     often = counts.field("counts")
@@ -191,6 +192,18 @@ def check_ids(ids: pa.Array | pa.ChunkedArray, *, name: str = "the input") -> No
         f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the rows apart. "
         "Use --id to name another column."
     )
+
+
+def _all_differ(ids: pa.Array | pa.ChunkedArray) -> bool:
+    """Numbers are sorted, which takes a tenth of the memory of counting; what counting took is given back."""
+    if pa.types.is_int64(ids.type) and not ids.null_count:
+        chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]
+        numbers = np.concatenate([np.empty(0, np.int64), *(chunk.to_numpy() for chunk in chunks)])
+        numbers.sort()
+        return not bool(np.any(numbers[1:] == numbers[:-1]))
+    differ = pc.count_distinct(ids, mode="all").as_py() == len(ids)
+    pa.default_memory_pool().release_unused()
+    return bool(differ)
 
 
 def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa.Schema:

@@ -93,9 +93,13 @@ def collapse(
     sizes = sets.sizes
     order = np.arange(len(sets)) if preference is None else preference
     order = order[sizes[order] >= max(1, least)]
-    order = order[np.argsort(prints[order], kind="stable")]
+    mine = prints[order]
+    by_print = np.argsort(mine, kind="stable")
+    order, mine = order[by_print], mine[by_print]
+    del by_print  # millions of items: each of these arrays counts
     new = np.ones(len(order), np.bool_)
-    new[1:] = prints[order[1:]] != prints[order[:-1]]
+    new[1:] = mine[1:] != mine[:-1]
+    del mine
     new = _confirm(sets, sizes, order, new, at_once, after)
     return classes_of(order, new)
 
