@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.kept import InMemory, Kept, Piece, Shelved, shelved
+from lookalike.engines.memory import free_memory
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import ABOUT, Place, Space, digest, read_json
@@ -19,7 +20,6 @@ from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.stages.arrow import as_arrow
 
-MOST = 1 << 32  # numbers for which room is set apart before they are counted
 TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
 ID = ""  # the name of the ids among the columns that are set aside
 
@@ -61,7 +61,8 @@ def shelve(
         counter = _Counter(collections, trace, report)
         if space.folder is not None:
             return _kept(collections, extra, recipe, pool, space, counter)
-        room = min(MOST, sum(collection.nbytes or 0 for collection in collections) // 2)
+        # Room that is not used costs nothing, but the system refuses more than it has.
+        room = min(free_memory() // 16, sum(collection.nbytes or 0 for collection in collections) // 2)
         shelf = InMemory(recipe.dtypes, {recipe.widest: room})
         for collection, names in zip(collections, extra, strict=True):
             shelf.begin()
