@@ -264,11 +264,14 @@ def test_near_copies_that_share_every_bucket(tmp_path: Path, work: bool) -> None
 
 def test_a_footer_in_every_document() -> None:
     draw = random.Random(3)
-    footer = " ".join(f"f{n}" for n in range(12))
+    footer = " ".join(f"f{n}" for n in range(40))
     texts = [" ".join(f"w{draw.randrange(10**6)}" for _ in range(30)) + " " + footer for _ in range(3000)]
     found = la.pairs([*texts, texts[5] + " more"], threshold=0.8)
     assert found.pairs["left"].to_pylist() == [5]
     assert found.receipt["counts"]["candidates"] < 3000
+    made = la.groups([*texts, texts[5] + " more"], threshold=0.8)
+    assert made.groups["id"].to_pylist() == [5, 3000]
+    assert made.receipt["counts"]["candidates"] < 3000, "buckets are full of what is alike in the footer only"
 
 
 def test_a_long_document_among_short_ones() -> None:

@@ -134,11 +134,11 @@ def choose(
         return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none", way)
     grow, elements = seen.grow, float(items.sizes.sum())
     lsh = elements * PER_ELEMENT_SKETCHED + len(items) * recipe.length * PER_SLOT
-    if crowd is not None or exact > NEAR * lsh:
+    if crowd is not None and len(seen.left) * grow * grow > crowd * len(items):
+        return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
+    if exact > NEAR * lsh:
         join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
         bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
-        if crowd is not None and bucket_pairs > crowd * len(items):
-            return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
         lsh += bucket_pairs * PER_BUCKET_PAIR
     seconds = {"lsh": round(lsh / 1e9, 3), "exact": round(exact / 1e9, 3)}
     if exact <= NEAR * lsh:
