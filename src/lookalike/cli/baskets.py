@@ -70,8 +70,8 @@ def basket_options(
     num_hashes: Annotated[int, o.option(o.MECHANISM, help="Slots of a signature.")] = 128,
     seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the signatures.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Baskets of which the recall is measured; 0 for none.")] = 2000,
-    max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores unless given.", show_default=False)] = None,
+    max_pairs: o.MaxPairs = 100_000_000,
+    threads: o.Threads = None,
 ) -> None:
     """What pairs, groups and dedup of baskets take."""
 

@@ -32,7 +32,7 @@ def open_codes(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
 def bits_options(
     max_bits: Annotated[int, o.option(o.WHAT, "-d", "--max-bits", help="Bits in which two codes may differ.")] = 8,
     code: Annotated[str | None, o.option(o.RUN, help="Column of the codes.")] = None,
-    id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     form: Annotated[
         Form, o.option(o.RUN, help="How codes are written in text: hexadecimal, 0 and 1, or decimal numbers.")
     ] = Form.auto,
@@ -42,8 +42,8 @@ def bits_options(
     recall: Annotated[float, o.option(o.WHAT, help="Share of the pairs at --max-bits that lsh must find.")] = 0.99,
     seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the random order of the bits.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Codes of which the recall is measured; 0 for none.")] = 2000,
-    max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores if not given.", show_default=False)] = None,
+    max_pairs: o.MaxPairs = 100_000_000,
+    threads: o.Threads = None,
 ) -> None:
     """Where the options of bits pairs, groups and dedup are declared; never called."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
-from lookalike.cli.vectors import Audit, Bad, Column, Id, MaxPairs, OnBad, Seed, Threads, VectorMethod
+from lookalike.cli.vectors import Bad, Column, OnBad, Seed, VectorMethod
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def open_given(inputs: list[str], options: dict[str, Any], keep: str) -> Vectors
 
 def face_options(
     column: Column = None,
-    id: Id = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     tolerance: Annotated[float, o.option(o.WHAT, help="Difference up to which two measurements agree.")] = 10.0,
     share: Annotated[float, o.option(o.WHAT, help="Share of the measurements that must agree.")] = 0.5,
     grid: Annotated[str, o.option(o.RUN, help="Blocks of a picture, columns x rows: one measurement each.")] = "24x28",
@@ -35,11 +35,11 @@ def face_options(
     max_scored: Annotated[
         float | None, o.option(o.MECHANISM, help="Plan so that no larger share of all pairs is scored.")
     ] = None,
-    audit: Audit = 128,
+    audit: o.Audit = 128,
     seed: Seed = 42,
-    max_pairs: MaxPairs = 100_000_000,
+    max_pairs: o.MaxPairs = 100_000_000,
     on_bad: Bad = OnBad.error,
-    threads: Threads = None,
+    threads: o.Threads = None,
 ) -> None:
     """What faces pairs, groups, dedup and query take; never called."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
-from lookalike.cli.vectors import MaxPairs, Threads
 
 if TYPE_CHECKING:
     from lookalike.io.pictures import PictureFolder
@@ -40,8 +39,8 @@ def image_options(
         float, o.option(o.WHAT, help="Correlation of the thumbnails from which a pair is believed, -1 to 1.")
     ] = 0.7,
     sheet: Annotated[Path | None, o.option(o.RUN, help="Write an HTML page that shows the groups.")] = None,
-    max_pairs: MaxPairs = 100_000_000,
-    threads: Threads = None,
+    max_pairs: o.MaxPairs = 100_000_000,
+    threads: o.Threads = None,
 ) -> None:
     """What images pairs, groups and dedup take; never called."""
 

@@ -43,18 +43,30 @@ class Kind:
         """The three commands by name, ready for typer."""
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
 
-    def place(self, output: Path | None) -> dict[str, Any]:
-        """Where a large run works, as an option of the app: beside the output, or here."""
-        return {"beside": o.beside(output)} if self.works else {}
+    def _run(
+        self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None, *,
+        removed: Path | None = None, force: bool, quiet: bool, json: bool,
+    ) -> None:  # fmt: skip
+        """What the three commands have in common: check, open, run, write, show. given: what the app takes beside the
+        options."""
+        from lookalike.cli import show
 
-    def _pass(self, options: dict[str, Any], force: bool) -> None:
+        outputs = show.Outputs.check(output, removed, force=force)
+        if self.works:
+            options["beside"] = o.beside(output or removed)
+        source = self.open(inputs, options, given.get("keep", "first"))
         if self.passes_force:
             options["force"] = force
-
-    def _set_aside(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: options.pop(name) for name in self.aside}
-
-    def _finish(self, result: Any, aside: dict[str, Any], quiet: bool) -> None:
+        aside = {name: options.pop(name) for name in self.aside}
+        with show.progress(quiet) as progress:
+            # The app is loaded while the source is being read.
+            result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
+            wrote = outputs.write_result(result, output)
+            if removed is not None:
+                wrote += outputs.write_table(result.removed, removed)
+        if output is None and not json and asked != "dedup":
+            (show.print_pairs if asked == "pairs" else show.print_groups)(result)
+        show.finish(result, wrote, quiet=quiet, json=json)
         if self.after is not None:
             self.after(result, aside, quiet=quiet)
         result.done()
@@ -69,22 +81,8 @@ class Kind:
             quiet: o.RunOptions.Quiet = False,
             json: o.RunOptions.Json = False,
         ) -> None:
-            from lookalike.cli import show
-
-            outputs = show.Outputs.check(output, force=force)
-            options |= self.place(output)
-            source = self.open(inputs, options, "first")
-            self._pass(options, force)
-            aside = self._set_aside(options)
-            with show.progress(quiet) as progress:
-                result = import_module(self.app).pairs(
-                    source, against=o.paths(against), progress=progress, **options
-                )  # the app is loaded while the source is being read
-                wrote = outputs.write_result(result, output)
-            if output is None and not json:
-                show.print_pairs(result)
-            show.finish(result, wrote, quiet=quiet, json=json)
-            self._finish(result, aside, quiet)
+            given = {"against": o.paths(against)}
+            self._run("pairs", inputs, options, given, output, force=force, quiet=quiet, json=json)
 
         pairs.__doc__ = f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
 
@@ -109,22 +107,8 @@ class Kind:
             quiet: o.RunOptions.Quiet = False,
             json: o.RunOptions.Json = False,
         ) -> None:
-            from lookalike.cli import show
-
-            outputs = show.Outputs.check(output, force=force)
-            options |= self.place(output)
-            source = self.open(inputs, options, keep)
-            self._pass(options, force)
-            aside = self._set_aside(options)
-            with show.progress(quiet) as progress:
-                result = import_module(self.app).groups(
-                    source, grouping=grouping.value, keep=keep, progress=progress, **options
-                )
-                wrote = outputs.write_result(result, output)
-            if output is None and not json:
-                show.print_groups(result)
-            show.finish(result, wrote, quiet=quiet, json=json)
-            self._finish(result, aside, quiet)
+            given = {"grouping": grouping.value, "keep": keep}
+            self._run("groups", inputs, options, given, output, force=force, quiet=quiet, json=json)
 
         groups.__doc__ = f"""Group {self.noun} that are nearly the same: id, group, size, representative.
 
@@ -147,24 +131,10 @@ class Kind:
             quiet: o.RunOptions.Quiet = False,
             json: o.RunOptions.Json = False,
         ) -> None:
-            from lookalike.cli import show
-
             if output is None and removed is None and not json:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
-            outputs = show.Outputs.check(output, removed, force=force)
-            options |= self.place(output or removed)
-            source = self.open(inputs, options, keep)
-            self._pass(options, force)
-            aside = self._set_aside(options)
-            with show.progress(quiet) as progress:
-                result = import_module(self.app).dedup(
-                    source, against=o.paths(against), keep=keep, progress=progress, **options
-                )
-                wrote = outputs.write_result(result, output)
-                if removed is not None:
-                    wrote += outputs.write_table(result.removed, removed)
-            show.finish(result, wrote, quiet=quiet, json=json)
-            self._finish(result, aside, quiet)
+            given = {"against": o.paths(against), "keep": keep}
+            self._run("dedup", inputs, options, given, output, removed=removed, force=force, quiet=quiet, json=json)
 
         dedup.__doc__ = f"""Write the rows without near-duplicates, with all their columns, in the old order.
 

@@ -85,6 +85,10 @@ Keep = Annotated[
 Against = Annotated[
     list[str] | None, option(WHAT, help="Look for pairs between INPUT and this other collection (repeatable).")
 ]
+Id = Annotated[str | None, option(RUN, help="Column of the ids; row numbers if there is none.")]
+MaxPairs = Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")]
+Threads = Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)]
+Audit = Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")]
 OnBadFile = Annotated[
     BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
 ]
@@ -105,7 +109,7 @@ Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold
 
 def document_options(
     text: Annotated[str | None, option(RUN, help="Column of the texts (or token lists).")] = None,
-    id: Annotated[str | None, option(RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    id: Id = None,  # noqa: A002
     threshold: Threshold = 0.8,
     recall: Recall = 0.99,
     exact: Annotated[bool, option(WHAT, "--exact", help="Find every pair, none missed.")] = False,
@@ -149,11 +153,11 @@ def document_options(
     rows: Annotated[int | None, option(MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
     scheme: Annotated[Scheme, option(MECHANISM, help="How signatures are made.")] = Scheme.fss,
     seed: Annotated[int, option(MECHANISM, help="Seed of the signatures.")] = 42,
-    audit: Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")] = 2000,
-    max_pairs: Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
+    audit: Audit = 2000,
+    max_pairs: MaxPairs = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
     on_bad_file: OnBadFile = BadFile.error,
-    threads: Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)] = None,
+    threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,
 ) -> None:

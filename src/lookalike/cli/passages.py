@@ -50,13 +50,13 @@ def passage_options(
         bool, o.option(o.SHINGLES, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
     ] = False,
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
-    id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     max_pairs: Annotated[int, o.option(o.RUN, help="Stop where there are more passages than this.")] = 10_000_000,
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
     on_bad_file: o.OnBadFile = o.BadFile.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)] = None,
+    threads: o.Threads = None,
     memory: o.Memory = None,
     work_dir: o.WorkDir = None,
 ) -> None:

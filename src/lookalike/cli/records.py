@@ -40,7 +40,6 @@ Threshold = Annotated[
 WeightsBy = Annotated[
     Weights, o.option(FIELDS, help="learned from the data, equal, or em: Fellegi and Sunter's, by EM without labels.")
 ]
-Threads = Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)]
 
 
 def record_options(
@@ -52,8 +51,8 @@ def record_options(
     neighbours: Annotated[int, o.option(o.WHAT, help="Candidates that each record proposes.")] = 10,
     seed: Annotated[int, o.option(o.RUN, help="Seed of the audit's sample.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Records of which the recall is measured; 0 for none.")] = 2000,
-    max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
-    threads: Threads = None,
+    max_pairs: o.MaxPairs = 100_000_000,
+    threads: o.Threads = None,
     save_settings: Annotated[
         Path | None, o.option(FIELDS, help="Write the fields, weights and threshold used, as TOML.")
     ] = None,
@@ -187,7 +186,7 @@ def explain(
     left: Annotated[str, typer.Argument(help="The id of a record (of the first table).")],
     right: Annotated[str, typer.Argument(help="The id of the other record.")],
     inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
-    threshold: Threshold = None, weights: WeightsBy = Weights.learned, threads: Threads = None,
+    threshold: Threshold = None, weights: WeightsBy = Weights.learned, threads: o.Threads = None,
 ) -> None:  # fmt: skip
     """Print what each field adds to the similarity of two records, as a waterfall.
 

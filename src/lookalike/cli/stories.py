@@ -23,11 +23,11 @@ def stories(
         float | None, o.option(o.WHAT, help="What stands in more than this share of the articles does not count.")
     ] = None,
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
-    id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)] = None,
+    threads: o.Threads = None,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
     json: o.RunOptions.Json = False,

@@ -17,7 +17,7 @@ class Measure(Enum):
 
 def string_options(
     text: Annotated[str | None, o.option(o.RUN, help="Column of the strings.")] = None,
-    id: Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")] = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     max_edits: Annotated[
         int | None,
         o.option(
@@ -41,11 +41,11 @@ def string_options(
     strip_accents: Annotated[
         bool, o.option(o.WHAT, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
     ] = False,
-    max_pairs: Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")] = 100_000_000,
+    max_pairs: o.MaxPairs = 100_000_000,
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    threads: Annotated[int | None, o.option(o.RUN, help="Threads; all cores if not given.", show_default=False)] = None,
+    threads: o.Threads = None,
 ) -> None:  # fmt: skip
     """Where the options of strings pairs, groups and dedup are declared; never called."""
 

@@ -23,14 +23,10 @@ class OnBad(Enum):
     skip = "skip"
 
 
-Audit = Annotated[int, o.option(o.WHAT, help="Items of which the recall is measured; 0 for none.")]
 Seed = Annotated[int, o.option(o.MECHANISM, help="Seed of the random choices.")]
-MaxPairs = Annotated[int, o.option(o.RUN, help="Stop where the answer has more pairs than this.")]
-Threads = Annotated[int | None, o.option(o.RUN, help="Threads (default: all cores).", show_default=False)]
 Column = Annotated[
     str | None, o.option(o.RUN, help="Column of the vectors (lists of numbers), or array of a .npz file.")
 ]
-Id = Annotated[str | None, o.option(o.RUN, help="Column of the ids; row numbers if there is none.")]
 Bad = Annotated[
     OnBad, o.option(o.RUN, help="Vectors with NaN, infinite or missing numbers, or zeros only (angle): stop, or skip.")
 ]
@@ -44,7 +40,7 @@ def open_given(inputs: list[str], options: dict[str, Any], keep: str) -> Vectors
 
 def vector_options(
     column: Column = None,
-    id: Id = None,  # noqa: A002
+    id: o.Id = None,  # noqa: A002
     max_angle: Annotated[float | None, o.option(o.WHAT, help="Match within so many degrees, 0 to 180.")] = None,
     min_cosine: Annotated[float | None, o.option(o.WHAT, help="Match from this cosine on, -1 to 1.")] = None,
     max_distance: Annotated[float | None, o.option(o.WHAT, help="Match within this Euclidean distance.")] = None,
@@ -54,11 +50,11 @@ def vector_options(
         VectorMethod,
         o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
     ] = VectorMethod.auto,
-    audit: Audit = 128,
+    audit: o.Audit = 128,
     seed: Seed = 42,
-    max_pairs: MaxPairs = 100_000_000,
+    max_pairs: o.MaxPairs = 100_000_000,
     on_bad: Bad = OnBad.error,
-    threads: Threads = None,
+    threads: o.Threads = None,
 ) -> None:
     """What vectors pairs, groups and dedup take; never called."""
 

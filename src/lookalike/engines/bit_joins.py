@@ -103,7 +103,8 @@ class BitsJoin:
         exact = exact_plan(bits, job.threshold, self.costs)
         if len(self.codes) > SAMPLE and want == "pairs":
             sampled, grow = self._sampled_pairs(), len(self.codes) / SAMPLE
-            expected = check_size(sampled, grow, job.max_pairs, noun=job.noun, advice=ADVICE)
+            expected, sample = round(sampled * grow * grow), f"a sample of {SAMPLE:,} {job.noun} has"
+            check_size(expected, job.max_pairs, sampled=sampled, sample=sample, advice=ADVICE)
             self.trace.add(expected_pairs=expected)
         if job.method == "exact":
             return exact, Choice("exact", {}, "asked for")

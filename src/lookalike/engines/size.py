@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.data import I64, Pairs
-from lookalike.engines.choice import SAMPLE, Preview
+from lookalike.engines.choice import Preview
 from lookalike.engines.joins import ADVICE
 from lookalike.errors import TooManyPairs
 from lookalike.stages.duplicates import Classes
@@ -55,16 +55,16 @@ class Size:
         raise TooManyPairs(f"{begin} The largest crowds: {largest}. {ADVICE}")
 
 
-def check_size(sampled_pairs: int, grow: float, limit: int, *, noun: str, advice: str) -> int:
-    """How many pairs are to be expected, where a sample has so many and all items are `grow` times as many; an answer
-    that is surely too large is refused, before the work."""
-    expected = round(sampled_pairs * grow * grow)
-    if sampled_pairs >= SURE and expected > FAR * limit:
+def check_size(expected: int, limit: int, *, sampled: int, sample: str, advice: str) -> None:
+    """Refuse, before the work, an answer that is surely too large.
+
+    sampled: pairs of the sample that foretells them; sample: that sample, with its verb.
+    """
+    if sampled >= SURE and expected > FAR * limit:
         raise TooManyPairs(
             f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"a sample of {SAMPLE:,} {noun} has {sampled_pairs:,}. {advice}"
+            f"{sample} {sampled:,}. {advice}"
         )
-    return expected
 
 
 def size_of(classes: Classes, seen: Preview | None, split: int) -> Size:

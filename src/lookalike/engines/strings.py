@@ -112,8 +112,10 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
                 picked = np.sort(np.random.default_rng(job.seed).choice(len(classes), SAMPLE, replace=False))
                 sample = ranked(texts, classes.firsts[picked], sides[picked])
                 pairs = StringsJoin(sample, job.bar(), pool, Trace(), SAMPLE * SAMPLE).pairs()
-                grow = len(classes) / SAMPLE
-                trace.add(expected_pairs=check_size(len(pairs[0]), grow, job.max_pairs, noun=job.noun, advice=ADVICE))
+                expected = round(len(pairs[0]) * (len(classes) / SAMPLE) ** 2)
+                sample_has = f"a sample of {SAMPLE:,} {job.noun} has"
+                check_size(expected, job.max_pairs, sampled=len(pairs[0]), sample=sample_has, advice=ADVICE)
+                trace.add(expected_pairs=expected)
         everyone = ranked(texts, classes.firsts, sides)
         pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
         return replace(found, pairs=Pairs(*pairs))

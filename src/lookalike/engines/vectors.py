@@ -15,12 +15,11 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import Rows, read_rows
 from lookalike.engines.sign_join import SignJoin
 from lookalike.engines.sign_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
-from lookalike.engines.size import FAR, SURE
+from lookalike.engines.size import check_size
 from lookalike.engines.tiles import partners, tiled_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vector_space import Space, make_space
-from lookalike.errors import TooManyPairs
 from lookalike.io.vectors import Vectors
 from lookalike.stages.audit import Audit, measure
 
@@ -159,11 +158,8 @@ def _check_size(space: Space, look: Look, trace: Trace) -> None:
     """Refuse, before the work, an answer that is surely too large."""
     expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
     trace.add(expected_pairs=expected)
-    if len(look.truth) >= SURE and expected > FAR * space.job.max_pairs:
-        raise TooManyPairs(
-            f"about {expected:,} pairs are to be expected, far more than --max-pairs {space.job.max_pairs:,}: "
-            f"{len(look.sample):,} sampled vectors have {len(look.truth):,}. {ADVICE}"
-        )
+    sample = f"{len(look.sample):,} sampled vectors have"
+    check_size(expected, space.job.max_pairs, sampled=len(look.truth), sample=sample, advice=ADVICE)
 
 
 def _audit(space: Space, look: Look, pairs: Pairs, size: int, pool: Pool) -> Audit:

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F64, I64
-from lookalike.errors import DuplicateIds, UsageError
+from lookalike.errors import UsageError
 from lookalike.io import sparse
 from lookalike.io.basket_columns import Columns, choose_columns
 from lookalike.io.baskets import Baskets, by_owner, int64
-from lookalike.io.collection import Collection
+from lookalike.io.collection import Collection, check_ids
 from lookalike.io.lines import TextLines
 from lookalike.io.paths import find, kind_of
 from lookalike.io.ratings import Ratings, rated
@@ -180,7 +180,7 @@ def _of_rows(table: OpenTable, rule: BasketRule, found: Columns, given: Collecti
         lists = _split(lists, rule.separator or _guess(lists))
     if found.set:
         ids = as_ids(rows[found.set], what=f"column {found.set!r} in {table.name}").combine_chunks()
-        _check_ids(ids, table.name)
+        check_ids(ids, name=table.name, of="baskets", option="--set")
     else:
         ids = int64(np.arange(len(lists)))
     made = Entries(ids, _owners(lists), lists.flatten(), given=given,
@@ -257,15 +257,3 @@ def _split(texts: pa.Array, separator: str) -> pa.Array:
     filled = np.flatnonzero(pc.not_equal(values, "").to_numpy(zero_copy_only=False))
     _, offsets = by_owner(owners[filled], filled, len(texts))
     return pa.LargeListArray.from_arrays(int64(offsets), values.take(int64(filled)).cast(pa.large_string()))
-
-
-def _check_ids(ids: pa.Array, name: str) -> None:
-    if pc.count_distinct(ids, mode="all").as_py() == len(ids):
-        return
-    counts = pc.value_counts(ids)
-    often = counts.field("counts")
-    most = counts[pc.index(often, pc.max(often)).as_py()].as_py()
-    raise DuplicateIds(
-        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the baskets apart. "
-        "Use --set to name another column."
-    )

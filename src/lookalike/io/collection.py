@@ -176,8 +176,10 @@ class Collection:
             yield pa.RecordBatch.from_pylist([], schema=whole)
 
 
-def check_ids(ids: pa.Array | pa.ChunkedArray, *, name: str = "the input") -> None:
-    """Raise DuplicateIds unless all of these ids differ.
+def check_ids(
+    ids: pa.Array | pa.ChunkedArray, *, name: str = "the input", of: str = "rows", option: str = "--id"
+) -> None:
+    """Raise DuplicateIds unless all of these ids differ. of: what they name; option: names another column of ids.
 
     >>> check_ids(pa.array(["a", "b", "a"]), name="a.csv")
     Traceback (most recent call last):
@@ -189,8 +191,8 @@ def check_ids(ids: pa.Array | pa.ChunkedArray, *, name: str = "the input") -> No
     often = counts.field("counts")
     most = counts[pc.index(often, pc.max(often)).as_py()].as_py()
     raise DuplicateIds(
-        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the rows apart. "
-        "Use --id to name another column."
+        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the {of} apart. "
+        f"Use {option} to name another column."
     )
 
 
