@@ -67,9 +67,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)
-        raise CannotListen(
-            f"cannot listen on {host} port {port}: {reason[:1].lower()}{reason[1:]}. Try another --port (0: any free one)."
-        ) from error
+        words = f"{reason[:1].lower()}{reason[1:]}. Try another --port, or 0 for any free one."
+        raise CannotListen(f"cannot listen on {host} port {port}: {words}") from error
     return listener
 
 
