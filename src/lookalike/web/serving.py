@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
-from lookalike.errors import LookalikeError, MissingExtra, UsageError
+from lookalike.errors import CannotListen, MissingExtra, UsageError
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 2048  # connections that may wait
@@ -19,10 +19,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-
-
-class CannotListen(LookalikeError):
-    """A host or port on which no server can be started."""
 
 
 def run(
