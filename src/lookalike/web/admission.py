@@ -30,22 +30,17 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """Who may do what. reads: whether reading needs the token too; writes: whether one may write without any."""
+    """Who may do what. reads: whether reading needs the token too; closed: why nobody may write, if so."""
 
     token: str | None = None
     reads: bool = False
-    writes: bool = True
+    closed: str = ""
 
     def check(self, request: Request, *, write: bool) -> None:
         """Refuse a request that may not do this. Tokens are compared in a time that tells nothing of them."""
-        if self.token is None:
-            if write and not self.writes:
-                raise Refused(
-                    403, "WritesAreClosed",
-                    "other machines can reach this server, so writing needs a token: start it with --token-file.",
-                )  # fmt: skip
-            return
-        if not (write or self.reads):
+        if write and self.closed:
+            raise Refused(403, "WritesAreClosed", self.closed)
+        if self.token is None or not (write or self.reads):
             return
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         asks = {"WWW-Authenticate": "Bearer"}

@@ -31,10 +31,9 @@ def run(
     name another host than this machine or one of `names` are refused: a page on the web that points its own name here
     would read the answers.
     """
-    try:
-        from uvicorn import Config, Server
-    except ImportError as error:
-        raise MissingExtra("a server", "serve") from error
+    check_installed()
+    from uvicorn import Config, Server
+
     with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
         sys.stdout.write(f"{title} at {url(host, listener.getsockname()[1])} (Ctrl-C to stop)\n")
         sys.stdout.flush()
@@ -44,6 +43,15 @@ def run(
             interface="asgi3", timeout_graceful_shutdown=patience,
         )  # fmt: skip
         Server(config).run([listener])
+
+
+def check_installed() -> None:
+    """An error with the pip line where the web server is missing."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("a server", "serve") from error
 
 
 def listen(host: str, port: int) -> socket.socket:
