@@ -31,8 +31,8 @@ THRESHOLD = 0.8
 K = 5
 
 
-def corpus(documents: int) -> tuple[Any, Any]:
-    """(batches of the documents and the held-out queries after them, the original that each copies)."""
+def corpus(documents: int) -> tuple[Any, Any, Any]:
+    """(batches of documents, the original that each copies, which of them are held out: half have copies, half not)."""
     import numpy as np
 
     import generated
@@ -40,18 +40,22 @@ def corpus(documents: int) -> tuple[Any, Any]:
     random = np.random.default_rng(42)
     generated._vocabulary(random)  # as `generate` begins
     original, _, _ = generated._layout(documents + HELD_OUT, random)
-    return generated.generate(documents + HELD_OUT, seed=42, rows=20_000), original
+    copies = np.bincount(original)[original]
+    chosen = np.random.default_rng(7)
+    held = [chosen.choice(np.flatnonzero(some), HELD_OUT // 2, replace=False) for some in (copies > 1, copies == 1)]
+    return generated.generate(documents + HELD_OUT, seed=42, rows=20_000), original, np.concatenate(held)
 
 
-def build(folder: Path, documents: int) -> dict[str, Any]:
+def build(folder: Path, documents: int) -> None:
     """Make the index, and beside it the queries with what they should find."""
     import numpy as np
 
     import lookalike as la
 
-    batches, original = corpus(documents)
-    asked = set(original[documents:].tolist())
-    wanted = np.isin(original, list(asked))
+    batches, original, held = corpus(documents)
+    wanted = np.isin(original, original[held])
+    stays = np.ones(len(original), np.bool_)
+    stays[held] = False
     texts: dict[int, str] = {}
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -61,45 +65,43 @@ def build(folder: Path, documents: int) -> dict[str, Any]:
             first = batch.column(0)[0].as_py()
             for row in np.flatnonzero(wanted[first : first + len(batch)]).tolist():
                 texts[first + row] = batch.column(1)[row].as_py()
-            part = batch.slice(0, max(0, documents - first))
-            if len(part):
-                yield part.column(1)
+            yield batch.filter(stays[first : first + len(batch)])
 
     begin, spent = time.perf_counter(), 0.0
     with la.Index.create(folder / "index", kind="documents", threshold=THRESHOLD) as index:
-        for many in in_parts(stored(), 10):
+        for ids, many in in_parts(stored(), 10):
             start = time.perf_counter()
-            index.add(many)
+            index.add(many, ids=ids)
             spent += time.perf_counter() - start
-        compacting = time.perf_counter()
+        start = time.perf_counter()
         index.compact()
-        compacting = time.perf_counter() - compacting
-    truth: dict[int, list[int]] = {}
+        compacting = time.perf_counter() - start
     clusters = defaultdict(list)
     for number in texts:
         clusters[int(original[number])].append(number)
     shingles = {number: shingle(text) for number, text in texts.items()}
-    for query in range(documents, documents + HELD_OUT):
-        others = [number for number in clusters[int(original[query])] if number < documents]
-        truth[query] = [number for number in others if alike(shingles[query], shingles[number])]
-    queries = [{"text": texts[query], "true": truth[query]} for query in truth]
+    queries = []
+    for query in np.random.default_rng(8).permutation(held).tolist():
+        others = [number for number in clusters[int(original[query])] if stays[number]]
+        true = [number for number in others if alike(shingles[query], shingles[number])]
+        queries.append({"text": texts[query], "true": true})
     facts = {"documents": documents, "add_seconds": round(spent, 1), "compact_seconds": round(compacting, 1)}
     (folder / "queries.json").write_text(json.dumps({"facts": facts, "queries": queries}))
     sys.stderr.write(f"index of {documents:,} made in {time.perf_counter() - begin:.0f} s\n")
-    return facts
 
 
-def in_parts(arrays: Any, size: int) -> Any:
+def in_parts(batches: Any, size: int) -> Any:
+    """(ids, texts) of `size` batches at a time."""
     import pyarrow as pa
 
-    some = []
-    for array in arrays:
-        some.append(array)
+    some: list[Any] = []
+    for batch in batches:
+        some.append(batch)
         if len(some) == size:
-            yield pa.concat_arrays(some)
+            yield tuple(pa.concat_arrays([one.column(column) for one in some]) for column in (0, 1))
             some = []
     if some:
-        yield pa.concat_arrays(some)
+        yield tuple(pa.concat_arrays([one.column(column) for one in some]) for column in (0, 1))
 
 
 def shingle(text: str) -> set[tuple[str, ...]]:

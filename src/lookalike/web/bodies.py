@@ -5,20 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    create_model,
+)
 
+from lookalike.data import Scale
 from lookalike.errors import BadBody, BadJson, BatchTooLarge, nearest
 
-Id = Annotated[StrictStr | StrictInt, Field(description="What the user calls an item.")]
+LARGEST = 9_223_372_036_854_775_000  # the last below 2**63 that readers of JSON agree on, also those that use doubles
+Int = Annotated[StrictInt, Field(ge=-LARGEST, le=LARGEST), BeforeValidator(lambda value: _whole(value))]
+Count = Annotated[StrictInt, Field(ge=1, le=100_000), BeforeValidator(lambda value: _whole(value))]
+Id = Annotated[StrictStr | Int, Field(description="What the user calls an item.")]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Whole = Annotated[StrictInt, Field(ge=0)]
+Whole = Annotated[StrictInt, Field(ge=0), BeforeValidator(lambda value: _whole(value))]
 Value = StrictStr | StrictInt | Number | StrictBool | None
 UNION = {"str", "int", "float", "bool", "constrained-int"}
-MOST = 100_000  # matches for one item
 ITEMS: dict[str, tuple[Any, str, Any]] = {  # what an item is, in words, and an example
     "documents": (StrictStr, "A text.", "the quick brown fox jumps over the lazy dog"),
     "strings": (StrictStr, "A string.", "Anna Meier"),
-    "sets": (list[StrictStr] | list[StrictInt], "The elements of a set.", ["milk", "bread"]),
+    "sets": (list[StrictStr] | list[Int], "The elements of a set.", ["milk", "bread"]),
     "vectors": (list[Number], "The numbers of a vector.", [0.3, -1.2, 0.5]),
     "bits": (StrictStr | Whole, "A code: hexadecimal digits, or a whole number.", "ff00a1b2"),
     "records": (dict[str, Value], "The fields of a record.", {"name": "Anna Meier", "city": "Bern"}),
@@ -62,8 +75,11 @@ class Bodies:
     compared: type[BaseModel]
 
 
-def bodies(kind: str, column: str, batch: int) -> Bodies:
-    """For this kind of items. column: similarity or distance; batch: items in one request, at most."""
+def bodies(kind: str, scale: Scale, threshold: float, batch: int) -> Bodies:
+    """For this kind of items. threshold: that of the index; batch: items in one request, at most."""
+    column = scale.column
+    reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
+    nearer: Any = Annotated[Number, Field(json_schema_extra=reach)]  # the index itself says what is wrong
     form, about, example = ITEMS[kind]
     item: Any = Annotated[form, Field(description=about, examples=[example])]
     items: Any = Annotated[list[item], Field(max_length=batch)]
@@ -71,8 +87,8 @@ def bodies(kind: str, column: str, batch: int) -> Bodies:
     return Bodies(
         query=_model(
             "Query", items=(items, ...),
-            threshold=(Number | None, Field(None, description="Only matches from here on; within the index's own.")),
-            k=(StrictInt | None, Field(None, ge=1, le=MOST, description="So many of the nearest, at most.")),
+            threshold=(nearer | None, Field(None, description="Only matches from here on; within the index's own.")),
+            k=(Count | None, Field(None, description="So many of the nearest, at most.")),
         ),
         items=_model(
             "Items", items=(items, ...),
@@ -90,6 +106,11 @@ def bodies(kind: str, column: str, batch: int) -> Bodies:
         ),
         compared=_model("Compared", **{column: (float | None, Field(description="null: farther than the index."))}),
     )  # fmt: skip
+
+
+def _whole(value: Any) -> Any:
+    """JSON makes no difference between 7 and 7.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _model(name: str, **fields: Any) -> type[BaseModel]:
@@ -121,7 +142,7 @@ def parse(body: bytes, into: type[BaseModel]) -> Any:
 
 def _place(path: tuple[int | str, ...]) -> str:
     """items[0].name: without the names that pydantic gives to the members of a union."""
-    known = [part for n, part in enumerate(path) if n == 0 or isinstance(part, int) or part not in UNION]
+    known = [*path[:1], *(part for part in path[1:] if isinstance(part, int) or not ("[" in part or part in UNION))]
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in known).lstrip(".")
 
 

@@ -44,7 +44,7 @@ class Service:
         self.index, self.limits, self.access = index, limits or Limits(), access or Access()
         self.metrics = Metrics()
         self.kind, self.column = index.kind.name, index.kind.scale.column
-        self.bodies = bodies.bodies(self.kind, self.column, self.limits.batch)
+        self.bodies = bodies.bodies(self.kind, index.kind.scale, index.kind.threshold, self.limits.batch)
         self._few = 0 if "://" in index.store.place else FEW  # a database may let us wait
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
         self._turn = asyncio.Lock()  # of writers
