@@ -14,7 +14,7 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
 from lookalike.index import grouping, places
 from lookalike.index.items import ids_of
-from lookalike.index.kinds import Kind, make_kind
+from lookalike.index.kinds import Kind, kind_again, make_kind
 from lookalike.index.recent import Recent
 from lookalike.index.search import scored
 from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
@@ -71,7 +71,7 @@ class Index:
     @classmethod
     def create(
         cls, place: str | PathLike[str], *, kind: str = "documents", threshold: float | None = None,
-        recall: float | None = None, store_items: bool | None = None, **options: Any,
+        recall: float | None = None, store_items: bool = True, **options: Any,
     ) -> Index:  # fmt: skip
         """A new, empty index.
 
@@ -82,7 +82,7 @@ class Index:
         """
         given = {"threshold": threshold, "recall": recall}
         made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
-        keeps = made.keeps_items if store_items is None else store_items
+        keeps = store_items and not made.is_own_feature
         settings = {"kind": made.name, "store_items": keeps, "settings": made.settings()}
         return cls(places.create(place, settings), made, keeps_items=keeps)
 
@@ -91,7 +91,7 @@ class Index:
         """The index at this place. It costs milliseconds, whatever its size."""
         store = places.open(place, read_only=read_only)
         settings = store.settings
-        return cls(store, make_kind(settings["kind"], settings["settings"]), keeps_items=settings["store_items"])
+        return cls(store, kind_again(settings["kind"], settings["settings"]), keeps_items=settings["store_items"])
 
     # Changes
 
@@ -212,10 +212,10 @@ class Index:
     def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
         """What is stored for an id; KeyError where it is not there."""
         number = self._number(id)
-        raw = self.store.raw(np.array([number]))[0]
-        return Stored(
-            id, None if raw is None else self.kind.item(raw), grouping.current(self.store, self.kind).of(number)
-        )
+        where = np.array([number])
+        raw = self.store.features(where)[0] if self.kind.is_own_feature else self.store.raw(where)[0]
+        item = None if raw is None else self.kind.item(raw)
+        return Stored(id, item, grouping.current(self.store, self.kind).of(number))
 
     def group_of(self, id: Id) -> int:  # noqa: A002
         """The group of the item with this id, also where it is alone in it; KeyError where it is not there."""

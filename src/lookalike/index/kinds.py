@@ -7,8 +7,12 @@ from typing import Any, Protocol
 
 from lookalike.data import F64, Scale, check_choice
 from lookalike.errors import UsageError, nearest
+from lookalike.index.bits import BitKind
+from lookalike.index.records import RecordKind
 from lookalike.index.sets import DocumentKind, SetKind
 from lookalike.index.store import Blobs, Found, Keys
+from lookalike.index.strings import StringKind
+from lookalike.index.vectors import VectorKind
 
 
 class Kind(Protocol):
@@ -18,8 +22,8 @@ class Kind(Protocol):
     def name(self) -> str: ...
 
     @property
-    def keeps_items(self) -> bool:
-        """Whether items are stored as they came, unless the user says otherwise."""
+    def is_own_feature(self) -> bool:
+        """Whether features are the items themselves, so that nothing else is stored."""
 
     @property
     def scale(self) -> Scale:
@@ -60,7 +64,9 @@ class Kind(Protocol):
         """The item that these bytes stand for."""
 
 
-KINDS: dict[str, Any] = {kind.name: kind for kind in (DocumentKind, SetKind)}
+KINDS: dict[str, Any] = {
+    kind.name: kind for kind in (DocumentKind, SetKind, VectorKind, BitKind, StringKind, RecordKind)
+}
 
 
 def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
@@ -73,4 +79,11 @@ def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
                 f"an index of {name} has no option {option!r}.{nearest(option, known)} Options: {', '.join(known)}."
             )
     made: Kind = KINDS[name].make(options)
+    return made
+
+
+def kind_again(name: str, settings: Mapping[str, Any]) -> Kind:
+    """The kind that `settings` of an index were made of."""
+    check_choice("kind", name, tuple(KINDS))
+    made: Kind = KINDS[name].make(settings)
     return made

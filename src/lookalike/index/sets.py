@@ -31,7 +31,7 @@ class SetKind:
 
     name: ClassVar[str] = "sets"
     unit: ClassVar[str] = "token"
-    keeps_items: ClassVar[bool] = True
+    is_own_feature: ClassVar[bool] = False
     scale: ClassVar[Scale] = SIMILARITY
 
     rule: ShingleRule

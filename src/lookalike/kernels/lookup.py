@@ -1,14 +1,20 @@
-"""Keys to rows of a sorted table, and the exact scores of sets found that way."""
+"""Keys to rows of a sorted table, and the exact scores of the items found that way."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from lookalike.kernels._jit import jit
+from lookalike.kernels.bits import popcount
 from lookalike.kernels.bounds import required, score
+from lookalike.kernels.edits import INDEL, allowed, banded
+from lookalike.kernels.edits import score as edit_score
 from lookalike.kernels.shingles import table_size
+from lookalike.kernels.vectors import product
+from lookalike.kernels.vectors import score as row_score
 from lookalike.kernels.verify import ZERO, fill, overlap_at_least
 
 SEVEN, EIGHTH = np.uint32(7), np.uint32(3)
@@ -116,3 +122,72 @@ def score_sets(
             shared = overlap_at_least(data, starts[i], ends[i], table, need)
             if shared >= 0:
                 out[i] = score(measure, shared, size, other)
+
+
+@jit
+def score_rows(
+    code: int,
+    queries: Any,  # f32[q, d]
+    query: Any,  # i64[c]
+    data: Any,  # f32[]: rows of the candidates
+    starts: Any,  # i64[c]
+    least: float,
+    out: Any,  # f64[c]: the score, or -inf where it is below `least`
+) -> None:
+    """Score rows of numbers in float64, as `vectors.score` does."""
+    last, norm = -1, 0.0
+    width = queries.shape[1]
+    for i in range(len(query)):
+        row = queries[query[i]]
+        if query[i] != last:
+            norm = math.sqrt(product(row, row))
+            last = query[i]
+        other = data[starts[i] : starts[i] + width]
+        found = row_score(code, row, other, norm, math.sqrt(product(other, other)))
+        out[i] = found if found >= least else -np.inf
+
+
+@jit
+def score_codes(queries: Any, query: Any, data: Any, starts: Any, most: int, out: Any) -> None:
+    """out[i] = in how many bits two codes differ, with the sign turned; -inf where these are more than `most`.
+
+    queries u64[q, words]; query i64[c]; data u64[]; starts i64[c]; out f64[c].
+    """
+    for i in range(len(query)):
+        apart = 0
+        for w in range(queries.shape[1]):
+            apart += popcount(queries[query[i], w] ^ data[starts[i] + w])
+        out[i] = -float(apart) if apart <= most else -np.inf
+
+
+@jit
+def score_strings(
+    points: Any,  # u32[]: code points of the queries
+    offsets: Any,  # i64[q+1]
+    query: Any,  # i64[c]
+    data: Any,  # u32[]: code points of the candidates
+    starts: Any,  # i64[c]
+    ends: Any,  # i64[c]
+    measure: int,
+    num: int,
+    den: int,
+    out: Any,  # f64[c]: the score, or -inf where the bar is not reached
+) -> None:
+    """Measure strings as `kernels.edits` does; an empty one matches nothing."""
+    longest = 0
+    for q in range(len(offsets) - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    for i in range(len(query)):
+        longest = max(longest, ends[i] - starts[i])
+    row = np.empty(longest + 2, np.int64)
+    for i in range(len(query)):
+        x = points[offsets[query[i]] : offsets[query[i] + 1]]
+        y = data[starts[i] : ends[i]]
+        if len(x) < len(y):
+            x, y = y, x
+        out[i] = -np.inf
+        if len(y) > 0:
+            most = allowed(measure, num, den, len(x), len(y))
+            apart = banded(x, y, most, 1 + (measure & INDEL), row)
+            if apart <= most:
+                out[i] = edit_score(measure, apart, len(x), len(y))
