@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
-from lookalike.index import grouping, places
+from lookalike.index import grouping, places, transfer
 from lookalike.index.items import ids_of
 from lookalike.index.kinds import Kind, kind_again, make_kind
 from lookalike.index.recent import Recent
@@ -169,6 +170,26 @@ class Index:
     def compact(self) -> None:
         """Make the index smaller and faster: what was removed is gone, small parts are put together."""
         self.store.compact()
+
+    def merge(self, other: str | PathLike[str]) -> Added:
+        """Put in all items of another index of the same kind and settings, as `add` would."""
+        with Index.open(other, read_only=True) as given:
+            if given.store.place == self.store.place:
+                raise UsageError(f"{given.store.place} cannot be merged with itself.")
+            transfer.check_alike(self.kind, given.kind, given.store.place)
+            if given._keeps_items != self._keeps_items:
+                raise UsageError(
+                    f"only one of this index and {given.store.place} keeps its items; expected both or none."
+                )
+            count = len(given)
+            with self.store.writing():
+                if any(np.any(self.store.numbers(ids) >= 0) for ids in transfer.all_ids(given.store)):
+                    grouping.catch_up(self.store, self.kind)
+                return Added(count, self.store.add(transfer.blocks(given.store, self.kind, raw=self._keeps_items)))
+
+    def export(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write all items as a table (Parquet, CSV, JSON lines by the extension): id, item, group."""
+        transfer.export(self.store, self.kind, grouping.current(self.store, self.kind), Path(path), force=force)
 
     # Questions
 
