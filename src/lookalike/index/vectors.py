@@ -68,7 +68,7 @@ class VectorKind:
     def make(cls, options: Mapping[str, Any]) -> Self:
         if "dimensions" not in options:
             raise UsageError(
-                "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384), or the like."
+                "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384)."
             )
         return cls(**options)
 
