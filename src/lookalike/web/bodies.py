@@ -22,15 +22,15 @@ class Body(BaseModel):
 
 
 class Removed(Body):
-    """removed: how many items were taken out."""
+    """What a removal did."""
 
-    removed: int
+    removed: int = Field(description="How many items were taken out.")
 
 
 class Health(Body):
-    """status: ok."""
+    """How the server is."""
 
-    status: str
+    status: str = Field(description="ok.")
 
 
 class Failure(Body):
@@ -76,7 +76,7 @@ def bodies(kind: Kind, form: Form, batch: int) -> Bodies:
             if_new=(StrictBool, Field(False, description="Add only what has no match in the index yet.")),
         ),
         compare=_model("Compare", left=(item, ...), right=(item, ...)),
-        matches=_model("Matches", matches=(list[list[match]], Field(description="For each item, nearest first."))),
+        matches=_model("Matches", matches=(list[list[match]], Field(description=f"For each item a list of id and {scale.column}, nearest first."))),
         added=_model(
             "Added", added=(int, Field(description="Items whose ids were not there.")),
             replaced=(int, Field(description="Items that took the place of older ones of the same id.")),
@@ -121,7 +121,7 @@ def _place(path: tuple[int | str, ...]) -> str:
 def _wish(message: str) -> str:
     wish = message.removeprefix("Input should be ").replace("a valid ", "a ")
     wish = wish.replace("String should match pattern", "text that matches")
-    return {"a integer": "a whole number", "a boolean": "true or false"}.get(wish, wish)
+    return {"a integer": "a whole number", "a boolean": "true or false", "a array": "a list"}.get(wish, wish)
 
 
 def _short(value: Any) -> str:

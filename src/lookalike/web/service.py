@@ -152,12 +152,10 @@ class Service:
         text = self.metrics.text({"items": count}, {"kind": self.kind, "version": __version__})
         return Response(text, media_type=CONTENT_TYPE)
 
-    async def docs(self) -> Response:
+    async def docs(self, request: Request) -> Response:
         """This page."""
-        policy = "default-src 'none'; style-src 'unsafe-inline'"
-        return Response(
-            api_page(self.app.openapi()), media_type="text/html", headers={"Content-Security-Policy": policy}
-        )
+        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
 
     def _typed(self, name: str) -> str | int:
         """An id from a path: a whole number where the ids of the index are."""

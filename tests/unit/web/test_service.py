@@ -111,6 +111,7 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         ("/query", "{", 400, "BadJson", "the body is not JSON: EOF while parsing an object at line 1 column 1."),
         ("/query", "[]", 422, "BadBody", "the body should be an object, not []."),
         ("/query", "{}", 422, "BadBody", "no 'items' in the body, which has nothing."),
+        ("/query", '{"items":"a"}', 422, "BadBody", "items should be a list, not 'a'."),
         ("/query", '{"items":[1]}', 422, "BadBody", "items[0] should be a string, not 1."),
         ("/query", '{"items":["a"],"treshold":1}', 422, "BadBody", "no field 'treshold' is known. Nearest: 'threshold'. Fields: items, threshold, k."),
         ("/query", '{"items":["a"],"k":0}', 422, "BadBody", "k should be greater than or equal to 1, not 0."),
@@ -353,10 +354,10 @@ def test_the_page_of_the_api_loads_nothing(served: tuple[str, int]) -> None:
     assert [values["href"] for tag, values in tags if tag == "a"] == ["openapi.json"]
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for words in (
-        "POST</b> <code>/query",
-        "DELETE</b> <code>/items/{id}",
+        "POST <code>/query",
+        "DELETE <code>/items/{id}",
         "the quick brown fox",
-        "GET</b> <code>/health",
+        f"curl http://127.0.0.1:{served[1]}/health",
     ):
         assert words in page
 
