@@ -63,6 +63,7 @@ def bodies(kind: Kind, form: Form, batch: int) -> Bodies:
     number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are counted
     nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself says what is wrong
     match: Any = _model("Match", id=(Id, ...), **{scale.column: (float, ...)})
+    lists_of = f"a list of id and {scale.column}, nearest first"
     far = Field(description="null where they are farther apart than the index looks.")
     return Bodies(
         query=_model(
@@ -76,7 +77,7 @@ def bodies(kind: Kind, form: Form, batch: int) -> Bodies:
             if_new=(StrictBool, Field(False, description="Add only what has no match in the index yet.")),
         ),
         compare=_model("Compare", left=(item, ...), right=(item, ...)),
-        matches=_model("Matches", matches=(list[list[match]], Field(description=f"For each item a list of id and {scale.column}, nearest first."))),
+        matches=_model("Matches", matches=(list[list[match]], Field(description=f"For each item: {lists_of}."))),
         added=_model(
             "Added", added=(int, Field(description="Items whose ids were not there.")),
             replaced=(int, Field(description="Items that took the place of older ones of the same id.")),

@@ -19,26 +19,10 @@ import pytest
 from lookalike.index.index import Index
 from lookalike.web.admission import Access, Limits
 from lookalike.web.service import Service
+from web_server import serving
 
 ROSE, TULIP = "a rose is a rose is a rose", "a tulip is a tulip is a tulip"
 JSON = {"Content-Type": "application/json"}
-
-
-@contextmanager
-def serving(service: Service) -> Iterator[tuple[str, int]]:
-    """The address of the service on a socket, in a thread of this process."""
-    from uvicorn import Config, Server
-
-    server = Server(Config(service, port=0, log_config=None, access_log=False, interface="asgi3"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        try:
-            yield listener.getsockname()
-        finally:
-            server.should_exit = True
-            thread.join(30)
-            assert not thread.is_alive()
 
 
 def ask(where: tuple[str, int], method: str, path: str, body: Any = None, headers: Any = JSON) -> tuple[int, Any]:
