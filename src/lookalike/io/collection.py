@@ -14,6 +14,7 @@ from lookalike.errors import DuplicateIds, InputError
 from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.columns import check_column
+from lookalike.io.origin import origin
 from lookalike.io.reader import Reader, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
@@ -26,7 +27,8 @@ class Collection:
     """Documents that can be read more than once, always in the same order, with bounded memory.
 
     id_column: None for row numbers; nbytes: about the size of the text, or of the files; rows_hint: None where only
-    reading tells; readers: where the rows come from, those without any rows left out.
+    reading tells; readers: where the rows come from, those without any rows left out; given: the paths that the user
+    named, if any.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Collection:
     on_bad_text: OnBadText
     readers: tuple[Reader, ...]
     on_bad_file: OnBadFile = "error"
+    given: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list, compare=False)
     _begun: list[Iterator[TextBatch]] = field(default_factory=list, repr=False, compare=False)
 
@@ -49,7 +52,10 @@ class Collection:
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the collection."""
-        return {"name": self.name, "text": self.text_column, "id": self.id_column}
+        return {
+            "name": self.name, "text": self.text_column, "id": self.id_column,
+            "origin": origin(self.given, (path for reader in self.readers for path in reader.paths)),
+        }  # fmt: skip
 
     def part(self, number: int) -> Collection:
         """The documents of one reader alone."""
