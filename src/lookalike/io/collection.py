@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from lookalike.io.reader import Reader, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
 OnBadFile = Literal["error", "skip"]
+FAR = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
 BEGUN = 8  # batches of a few MB that are read before anyone asks for them
 
 
@@ -102,6 +103,39 @@ class Collection:
         if self._begun and not extra and not start:
             return self._begun.pop()
         return ahead(resized(self._texts(tuple(extra), start)))
+
+    def picked(self, rows: Iterable[int]) -> dict[int, Any]:
+        """The texts (or token lists) of these rows, by number; those beyond the end are left out.
+
+        Row groups and files in between are skipped where the format allows it; nothing is read ahead.
+        """
+        wanted = sorted(set(rows))
+        found: dict[int, Any] = {}
+        while wanted:
+            batches = self._texts((), wanted[0])
+            for batch in batches:
+                end = batch.first_row + len(batch)
+                here = [row for row in wanted if row < end]
+                texts = batch.texts.take(pa.array([row - batch.first_row for row in here], pa.int64()))
+                found.update(zip(here, texts.to_pylist(), strict=True))
+                wanted = wanted[len(here) :]
+                if not wanted or wanted[0] > end + FAR:
+                    break
+            else:
+                break
+            batches.close()
+        return found
+
+    def ids(self) -> pa.ChunkedArray | None:
+        """The ids of all rows; None where rows are known by their number. Only the column of ids is read."""
+        if self.id_column is None:
+            return None
+        chunks = [
+            as_ids(batch.column(self.id_column), where=reader.where)
+            for reader in self.readers
+            for batch in self._good(reader, select(reader.schema, [self.id_column]), 0)
+        ]
+        return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """All columns of the input, in the same order, in one schema; at least one batch.

@@ -77,15 +77,19 @@ class TextFiles(Reader):
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from in_order(self._read, self._slices())
 
+    def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """Files before `start` are not read."""
+        yield from in_order(self._read, self._slices(start))
+
     def size(self, names: Sequence[str]) -> int:
         return sum(self._sizes)
 
     def where(self, row: int) -> str:
         return str(self._files[row])
 
-    def _slices(self) -> Iterator[slice]:
-        first = nbytes = 0
-        for index, size in enumerate(self._sizes):
+    def _slices(self, start: int = 0) -> Iterator[slice]:
+        first, nbytes = start, 0
+        for index, size in enumerate(self._sizes[start:], start):
             nbytes += size
             if nbytes >= TARGET_BYTES or index - first + 1 == FILES_PER_BATCH:
                 yield slice(first, index + 1)
