@@ -76,12 +76,12 @@ def _figure(shown: Shown) -> str:
     kept = ' class="kept"' if shown.kept else ""
     name, about = html.escape(shown.name), html.escape(shown.about)
     return (
-        f'<figure{kept}><img src="{_thumbnail(shown.file)}" alt="{name}" loading="lazy">'
+        f'<figure{kept}><img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy">'
         f'<figcaption>{name}<br><span class="note">{about}</span></figcaption></figure>'
     )
 
 
-def _thumbnail(file: Path) -> str:
+def thumbnail(file: Path) -> str:
     """The picture as a small JPEG in a data URL."""
     try:
         with pillow().open(file) as image:

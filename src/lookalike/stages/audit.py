@@ -14,7 +14,7 @@ from lookalike.kernels import audit, bounds, prefixes
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items, commonness
 
-PARTS = 8  # ranges of the score in which recall is told apart
+PARTS, ENOUGH = 8, 25  # ranges of the score in which recall is told apart, at most; pairs in one, at least
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,15 @@ def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[floa
 
 
 def _parts(score: F64, hit: npt.NDArray[np.bool_], chance: F64) -> tuple[Part, ...]:
-    """PARTS ranges of equal width over the scores, without those that no pair is in."""
-    low, high = float(score.min()), float(score.max())
-    number = np.minimum((score - low) / max(high - low, 1e-300) * PARTS, PARTS - 1).astype(np.int64)
+    """Ranges of the score with about as many pairs each, enough to tell something; equal scores stay together."""
+    count = max(1, min(PARTS, len(score) // ENOUGH))
+    edges = np.unique(np.quantile(score, np.arange(1, count) / count))
+    number = np.searchsorted(edges, score, side="right")
     made = []
     for part in np.unique(number):
         here = number == part
-        made.append(Part(float(score[here].mean()), int(here.sum()), int(hit[here].sum()), float(chance[here].mean())))
+        told = int(here.sum()), int(hit[here].sum())
+        made.append(Part(float(score[here].mean()), *told, float(chance[here].mean())))
     return tuple(made)
 
 
