@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import baskets, compare, demo, evaluate, passages, plan, records, stories
+from lookalike.cli import baskets, compare, demo, evaluate, passages, plan, records, serve, stories
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
@@ -48,6 +48,7 @@ app.add_typer(records.app, name="records")
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
+app.command()(serve.serve)
 app.command()(demo.demo)
 app.add_typer(runs, name="runs")
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
-from lookalike.errors import LookalikeError, MissingExtra, UsageError
+from lookalike.errors import CannotListen, MissingExtra, UsageError
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 2048  # connections that may wait
@@ -19,10 +19,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-
-
-class CannotListen(LookalikeError):
-    """A host or port on which no server can be started."""
 
 
 def run(
@@ -35,10 +31,9 @@ def run(
     name another host than this machine or one of `names` are refused: a page on the web that points its own name here
     would read the answers.
     """
-    try:
-        from uvicorn import Config, Server
-    except ImportError as error:
-        raise MissingExtra("a server", "serve") from error
+    check_installed()
+    from uvicorn import Config, Server
+
     with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
         sys.stdout.write(f"{title} at {url(host, listener.getsockname()[1])} (Ctrl-C to stop)\n")
         sys.stdout.flush()
@@ -48,6 +43,15 @@ def run(
             interface="asgi3", timeout_graceful_shutdown=patience,
         )  # fmt: skip
         Server(config).run([listener])
+
+
+def check_installed() -> None:
+    """An error with the pip line where the web server is missing."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("a server", "serve") from error
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -67,9 +71,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)
-        raise CannotListen(
-            f"cannot listen on {host} port {port}: {reason[:1].lower()}{reason[1:]}. Try another --port (0: any free one)."
-        ) from error
+        words = f"{reason[:1].lower()}{reason[1:]}. Try another --port, or 0 for any free one."
+        raise CannotListen(f"cannot listen on {host} port {port}: {words}") from error
     return listener
 
 

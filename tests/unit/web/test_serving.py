@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lookalike.errors import UsageError
+from lookalike.errors import CannotListen, UsageError
 from lookalike.web import serving
 
 APP = """
@@ -89,13 +89,13 @@ def test_a_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
-            serving.CannotListen, match=rf"^cannot listen on 127.0.0.1 port {port}: address already in use. Try"
+            CannotListen, match=rf"^cannot listen on 127.0.0.1 port {port}: address already in use. Try"
         ):
             serving.listen("127.0.0.1", port)
 
 
 def test_a_host_that_is_not_there() -> None:
-    with pytest.raises(serving.CannotListen, match=r"^no such host: 'no such host'"):
+    with pytest.raises(CannotListen, match=r"^no such host: 'no such host'"):
         serving.listen("no such host", 0)
 
 
