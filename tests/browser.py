@@ -102,7 +102,9 @@ class Browser:
 
     def size(self, width: int, height: int) -> None:
         """Of the window, from now on."""
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self._call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
 
     def screenshot(self, path: Path) -> None:
         """What a person sees, as a PNG."""

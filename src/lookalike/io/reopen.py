@@ -27,8 +27,8 @@ Described = dict[str, Any]
 def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Contents:
     """The items of an input that a receipt describes, from where it was, or from other `paths`.
 
-    InputError, in one line, where it lived in memory, is gone, or is no longer what it was (told by the number of files,
-    their size and the time of their last change; not asked where other paths are given).
+    InputError, in one line, where it lived in memory, is gone, or is no longer what it was, told by the number and
+    size of its files and the time of their last change; that is not asked where other paths are given.
     """
     then: dict[str, Any] = described.get("origin") or {}
     name = described["name"]

@@ -17,6 +17,8 @@ from lookalike.io.sheet import thumbnail
 Piece = tuple[str, int]  # a text, and 1 where the other side has it too
 LONGEST = 400_000  # characters of a text that are compared; beyond, it is cut
 MOST_ITEMS, MOST_NUMBERS = 5000, 256  # of a basket, of a vector
+LETTERS = 2000  # of a field that are compared one by one
+SHORT = 500  # characters up to which strings are compared letter by letter
 EXCERPT = 180  # characters that a list shows of a text
 
 
@@ -39,16 +41,17 @@ def side_by_side(
     if "picture" in left and "picture" in right:
         return {"kind": "picture", "left": _picture(left), "right": _picture(right)}
     one, other = (str(side.get("text") or "") for side in (left, right))
+    short = "rule" not in job and not runs and max(len(one), len(other)) <= SHORT
     cut = max(len(one), len(other)) > LONGEST
     one, other = one[:LONGEST], other[:LONGEST]
     if runs:
         marked = [_pieces(one, [run[:2] for run in runs]), _pieces(other, [run[2:4] for run in runs])]
-    elif "rule" in job:
-        found = compare(one, other, rule=ShingleRule(**job["rule"]))
+    elif "rule" in job or max(len(one), len(other)) > SHORT:
+        found = compare(one, other, rule=ShingleRule(**job["rule"]) if "rule" in job else None)
         marked = [_pieces(one, found.spans_left), _pieces(other, found.spans_right)]
     else:
         marked = list(letters(one, other))
-    return {"kind": "text", "left": marked[0], "right": marked[1], "cut": cut, "short": "rule" not in job and not runs}
+    return {"kind": "text", "left": marked[0], "right": marked[1], "cut": cut, "short": short}
 
 
 def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
@@ -59,7 +62,7 @@ def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
     """
     one: list[Piece] = []
     other: list[Piece] = []
-    for what, a, b, c, d in SequenceMatcher(None, left[:2000], right[:2000], autojunk=False).get_opcodes():
+    for what, a, b, c, d in SequenceMatcher(None, left[:LETTERS], right[:LETTERS], autojunk=False).get_opcodes():
         one += [(left[a:b], int(what == "equal"))] if b > a else []
         other += [(right[c:d], int(what == "equal"))] if d > c else []
     return one, other

@@ -83,7 +83,7 @@ def _in_memory(result: Result) -> Opened:
 
 
 def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The tables by the names that all kinds of results share; stories are groups, joined by the better of two scores."""
+    """The tables by the names that all kinds of results share; of stories, the better of their two scores counts."""
     known: dict[str, pa.Table] = {
         name: tables[name] for name in ("pairs", "groups", "removed", "passages") if name in tables
     }

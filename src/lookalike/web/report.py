@@ -39,7 +39,7 @@ class Kept:
     first: list[int]
 
 
-def write_report(
+def report(
     source: Any, path: str | os.PathLike[str], *, inputs: Sequence[str | os.PathLike[str]] | None = None,
     force: bool = False,
 ) -> Path:  # fmt: skip
@@ -153,8 +153,8 @@ def _left_out(view: ResultView, kept: Kept, shown: int) -> list[str]:
     said = []
     if len(kept.pairs) < all_pairs:
         said.append(
-            f"This file lists {len(kept.pairs):,} of {all_pairs:,} pairs (those nearest the threshold, the most alike, some "
-            "from in between, and those inside the largest groups); the counts are of all."
+            f"This file lists {len(kept.pairs):,} of {all_pairs:,} pairs (those nearest the threshold, the most alike, "
+            "some from in between, and those inside the largest groups); the counts are of all."
         )
     if len(kept.order) < all_items:
         said.append(f"It lists the largest groups, {len(kept.order):,} of {all_items:,} grouped items.")

@@ -22,9 +22,10 @@ def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> li
         steps.append({"name": f"different {noun}", "count": different, "note": f"{copies:,} exact copies set aside"})
     if "candidates" in counts:
         possible = different * (different - 1) // 2
-        share = f"1 in {possible / counts['candidates']:,.0f} of all pairs" if counts["candidates"] else "of all pairs"
-        note = share if len(receipt["inputs"]) == 1 and possible >= counts["candidates"] else "pairs that share a key"
-        steps.append({"name": "candidate pairs", "count": counts["candidates"], "note": note})
+        compared = counts["candidates"]
+        few = len(receipt["inputs"]) == 1 and 0 < 2 * compared <= possible
+        note = f"1 in {possible / compared:,.0f} of all pairs" if few else "pairs that were compared"
+        steps.append({"name": "candidate pairs", "count": compared, "note": note})
     if pairs is not None:
         note = "scored exactly" if receipt["verified"] else "estimated, not verified"
         steps.append({"name": "pairs", "count": pairs, "note": note})
@@ -33,7 +34,8 @@ def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> li
 
 
 def _read_note(counts: dict[str, Any]) -> str:
-    parts = [f"{counts['bytes'] / 1e6:,.1f} MB"] if counts.get("bytes") else []
+    nbytes = counts.get("bytes", 0)
+    parts = [f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"] if nbytes else []
     parts += [f"{counts[name]:,} {word}" for name, word in NOTED.items() if counts.get(name)]
     return " · ".join(parts)
 

@@ -90,16 +90,16 @@ class ResultView:
         begins, sizes = self.groups_at(self._cut(cut))
         order, rows = self.graph.linkage.order, []
         for begin, size in zip(
-            *(part[offset : offset + _bounded(limit)].tolist() for part in (begins, sizes)), strict=True
+            *(part[offset : offset + bounded(limit)].tolist() for part in (begins, sizes)), strict=True
         ):
             members = order[begin : begin + min(size, NAMED)].tolist()
             rows.append({"item": int(members[0]), "size": size, "names": [self.name(item) for item in members]})
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
-        """The group of an item: its members, each with the beginning of what it holds, and pairs of the first of them."""
+        """The group of an item: members, each with the beginning of what it holds, and pairs of the first of them."""
         members = self.graph.group_of(self._item(item), self._cut(cut))
-        shown = members[offset : offset + _bounded(limit)].tolist()
+        shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
         rows = [{**self.label(one), "excerpt": marks.excerpt(contents.get(one, {}))} for one in shown]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
@@ -132,7 +132,7 @@ class ResultView:
             chosen = chosen[::-1]
         elif order == "low":
             chosen = (self.graph.by_score if item is None else chosen)[::-1]
-        limit = _bounded(limit)
+        limit = bounded(limit)
         return {"total": len(chosen), "rows": [self._pair_row(int(p)) for p in chosen[offset : offset + limit]]}
 
     def _pair_row(self, pair: int) -> Answer:
@@ -195,7 +195,7 @@ class ResultView:
                 name = names[number].as_py().lower()
                 rank = 0 if name == wanted.lower() else 1 if name.startswith(wanted.lower()) else 2
                 rows.append((rank, len(name), first + number))
-        found = [self.label(item) for _, _, item in sorted(rows)[: _bounded(limit)]]
+        found = [self.label(item) for _, _, item in sorted(rows)[: bounded(limit)]]
         return {"total": total, "rows": found}
 
     @property
@@ -212,7 +212,7 @@ class ResultView:
         texts = self.opened.contents[-1]
         assert isinstance(texts, Texts)
         found = find_like(text, texts.collection, self.receipt)
-        shown = found[: _bounded(limit)]
+        shown = found[: bounded(limit)]
         side = len(self.graph.ids) - 1
         at = pc.index_in(pa.array([key for key, _ in shown], self.graph.ids[side].type), value_set=self.graph.ids[side])
         rows = []
@@ -294,5 +294,5 @@ class ResultView:
         return cut
 
 
-def _bounded(limit: int) -> int:
+def bounded(limit: int) -> int:
     return max(1, min(limit, MOST))

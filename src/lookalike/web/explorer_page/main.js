@@ -116,16 +116,20 @@ const detail = async (limit = PAGE) => {
 };
 detail.asked = 0;
 
-const turnMarks = () => { document.body.classList.toggle("mark-both"); marked(); };
+let chosen = null; // which marks a person has asked for
+const turnMarks = () => { chosen = !document.body.classList.contains("mark-both"); marked(); };
 const marked = () => {
   difference = -1;
-  const both = document.body.classList.contains("mark-both");
+  const letters = (kind) => [...id("detail").querySelectorAll(kind)].reduce((sum, one) => sum + one.textContent.length, 0);
+  const both = chosen === null ? letters("article .both") < letters("article mark.diff") : chosen; // the lesser part stands out
+  document.body.classList.toggle("mark-both", both);
   if (id("marking")) id("marking").textContent = both ? "mark what differs" : "mark what is shared";
-  const count = id("detail").querySelectorAll("article mark.diff").length;
-  if (id("place")) id("place").textContent = count ? `${number.format(count)} ${count === 1 ? "stretch differs" : "stretches differ"}` : "nothing differs";
+  const count = id("detail").querySelectorAll(both ? ".both" : "mark.diff").length;
+  const many = count === 1 ? "1 stretch" : number.format(count) + " stretches";
+  if (id("place")) id("place").textContent = both ? `${many} shared` : count ? `${many} that ${count === 1 ? "differs" : "differ"}` : "nothing differs";
 };
 const hop = (by) => {
-  const all = [...id("detail").querySelectorAll("mark.diff")];
+  const all = [...id("detail").querySelectorAll(document.body.classList.contains("mark-both") ? ".both" : "mark.diff")];
   if (!all.length) return;
   difference = (difference + by + all.length + (difference < 0 && by < 0 ? 1 : 0)) % all.length;
   all.forEach((one) => one.classList.remove("here"));
@@ -228,7 +232,7 @@ const choose = (at) => {
   if (!row || row.item === null) return;
   closeResults();
   id("search").blur();
-  location.hash = overview.pairs ? route("item", row.item) : route("groups", row.item);
+  location.hash = overview.pairs || overview.of === "index" ? route("item", row.item) : route("groups", row.item);
 };
 const lookDown = (by) => {
   if (!found.rows.length) return;
@@ -274,7 +278,7 @@ const begin = async () => {
   if (overview.pairs) {
     id("dial").hidden = false;
     id("slider").max = String(overview.cuts.length - 1);
-    plot = histogram(id("histogram"), overview);
+    plot = histogram(id("histogram"), id("slider"), overview);
     plot.render();
     live();
   }

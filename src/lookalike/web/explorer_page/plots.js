@@ -29,25 +29,29 @@ const drawStream = (svg, counts) => {
 
 // The histogram under the slider. Bars are drawn once for a width; moving the threshold only moves a clip.
 const EDGE = 9; // half of the slider's thumb
-const histogram = (svg, overview) => {
+const histogram = (svg, slider, overview) => {
   const cuts = overview.cuts.length;
   const inBin = overview.pairs.map((count, at) => count - (at + 1 < cuts ? overview.pairs[at + 1] : 0));
-  let clip, line, width = 0, height = 0;
-  const x = (cut) => EDGE + ((width - 2 * EDGE) * (cuts > 1 ? cut / (cuts - 1) : 0.5));
+  let clip, line, width = 0, height = 0, inset = EDGE;
+  const few = cuts <= 60; // a bar for each cut, around it
+  const x = (cut) => inset + ((width - 2 * inset) * (cuts > 1 ? cut / (cuts - 1) : 0.5));
   const render = () => {
     width = widthOf(svg, 800);
     height = svg.clientHeight || 160;
+    inset = few ? Math.max(EDGE, Math.min(44, width / cuts / 2)) : EDGE;
+    slider.style.left = slider.style.right = inset - EDGE + "px";
+    slider.style.width = `calc(100% - ${2 * (inset - EDGE)}px)`;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const foot = 20, head = 16, room = height - foot - head;
-    const bars = Math.max(1, Math.min(cuts, Math.floor((width - 2 * EDGE) / 7)));
+    const bars = few ? cuts : Math.max(1, Math.min(cuts, Math.floor((width - 2 * EDGE) / 7)));
     const sums = new Array(bars).fill(0);
     inBin.forEach((count, cut) => { sums[Math.min(bars - 1, Math.floor((cut * bars) / cuts))] += count; });
     const most = Math.max(1, ...sums), tall = (count) => room * Math.sqrt(count / most);
-    const step = (width - 2 * EDGE) / bars;
+    const step = few ? Math.min(64, 0.8 * (cuts > 1 ? x(1) - x(0) : 64)) : (width - 2 * EDGE) / bars;
     let path = "";
     sums.forEach((count, at) => {
       const h = count ? Math.max(1.5, tall(count)) : 0, r = Math.min(2.5, h, (step - 1.5) / 2);
-      if (h) path += `M${EDGE + at * step} ${head + room}v${-(h - r)}q0 ${-r} ${r} ${-r}h${step - 1.5 - 2 * r}q${r} 0 ${r} ${r}v${h - r}z`;
+      if (h) path += `M${few ? x(at) - step / 2 : EDGE + at * step} ${head + room}v${-(h - r)}q0 ${-r} ${r} ${-r}h${step - 1.5 - 2 * r}q${r} 0 ${r} ${r}v${h - r}z`;
     });
     const parts = [];
     for (let tick = 1; tick <= most; tick *= 10) {
@@ -69,7 +73,7 @@ const histogram = (svg, overview) => {
     svg.replaceChildren(...parts);
   };
   const move = (cut) => {
-    const at = cut === 0 ? 0 : x(cut) - (width - 2 * EDGE) / cuts / 2;
+    const at = cut === 0 ? 0 : few ? (x(cut) + x(cut - 1)) / 2 : x(cut) - (width - 2 * EDGE) / cuts / 2;
     clip.setAttribute("x", at);
     line.setAttribute("x1", x(cut));
     line.setAttribute("x2", x(cut));
@@ -79,7 +83,7 @@ const histogram = (svg, overview) => {
 
 const niceTicks = (first, last, most) => { // round values between two, about so many
   const width = Math.abs(last - first) / Math.max(2, most), power = 10 ** Math.floor(Math.log10(width || 1));
-  const step = [1, 2, 5, 10].map((times) => times * power).find((one) => one >= width) || power;
+  const step = Math.max(digits === 0 ? 1 : 0, [1, 2, 5, 10].map((times) => times * power).find((one) => one >= width) || power);
   const made = [], low = Math.min(first, last), high = Math.max(first, last);
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9; at++) made.push(at * step);
   return made;
@@ -113,7 +117,13 @@ const drawCurve = (svg, overview) => {
   niceTicks(low, high, 6).forEach((value) => parts.push(label(Math.min(width - 10, x(value)), height - 9, tickText(value), { class: "tick", "text-anchor": "middle" })));
   const wanted = sign > 0 ? [x(threshold), width - right] : [left, x(threshold)];
   parts.unshift(draw("rect", { class: "wanted", x: wanted[0], y: head, width: Math.max(0, wanted[1] - wanted[0]), height: height - head - foot }));
-  const path = exact
+  const only = curve && exact && curve.measured && curve.measured.true_pairs ? curve.measured : null; // one number for all
+  if (only) {
+    const [least, most] = only.interval_95;
+    parts.push(draw("rect", { class: "likely", x: wanted[0], y: y(most), width: Math.max(0, wanted[1] - wanted[0]), height: Math.max(1.5, y(least) - y(most)) }),
+      draw("line", { class: "told", x1: wanted[0], x2: wanted[1], y1: y(only.recall), y2: y(only.recall) }));
+  }
+  const path = only ? "" : exact
     ? (sign > 0 ? `M${left} ${y(0)}H${x(threshold)}V${y(1)}H${width - right}` : `M${left} ${y(1)}H${x(threshold)}V${y(0)}H${width - right}`)
     : points.length ? "M" + points.map((point) => `${x(point[0]).toFixed(1)} ${y(point[1]).toFixed(1)}`).join("L") : "";
   if (path) parts.push(draw("path", { class: "curve", d: path }));
@@ -180,7 +190,7 @@ const drawWaterfall = (adds, prior, score, overview) => {
   };
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(bits ? 1 : 3);
   const list = make("ol", { class: "waterfall" });
-  list.append(...bars.map(([name, from, to, value]) => row(name, from, to, signed(value), value < 0 ? "less" : "more")));
+  list.append(...bars.map(([name, from, to, value]) => row(name, from, to, signed(value), value < 0 ? "less" : "gain")));
   list.append(row(bits ? "bits in all" : overview.column, 0, total, bits ? total.toFixed(1) : shown(score), "sum"));
   return list;
 };
