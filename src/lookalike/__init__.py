@@ -51,8 +51,8 @@ _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "records",
-    "report", "stories", "strings", "textbook", "vectors",
+    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan",
+    "records", "report", "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

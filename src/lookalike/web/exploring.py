@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from lookalike.errors import LookalikeError
 from lookalike.index.index import Index
 from lookalike.index.places import ABOUT
 from lookalike.io.results import RECEIPT
@@ -35,10 +36,18 @@ def explore(
         if isinstance(source, Index):
             view = IndexView(source)
         elif is_index(source):
-            view = IndexView(stack.enter_context(Index.open(source, read_only=True)))
+            view = IndexView(stack.enter_context(_opened(source)))
         else:
             view = ResultView(open_result(source, inputs=inputs))
         serving.run(explorer(view), host, port, title="Exploring " + _name(source))
+
+
+def _opened(place: Any) -> Index:
+    """The index; groups that are worked out on the way are written down there, unless it cannot be written to."""
+    try:
+        return Index.open(place)
+    except (LookalikeError, OSError):
+        return Index.open(place, read_only=True)
 
 
 def is_index(source: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import RuleOptions
+from lookalike.data import I64, RuleOptions
 from lookalike.errors import UsageError
+from lookalike.index.items import ids_of
 from lookalike.io.contents import Content
-from lookalike.web import marks
+from lookalike.web import marks, summary
 from lookalike.web.view import MATRIX, NAMED, PAGE, Answer, bounded
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-FRESH = 5.0  # seconds that a table of groups is shown before it is asked for again
+FRESH, STALE = 5.0, 600.0  # seconds that a table of groups is shown: of an index that has changed, of one that has not
 SCANNED = 300_000  # ids that a search looks through
 CONTENT = {
     "documents": "text",
@@ -32,13 +35,24 @@ CONTENT = {
 }
 
 
+@dataclass(frozen=True)
+class _Groups:
+    """made: when; state: what the index was like then; begins, sizes i64[g]: of the groups in the table."""
+
+    made: float
+    state: tuple[int, int]
+    table: pa.Table
+    begins: I64
+    sizes: I64
+
+
 class IndexView:
     """An index, ready to be asked; it may grow meanwhile."""
 
     def __init__(self, index: Index) -> None:
         self.index, self.kind = index, index.kind.name
         self.settings = index.kind.settings()
-        self._groups: tuple[float, pa.Table, Any, Any] | None = None
+        self._groups: _Groups | None = None
 
     def overview(self) -> Answer:
         """As of a result; an index has no list of pairs, and one threshold."""
@@ -73,13 +87,20 @@ class IndexView:
                 {"name": f"{self.kind} like others", "count": grouped, "note": "in groups of two or more"},
                 {"name": "groups", "count": len(begins), "note": f"the largest has {int(sizes.max(initial=0)):,}"},
             ],
-            "curve": None,
+            "curve": self._curve(plan),
             "buckets": {},
             "facts": [(name, said) for name, said in facts if said],
             "warnings": [],
             "notes": [],
             "paste": True,
         }
+
+    def _curve(self, plan: dict[str, Any]) -> Answer | None:
+        bands = getattr(self.index.kind, "bands_and_rows", None)
+        if bands is None or self.settings.get("measure") != "jaccard":
+            return None
+        told = {"shape": bands.shape, "planned": plan["recall_at_threshold"], "measured": None}
+        return {"points": summary.points(bands), **told}
 
     def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
         """Groups, the largest first: (an id, size, some ids)."""
@@ -102,7 +123,7 @@ class IndexView:
 
     def _links(self, members: list[Any]) -> list[tuple[int, int, float]]:
         place = {one: at for at, one in enumerate(members)}
-        items = [(at, stored) for one, at in place.items() if (stored := self._stored(one)) is not None]
+        items = [(place[one], stored) for one, stored in self._stored(members).items()]
         if not items:
             return []
         found = self.index.query([stored for _, stored in items])
@@ -117,7 +138,7 @@ class IndexView:
         """What is near one item; all pairs are not kept by an index."""
         if item is None:
             return {"total": 0, "rows": []}
-        stored = self._stored(self._known(item))
+        stored = self._stored([self._known(item)]).get(item)
         found = [] if stored is None else [match for match in self.index.query([stored])[0] if match.id != item]
         rows = [{"left": _label(item), "right": _label(match.id), "score": match.similarity} for match in found]
         return {"total": len(rows), "rows": rows[offset : offset + bounded(limit)]}
@@ -132,7 +153,7 @@ class IndexView:
             "adds": [],
             "prior": None,
         }
-        one, other = (self._stored(self._known(side)) for side in (left, right))
+        one, other = (self._stored([self._known(side)]).get(side) for side in (left, right))
         if one is None or other is None:
             return {**answer, "view": {"kind": "none"}}
         job = (
@@ -144,7 +165,7 @@ class IndexView:
         return {**answer, "score": self.index.compare(one, other), "view": view}
 
     def item(self, item: Any) -> Answer:
-        stored = self._stored(self._known(item))
+        stored = self._stored([self._known(item)]).get(item)
         return {**_label(item), "view": {"kind": "none"} if stored is None else marks.whole(self._content(stored))}
 
     def search(self, query: str, limit: int = PAGE) -> Answer:
@@ -170,30 +191,37 @@ class IndexView:
         return {"total": len(rows), "rows": rows, "of": self.index.kind.scale.column}
 
     def _table(self) -> tuple[pa.Table, Any, Any]:
-        """(the table of groups, where each begins in it, how many items it has); at most a few seconds old."""
-        if self._groups is None or time.monotonic() - self._groups[0] > FRESH:
+        """(the table of groups, where each begins in it, how many items it has), as it was a short while ago."""
+        state, now = (len(self.index), self.index.store.grouped()), time.monotonic()
+        known = self._groups
+        if known is None or now - known.made > (FRESH if known.state != state else STALE):
             table = self.index.groups()
             group = table["group"].to_numpy()
             begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])) if len(group) else group[:0]
-            self._groups = time.monotonic(), table, begins, np.diff(np.append(begins, len(group)))
-        return self._groups[1:]
+            known = self._groups = _Groups(now, state, table, begins, np.diff(np.append(begins, len(group))))
+        return known.table, known.begins, known.sizes
 
     def _known(self, item: Any) -> Any:
         if item not in self.index:
             raise UsageError(f"no item has the id {item!r}; it may have been removed.")
         return item
 
-    def _stored(self, item: Any) -> Any:
-        try:
-            return self.index.item(item).item
-        except KeyError:
-            return None
+    def _stored(self, items: Sequence[Any]) -> dict[Any, Any]:
+        """Items as they were given, by id; those that are gone, or not kept, are left out. (`Index.item` would also put
+        every new item into its group.)"""
+        store, kind = self.index.store, self.index.kind
+        numbers = store.numbers(ids_of(list(items))) if items else np.empty(0, np.int64)
+        there = numbers >= 0
+        raw = store.features(numbers[there]) if kind.is_own_feature else store.raw(numbers[there])
+        held = [item for item, is_there in zip(items, there.tolist(), strict=True) if is_there]
+        blobs = [raw[at] for at in range(len(held))]
+        return {item: kind.item(one) for item, one in zip(held, blobs, strict=True) if one is not None}
 
     def _content(self, stored: Any) -> Content:
         return {CONTENT[self.kind]: stored}
 
     def _contents(self, items: list[Any]) -> dict[Any, Content]:
-        return {one: self._content(stored) for one in items if (stored := self._stored(one)) is not None}
+        return {one: self._content(stored) for one, stored in self._stored(items).items()}
 
 
 EXAMPLES = {"sets": '["milk", "tea"]', "vectors": "[0.1, 0.9]", "records": '{"name": "Ann Lee"}'}

@@ -65,8 +65,13 @@ def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]
         return [(float(d), pieces.probability(d)) for d in range(most + 1)]
     if "num_hashes" in plan and receipt["job"].get("measure") == "jaccard":
         made = Plan(**{name: plan[name] for name in ("threshold", "recall", "num_hashes", "bands", "rows")})
-        return [(i / POINTS, round(made.probability(i / POINTS), 5)) for i in range(POINTS + 1)]
+        return points(made)
     return []
+
+
+def points(plan: Plan) -> list[tuple[float, float]]:
+    """(similarity, probability that a pair is found) along the S-curve."""
+    return [(i / POINTS, round(plan.probability(i / POINTS), 5)) for i in range(POINTS + 1)]
 
 
 def _tuple(value: Any) -> Any:

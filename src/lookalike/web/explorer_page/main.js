@@ -258,6 +258,7 @@ const fillOverview = () => {
   id("buckets-note").textContent = any ? "How many keys are shared by so many items." : "This way of searching has no buckets.";
   fillBuckets(id("buckets"), buckets);
   id("facts").replaceChildren(...overview.facts.flatMap(([name, said]) => [make("dt", {}, name), make("dd", {}, said)]));
+  id("facts-card").querySelector("h2").textContent = overview.of === "index" ? "This index" : "This run";
   id("curve-card").hidden = overview.of === "index" && !curve;
   id("buckets-card").hidden = overview.of === "index" && !any;
 };
@@ -277,6 +278,7 @@ const begin = async () => {
   document.querySelector('.tabs [data-view="pairs"]').hidden = !overview.pairs;
   if (overview.pairs) {
     id("dial").hidden = false;
+    id("slider").hidden = overview.cuts.length < 2;
     id("slider").max = String(overview.cuts.length - 1);
     plot = histogram(id("histogram"), id("slider"), overview);
     plot.render();
