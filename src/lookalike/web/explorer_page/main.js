@@ -86,9 +86,8 @@ const point = (at) => {
 const open = (at, push = true) => {
   if (!list.rows[at]) return;
   point(at);
-  const hash = hashOf(list.rows[at]);
-  if (push) { if (location.hash !== hash) location.hash = hash; }
-  else { history.replaceState(null, "", hash); go(); }
+  if (push) to(hashOf(list.rows[at]));
+  else { history.replaceState(null, "", hashOf(list.rows[at])); go(); }
 };
 const step = async (by) => {
   const to = list.at + by;
@@ -115,6 +114,7 @@ const detail = async (limit = PAGE) => {
   } catch (error) { show(back, make("p", { class: "note" }, String(error.message || error))); }
 };
 detail.asked = 0;
+let detailing = Promise.resolve(); // done when the detail is what the address says
 
 let chosen = null; // which marks a person has asked for
 const turnMarks = () => { chosen = !document.body.classList.contains("mark-both"); marked(); };
@@ -138,7 +138,13 @@ const hop = (by) => {
   if (id("place")) id("place").textContent = `${number.format(difference + 1)} of ${number.format(all.length)}`;
 };
 
-// going somewhere
+// going somewhere: at once, and so that the browser's own way back works
+
+const to = (hash) => {
+  if (location.hash === hash) return;
+  history.pushState(null, "", hash);
+  go();
+};
 
 const narrow = window.matchMedia("(max-width: 800px)");
 const read = () => {
@@ -165,7 +171,7 @@ const go = () => {
   if (changed) list = { ...list, mode, item, page: 0, at: -1, rows: [] };
   id("order").hidden = mode !== "pairs" || list.item !== null;
   id("clear").hidden = list.item === null;
-  if (parts.length) detail();
+  if (parts.length) detailing = detail();
   if (changed || before.view === "overview" || !list.rows.length) refresh().then(() => { if (parts.length) find(); }).catch(fail);
   else if (parts.length) find();
 };
@@ -177,14 +183,14 @@ const leave = () => {
   if (!id("results").hidden) { closeResults(); return; }
   const { view } = route_;
   if (narrow.matches && document.body.classList.contains("narrow-detail") && view !== "overview") {
-    if (view === "pair" && list.mode === "groups" && list.group !== undefined) { location.hash = route("groups", list.group); return; }
-    location.hash = list.mode === "groups" ? "#groups" : "#pairs";
+    if (view === "pair" && list.mode === "groups" && list.group !== undefined) { to(route("groups", list.group)); return; }
+    to(list.mode === "groups" ? "#groups" : "#pairs");
     document.body.classList.remove("narrow-detail");
     return;
   }
-  if (view === "pair" && list.mode === "groups" && list.group !== undefined) location.hash = route("groups", list.group);
-  else if (view === "item" || list.item !== null) location.hash = "#pairs";
-  else location.hash = "#overview";
+  if (view === "pair" && list.mode === "groups" && list.group !== undefined) to(route("groups", list.group));
+  else if (view === "item" || list.item !== null) to("#pairs");
+  else to("#overview");
 };
 
 // finding
@@ -232,7 +238,7 @@ const choose = (at) => {
   if (!row || row.item === null) return;
   closeResults();
   id("search").blur();
-  location.hash = overview.pairs || overview.of === "index" ? route("item", row.item) : route("groups", row.item);
+  to(overview.pairs || overview.of === "index" ? route("item", row.item) : route("groups", row.item));
 };
 const lookDown = (by) => {
   if (!found.rows.length) return;
@@ -293,7 +299,7 @@ const begin = async () => {
 id("slider").addEventListener("input", () => setCut(Number(id("slider").value)));
 id("rows").addEventListener("click", (event) => { const row = event.target.closest(".row"); if (row) { if (list.mode === "groups") list.group = list.rows[Number(row.dataset.at)].item; open(Number(row.dataset.at)); } });
 id("order").addEventListener("change", () => { list = { ...list, order: id("order").value, page: 0, at: -1 }; if (route_.view === "pair") history.replaceState(null, "", "#pairs"); route_ = read(); refresh().catch(fail); });
-id("clear").addEventListener("click", () => { location.hash = "#pairs"; });
+id("clear").addEventListener("click", () => { to("#pairs"); });
 id("page-before").addEventListener("click", () => { list.page--; list.at = -1; refresh(true).catch(fail); });
 id("page-after").addEventListener("click", () => { list.page++; list.at = -1; refresh(true).catch(fail); });
 id("theme").addEventListener("click", turn);
@@ -316,13 +322,13 @@ document.addEventListener("keydown", (event) => {
   const keyed = {
     ...(onSlider || event.target.closest("article") || !overview.pairs ? {} : arrows),
     j: () => (route_.view === "overview" ? null : step(1)), k: () => (route_.view === "overview" ? null : step(-1)),
-    o: () => { location.hash = "#overview"; }, g: () => { location.hash = "#groups"; }, p: () => { if (overview.pairs) location.hash = "#pairs"; },
+    o: () => { to("#overview"); }, g: () => { to("#groups"); }, p: () => { if (overview.pairs) to("#pairs"); },
     n: () => hop(1), N: () => hop(-1), m: turnMarks, t: turn, s: () => id("slider").focus(),
     "?": () => id("help").showModal(), "/": () => { id("search").focus(); id("search").select(); }, Escape: () => { if (onSlider) id("slider").blur(); else leave(); },
     Enter: () => {
       if (event.target.closest("a, button")) return false;
-      if (route_.view === "overview") location.hash = "#groups";
-      else if (route_.view === "groups") { const first = id("detail").querySelector("a.member"); if (first) { list.group = route_.parts[0]; location.hash = first.getAttribute("href"); } }
+      if (route_.view === "overview") to("#groups");
+      else if (route_.view === "groups") detailing.then(() => { const first = id("detail").querySelector("a.member"); if (first && route_.view === "groups") { list.group = route_.parts[0]; to(first.getAttribute("href")); } });
       return true;
     },
   }[event.key];

@@ -96,7 +96,7 @@ const shown = (value) => (value === null || value === undefined ? "–" : Number
 const digitsOf = (cuts) => {
   if (cuts.every(Number.isInteger)) return 0;
   const steps = cuts.slice(1).map((value, at) => Math.abs(value - cuts[at])).filter((step) => step > 0);
-  return Math.min(6, Math.max(2, Math.ceil(-Math.log10(Math.min(...steps, 0.01)) - 0.001)));
+  return Math.min(6, Math.max(2, Math.ceil(-Math.log10(Math.min(...steps, steps.length ? 0.01 : 0.001)) - 0.001)));
 };
 
 const drawCurve = (svg, overview) => {

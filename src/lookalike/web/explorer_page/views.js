@@ -13,7 +13,7 @@ const badges = (one) => {
   if (one.gone === false) made.push(make("span", { class: "badge kept" }, "kept"));
   return made;
 };
-const route = (...parts) => "#" + parts.map((part) => encodeURIComponent(typeof part === "string" ? part : JSON.stringify(part))).join("/");
+const route = (view, ...items) => "#" + [view, ...items.map((item) => encodeURIComponent(JSON.stringify(item)))].join("/");
 
 const pieces = (list, folds) => {
   const made = [];
@@ -92,7 +92,7 @@ const pairDetail = (answer) => {
 const groupDetail = (group, more) => {
   const head = make("div", { class: "group-head" }, make("div", {}, make("h2", {}, `${number.format(group.size)} ${overview.items}`),
     make("p", { class: "note" }, group.links.length ? spread(group.links.map((one) => one[2])) : "")));
-  if (group.rows.length > 1 && group.links.length) head.append(drawMatrix(group, overview, (a, b) => { location.hash = route("pair", a, b); }));
+  if (group.rows.length > 1 && group.links.length) head.append(drawMatrix(group, overview, (a, b) => to(route("pair", a, b))));
   const nearest = new Map();
   group.links.forEach(([a, b, score]) => [[a, b], [b, a]].forEach(([one, other]) => {
     const known = nearest.get(one);
