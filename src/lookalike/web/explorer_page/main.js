@@ -26,6 +26,14 @@ const live = () => {
   id("live-largest").textContent = of("largest");
   id("slider").setAttribute("aria-valuetext", `${overview.column} ${overview.sign > 0 ? "at least" : "at most"} ${shown(overview.cuts[cut])}: ${of("pairs")} pairs, ${of("groups")} groups`);
   plot.move(cut);
+  if (route_.view === "overview") flow();
+};
+const flow = () => { // the funnel, with what the threshold lets pass
+  const counts = overview.funnel.map((one) => (one.name === "pairs" && overview.pairs ? overview.pairs[cut] : one.name === "groups" ? overview.groups[cut] : one.count));
+  drawStream(id("stream"), counts, overview.funnel.map((one) => one.count));
+  id("funnel").querySelectorAll("strong").forEach((strong, at) => { strong.textContent = number.format(counts[at]); });
+  const noted = id("funnel").querySelector("li:last-child em");
+  if (overview.of === "result" && noted) noted.textContent = `${number.format(overview.grouped[cut])} ${overview.items} in them`;
 };
 let waiting = 0;
 const setCut = (value) => {
@@ -164,7 +172,7 @@ const go = () => {
   id("browse").hidden = tab === "overview";
   document.body.classList.toggle("narrow-detail", parts.length > 0);
   if (plot) { plot.render(); plot.move(cut); }
-  if (tab === "overview") { drawOverview(); return; }
+  if (tab === "overview") { drawOverview(); flow(); return; }
   const item = view === "item" ? parts[0] : tab === "groups" ? null : view === "pairs" ? null : list.item;
   const mode = tab;
   const changed = mode !== list.mode || item !== list.item;
@@ -254,9 +262,9 @@ const drawOverview = () => {
 const fillOverview = () => {
   const { funnel, curve, buckets } = overview;
   id("title").replaceChildren(make("strong", {}, overview.inputs.join(" · ")), " ", make("span", { class: "note" }, overview.compared));
-  drawStream(id("stream"), funnel.map((one) => one.count));
   id("funnel").style.setProperty("--steps", funnel.length);
   id("funnel").replaceChildren(...funnel.map((one) => make("li", {}, make("strong", {}, number.format(one.count)), make("span", {}, one.name), make("em", {}, one.note))));
+  flow();
   const measured = curve && curve.measured;
   id("curve-note").textContent = !curve ? "The search was exact: every pair within the threshold was found." :
     [curve.shape, curve.planned !== null ? `planned ${curve.planned.toFixed(4)} at the threshold` : "", measured && measured.true_pairs ? `measured ${measured.recall.toFixed(4)} on ${number.format(measured.true_pairs)} pairs` : ""].filter(Boolean).join(" · ");
@@ -278,7 +286,6 @@ const begin = async () => {
   if (notes.length) { id("notes").hidden = false; id("notes").replaceChildren(...notes.map((note) => make("p", {}, note))); }
   id("search").placeholder = overview.paste ? "Find an item, or paste a text" : "Find an item";
   id("paste-key").hidden = !overview.paste;
-  id("grouped-name").textContent = overview.items + " in groups";
   id("at-name").textContent = `${overview.column.replace("_", " ")} ${overview.sign > 0 ? "at least" : "at most"}`;
   fillOverview();
   document.querySelector('.tabs [data-view="pairs"]').hidden = !overview.pairs;

@@ -10,9 +10,9 @@ const widthOf = (svg, otherwise) => Math.max(240, svg.clientWidth || otherwise);
 const label = (x, y, text, attributes = {}) => draw("text", { x, y, ...attributes }, text);
 
 // The stream: wide where the count of a step is large, on a scale of digits.
-const drawStream = (svg, counts) => {
-  const logs = counts.map((count) => Math.log10(count + 1)), least = 0.7 * Math.min(...logs), most = Math.max(...logs, least + 1);
-  const high = logs.map((log) => 7 + (49 * (log - least)) / (most - least));
+const drawStream = (svg, counts, whole) => { // whole: the counts that the scale is made for
+  const logOf = (count) => Math.log10(count + 1), logs = whole.map(logOf), least = 0.7 * Math.min(...logs), most = Math.max(...logs, least + 1);
+  const high = counts.map((count) => Math.max(1.5, 7 + (49 * (logOf(count) - least)) / (most - least)));
   const step = 1000 / counts.length;
   let top = `M0 ${60 - high[0]}`, bottom = "";
   high.forEach((half, at) => {
@@ -42,7 +42,7 @@ const histogram = (svg, slider, overview) => {
     slider.style.left = slider.style.right = inset - EDGE + "px";
     slider.style.width = `calc(100% - ${2 * (inset - EDGE)}px)`;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const foot = 20, head = 16, room = height - foot - head;
+    const foot = 20, head = 12, room = height - foot - head;
     const bars = few ? cuts : Math.max(1, Math.min(cuts, Math.floor((width - 2 * EDGE) / 7)));
     const sums = new Array(bars).fill(0);
     inBin.forEach((count, cut) => { sums[Math.min(bars - 1, Math.floor((cut * bars) / cuts))] += count; });
@@ -69,11 +69,11 @@ const histogram = (svg, slider, overview) => {
       const at = x(last === first ? 0 : ((cuts - 1) * (value - first)) / (last - first));
       parts.push(label(Math.max(12, Math.min(width - 14, at)), height - 5, tickText(value), { class: "tick", "text-anchor": "middle" }));
     });
-    parts.push(line, label(width / 2, 10, "— groups", { class: "tick legend", "text-anchor": "middle" }));
+    parts.push(line);
     svg.replaceChildren(...parts);
   };
   const move = (cut) => {
-    const at = cut === 0 ? 0 : few ? (x(cut) + x(cut - 1)) / 2 : x(cut) - (width - 2 * EDGE) / cuts / 2;
+    const at = cut === 0 ? 0 : few ? (x(cut) + x(cut - 1)) / 2 : EDGE + ((width - 2 * EDGE) * cut) / cuts;
     clip.setAttribute("x", at);
     line.setAttribute("x1", x(cut));
     line.setAttribute("x2", x(cut));

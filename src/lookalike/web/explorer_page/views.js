@@ -90,9 +90,9 @@ const pairDetail = (answer) => {
 };
 
 const groupDetail = (group, more) => {
-  const head = make("div", { class: "group-head" }, make("div", {}, make("h2", {}, `${number.format(group.size)} ${overview.items}`),
-    make("p", { class: "note" }, group.links.length ? spread(group.links.map((one) => one[2])) : "")));
-  if (group.rows.length > 1 && group.links.length) head.append(drawMatrix(group, overview, (a, b) => to(route("pair", a, b))));
+  const head = make("div", { class: "group-head" }, make("h2", {}, `${number.format(group.size)} ${overview.items}`),
+    make("p", { class: "note" }, group.links.length ? spread(group.links.map((one) => one[2])) : ""));
+  const matrix = group.rows.length > 2 && group.links.length ? [drawMatrix(group, overview, (a, b) => to(route("pair", a, b)))] : [];
   const nearest = new Map();
   group.links.forEach(([a, b, score]) => [[a, b], [b, a]].forEach(([one, other]) => {
     const known = nearest.get(one);
@@ -108,9 +108,9 @@ const groupDetail = (group, more) => {
   if (group.rows.length < group.size) {
     const button = make("button", { type: "button", class: "more" }, `Show more (${number.format(group.size - group.rows.length)} left)`);
     button.addEventListener("click", more);
-    return [head, list, button];
+    list.append(make("li", { class: "rest" }, button));
   }
-  return [head, list];
+  return [make("div", { class: "group-body" }, make("div", {}, head, list), ...matrix)];
 };
 const spread = (scores) => {
   const low = Math.min(...scores), high = Math.max(...scores);
