@@ -45,5 +45,8 @@ def explore(
 ) -> None:
     """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
     from lookalike.web.exploring import explore as run
+    from lookalike.web.serving import is_loopback
 
+    if not is_loopback(host):
+        sys.stderr.write("Anyone who reaches this machine can look at this, and at the inputs it was made from.\n")
     run(source, inputs=input, port=port, host=host)

@@ -81,13 +81,13 @@ def _figure(shown: Shown) -> str:
     )
 
 
-def thumbnail(file: Path) -> str:
-    """The picture as a small JPEG in a data URL."""
+def thumbnail(file: Path, edge: int = EDGE) -> str:
+    """The picture as a small JPEG in a data URL; nothing where it cannot be read."""
     try:
         with pillow().open(file) as image:
-            image.draft("RGB", (EDGE, EDGE))
+            image.draft("RGB", (edge, edge))
             small = image.convert("RGB")
-            small.thumbnail((EDGE, EDGE))
+            small.thumbnail((edge, edge))
     except (OSError, ValueError, SyntaxError):  # it has changed since it was hashed
         return ""
     buffer = io.BytesIO()

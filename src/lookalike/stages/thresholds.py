@@ -49,7 +49,7 @@ def make_cuts(shown: F64, threshold: float, sign: Literal[1, -1]) -> Cuts:
     >>> make_cuts(np.array([1.0, 3.0]), 4, -1).values.tolist()
     [4.0, 3.0, 2.0, 1.0, 0.0]
     """
-    whole = bool(np.all(shown == np.round(shown))) and float(threshold).is_integer() and bool(len(shown))
+    whole = bool(np.all(shown == np.round(shown))) and float(threshold).is_integer()
     best = float((sign * shown).max(initial=sign * threshold))
     worst = min(sign * threshold, float((sign * shown).min(initial=sign * threshold)))
     top = max(best, 1.0 if sign > 0 and not whole and best <= 1 else 0.0 if sign < 0 else best)

@@ -17,6 +17,7 @@ from lookalike.io.sheet import thumbnail
 Piece = tuple[str, int]  # a text, and 1 where the other side has it too
 LONGEST = 400_000  # characters of a text that are compared; beyond, it is cut
 MOST_ITEMS, MOST_NUMBERS = 5000, 256  # of a basket, of a vector
+STAMP, LARGE = 88, 480  # pixels of a picture in a list, and side by side
 LETTERS = 2000  # of a field that are compared one by one
 SHORT = 500  # characters up to which strings are compared letter by letter
 EXCERPT = 180  # characters that a list shows of a text
@@ -127,11 +128,16 @@ def _fewer(numbers: Sequence[float]) -> list[float]:
     return [float(f"{value:.5g}") for value in numbers[::step]]
 
 
-def _picture(content: Content) -> str:
+def stamp(content: Content) -> str | None:
+    """A picture as small as a line of a list has room for; None where an item is none."""
+    return _picture(content, STAMP) if "picture" in content else None
+
+
+def _picture(content: Content, edge: int = LARGE) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata is no reason to speak
-            return thumbnail(content["picture"])
+            return thumbnail(content["picture"], edge)
     except MissingExtra:
         return ""
 

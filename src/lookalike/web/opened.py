@@ -17,6 +17,10 @@ from lookalike.io.reopen import reopen
 from lookalike.io.results import RECEIPT, read_folder
 from lookalike.result import Result
 
+REQUIRED = (
+    "asked", "inputs", "items", "compared", "job", "choice", "plan", "recall_at_threshold", "recall_measured",
+    "verified", "counts", "seconds", "peak_memory_mb", "warnings", "left_out", "versions",
+)  # fmt: skip
 SCORES = {"similarity": 1, "agreement": 1, "cosine": 1, "shared_tokens": 1, "distance": -1, "angle": -1, "bits": -1}
 
 
@@ -58,7 +62,10 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     tables, receipt = read_folder(folder)
     if "pairs" not in tables and "groups" not in tables:
         raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
-    described = receipt.get("inputs", [])
+    if missing := [name for name in REQUIRED if name not in receipt]:
+        told = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
+        raise InputError(told + " Run again.")
+    described = receipt["inputs"]
     if inputs is not None and len(inputs) != len(described):
         raise UsageError(f"{len(inputs)} --input given; the run had {len(described)}. Give one for each.")
     made: list[Contents | None] = []

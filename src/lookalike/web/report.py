@@ -14,6 +14,7 @@ import numpy as np
 
 from lookalike.data import I64
 from lookalike.io.atomic import check_place, replacing
+from lookalike.io.contents import Content
 from lookalike.io.pages import block, framed
 from lookalike.web import marks
 from lookalike.web.opened import open_result
@@ -24,6 +25,7 @@ STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "views.js", "main.js
 MEMBERS = 6000  # items of the largest groups
 NEAR, HIGH, SAMPLED, LINKED = 1500, 500, 1000, 3000  # pairs: at the threshold, most alike, in between, inside groups
 VIEWS, TEXT = 400, 6_000_000  # pairs that are shown side by side, and the characters that these may take
+PICTURES = 4_000_000  # characters of small pictures
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
     items: dict[str, Any] = {
         "names": [one["name"] for one in labels],
         "excerpts": [marks.excerpt(contents.get(int(item), {})) for item in kept.items],
+        "pictures": _stamps([contents.get(int(item), {}) for item in kept.items]),
         "sides": [one["side"] for one in labels] if view.cross else None,
         "gone": [int(one.get("gone", False)) for one in labels] if view.removed else None,
     }
@@ -145,6 +148,19 @@ def _blocks(view: ResultView) -> Iterator[str]:
             "totals": _left_out(view, kept, len(shown)),
         },
     )
+
+
+def _stamps(contents: list[Content]) -> list[str | None] | None:
+    """Small pictures of the items, as far as there is room; None where items are none."""
+    if not any("picture" in one for one in contents):
+        return None
+    made: list[str | None] = []
+    room = PICTURES
+    for one in contents:
+        small = marks.stamp(one) if room > 0 else None
+        room -= len(small or "")
+        made.append(small)
+    return made
 
 
 def _left_out(view: ResultView, kept: Kept, shown: int) -> list[str]:

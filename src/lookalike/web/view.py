@@ -101,7 +101,10 @@ class ResultView:
         members = self.graph.group_of(self._item(item), self._cut(cut))
         shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
-        rows = [{**self.label(one), "excerpt": marks.excerpt(contents.get(one, {}))} for one in shown]
+        rows = [
+            {**self.label(one), "excerpt": marks.excerpt(held), "picture": marks.stamp(held)}
+            for one, held in ((one, contents.get(one, {})) for one in shown)
+        ]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
 
     def _links(self, members: list[int], cut: int) -> list[tuple[int, int, float]]:

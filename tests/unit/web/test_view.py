@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
@@ -144,6 +145,9 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     (tmp_path / "receipt.json").write_text("{}")
     with pytest.raises(InputError, match=r"neither pairs\.parquet nor groups\.parquet"):
         open_result(tmp_path)
+    pq.write_table(pa.table({"left": [1], "right": [2]}), tmp_path / "pairs.parquet")
+    with pytest.raises(InputError, match=r"receipt\.json does not say 'asked'; it was not written by this version"):
+        open_result(tmp_path)
     with pytest.raises(UsageError, match="cannot look at int"):
         open_result(7)
 
@@ -210,3 +214,17 @@ def test_a_million_pairs_open_and_page(tmp_path: Path) -> None:
     assert (groups["total"], len(groups["rows"])) == (told["groups"][60], 3)
     assert view.search("document-0001234")["total"] == 1
     assert view.group(int(view.graph.linkage.order[-1]), 60)["size"] >= 1
+
+
+def test_pictures_stand_in_the_answers(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for name in ("a.png", "b.png"):
+        image.linear_gradient("L").save(tmp_path / name)
+    view = ResultView(open_result(la.images.groups(tmp_path)))
+    group = view.group(0)
+    assert [row["picture"][:23] for row in group["rows"]] == ["data:image/jpeg;base64,"] * 2
+    shown = view.pair(0, 1)["view"]
+    assert shown["kind"] == "picture"
+    assert len(shown["left"]) > len(group["rows"][0]["picture"])
+    (tmp_path / "b.png").write_bytes(b"no picture")
+    assert ResultView(open_result(la.images.groups(tmp_path))).overview()["groups"] == [0] * 11

@@ -77,7 +77,7 @@ const embedded = () => {
         if (b !== undefined && a < b && pair[3] >= cut) links.push([a, b, pair[2]]);
       }));
       return { item, size: members.length, links, rows: members.slice(offset, offset + limit).map((one) =>
-        ({ ...label(one), excerpt: excerpt(one) })) };
+        ({ ...label(one), excerpt: excerpt(one), picture: items.pictures ? items.pictures[one] : null })) };
     },
     pairs: async (cut, wanted, offset, limit, item) => {
       let found = item === null ? pairs : of[item].map((number) => pairs[number]);

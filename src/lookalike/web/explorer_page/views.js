@@ -101,7 +101,8 @@ const groupDetail = (group, more) => {
   const members = group.rows.map((row, at) => {
     const [other, score] = nearest.get(at) || [at === 0 ? 1 : 0, null];
     const target = group.rows[other] ? route("pair", row.item, group.rows[other].item) : route("item", row.item);
-    return make("li", {}, make("a", { href: target, class: "member" }, named(row), make("span", { class: "side-notes" }, ...badges(row), ...(score === null ? [] : [make("span", { class: "note" }, shown(score))])),
+    const small = row.picture ? [make("img", { src: row.picture, alt: "", class: "stamp" })] : [];
+    return make("li", {}, make("a", { href: target, class: small.length ? "member pictured" : "member" }, ...small, named(row), make("span", { class: "side-notes" }, ...badges(row), ...(score === null ? [] : [make("span", { class: "note" }, shown(score))])),
       ...(row.excerpt ? [make("span", { class: "excerpt" }, row.excerpt)] : [])));
   });
   const list = make("ol", { class: "members" }, ...members);
