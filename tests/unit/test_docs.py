@@ -25,6 +25,20 @@ def test_the_readme_runs() -> None:
         assert names["clean"].removed.num_rows == 1
 
 
+def test_the_page_of_the_index_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line that says what comes back, after #, is true."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/index.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(code.split("with la.Index.open")[0].rsplit("index.close()", 1)[0], "index.md", "exec"), names)
+    (query,) = names["index"].query(["a new bridge opens in Spring!"])
+    assert [tuple(match) for match in query] == [("t2", 1.0)]
+    assert list(names["index"]) == ["t2"]
+    names["index"].close()
+    exec("with la.Index.open" + code.split("with la.Index.open")[1], names)
+
+
 @pytest.mark.parametrize(
     "page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md")), ids=lambda p: p.name
 )

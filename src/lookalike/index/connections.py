@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SCHEMA = "lookalike"
 STALE = 5.0  # seconds after which an idle connection is asked whether it lives
 PATIENCE = 60  # seconds that a writer waits for its turn
+# What is asked of an index is a few rows by their keys, always. The planner does not know that of a table that has just
+# grown, and would read all of it, or compile a plan for longer than it runs.
+BY_KEYS = "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
+WHOLE = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
 GIVEN_UP = 300  # seconds after which a writer that does nothing loses its turn, as when its machine has died
 
 
@@ -145,7 +149,7 @@ class Connections:
             link = psycopg.connect(
                 self.place.url, autocommit=True, application_name="lookalike", connect_timeout=10, keepalives_idle=30
             )
-            link.execute("SET tcp_keepalives_idle = 30")
+            link.execute(f"SET tcp_keepalives_idle = 30; {BY_KEYS}")
             link.read_only = self.read_only
         except psycopg.Error as error:
             raise self._failed(error) from error

@@ -33,6 +33,7 @@ class FolderStore:
     def __init__(self, folder: Path, settings: dict[str, Any], *, read_only: bool) -> None:
         self.folder, self.place, self._settings, self.read_only = folder, str(folder), settings, read_only
         self._manifest = Manifest(folder, read_only=read_only)
+        self._changes: Manifest | None = None  # a connection of its own: it sees what is not committed yet
         self._seen: int | None = None  # version of the manifest
         self._change = self._layout = -1
         self._segments: list[Segment] = []
@@ -246,7 +247,9 @@ class FolderStore:
             if not lock.acquire(locks.WAIT):
                 raise lock.busy(self.place)
             try:
-                with Writer.begin(self.folder, sweep=not self._swept) as writer:
+                if self._changes is None:
+                    self._changes = Manifest(self.folder, read_only=False)
+                with Writer.begin(self.folder, self._changes, sweep=not self._swept) as writer:
                     self._swept, self._writer, self._owner = True, writer, threading.get_ident()
                     yield
             finally:
@@ -380,6 +383,8 @@ class FolderStore:
         _open.discard(self)
         with self._turn, self._lock:
             self._manifest.close()
+            if self._changes is not None:
+                self._changes.close()
             self._segments, self._recent = [], Recent()
 
 

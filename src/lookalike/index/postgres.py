@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.errors import InputError, OutputError, UsageError
-from lookalike.index.connections import Connections, Place, check_installed, closed_if_it_fails
+from lookalike.index.connections import WHOLE, Connections, Place, check_installed, closed_if_it_fails
 from lookalike.index.store import Blobs, Block, Found, Keys, Merge
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ CREATE TABLE {s}.merges (
   number bigserial PRIMARY KEY, merged bigint NOT NULL, into_group bigint NOT NULL, at text NOT NULL);
 ALTER TABLE {s}.items ALTER features SET STORAGE EXTERNAL;
 """
+MEETING = (  # every item that has a key of a query
+    "SELECT DISTINCT q.query, k.item FROM unnest(%s::int4[], %s::int8[]) AS q (query, key) "
+    "JOIN {s}.keys AS k ON k.key = q.key ORDER BY 1, 2"
+)
 NAMES = ("state", "items", "keys", "groups", "merges")
 # PostgreSQL's binary COPY: a header, then for each row how many fields it has, and each field after its length.
 KEY_ROW = np.dtype([("fields", ">i2"), ("eight", ">i4"), ("key", ">i8"), ("eight_more", ">i4"), ("item", ">i8")])
@@ -133,11 +137,7 @@ class PostgresStore:
 
     def candidates(self, keys: Keys) -> Iterator[Found]:
         queries = np.repeat(np.arange(len(keys)), np.diff(keys.offsets))
-        met = self._all(
-            "SELECT DISTINCT q.query, k.item FROM unnest(%s::int4[], %s::int8[]) AS q (query, key) "
-            "JOIN {s}.keys AS k ON k.key = q.key ORDER BY 1, 2",
-            queries.tolist(), keys.values.view(np.int64).tolist(),
-        )  # fmt: skip
+        met = self._all(MEETING, queries.tolist(), keys.values.view(np.int64).tolist())
         pairs = np.array(met, np.int64).reshape(-1, 2)
         items, place = np.unique(pairs[:, 1], return_inverse=True)
         there = self._all("SELECT item, id, features FROM {s}.items WHERE item = ANY(%s)", items.tolist())
@@ -229,7 +229,9 @@ class PostgresStore:
     def compact(self) -> None:
         with self._connections.reading() as link:
             gone = "DELETE FROM {s}.keys AS k WHERE NOT EXISTS (SELECT FROM {s}.items AS i WHERE i.item = k.item)"
-            link.execute(self._sql(gone))
+            with link.transaction():
+                link.execute(WHOLE)
+                link.execute(self._sql(gone))
             link.execute(self._sql("VACUUM (ANALYZE) {s}.items, {s}.keys, {s}.groups, {s}.state"))
 
     def facts(self) -> dict[str, Any]:

@@ -45,8 +45,8 @@ class Writer:
 
     @classmethod
     @contextmanager
-    def begin(cls, folder: Path, *, sweep: bool) -> Iterator[Writer]:
-        manifest = Manifest(folder, read_only=False)
+    def begin(cls, folder: Path, manifest: Manifest, *, sweep: bool) -> Iterator[Writer]:
+        """A transaction that is committed when the block ends well. sweep: first remove what others left behind."""
         try:
             with manifest.changing():
                 writer = cls(folder, manifest)
@@ -60,8 +60,6 @@ class Writer:
                     raise
         except OSError as error:
             raise unwritten(folder, error) from error
-        finally:
-            manifest.close()
 
     def _settle(self) -> None:
         """Give files their names; the commit that follows makes them count."""

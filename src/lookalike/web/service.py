@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lookalike.index.index import Index
 
 FEW = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
+SMALL = 1 << 16  # bytes of them, at most
 PART = 64  # items between two looks at the clock
 THREADS = 4
 CLOSED = "Nobody may write here."
@@ -83,8 +84,9 @@ class Service:
         """Which items of the index are near each of these, exactly scored, nearest first."""
         until = time.monotonic() + self.limits.seconds
         self.access.check(request, write=False)
-        asked = bodies.parse(await read_body(request, self.limits), self.bodies.query)
-        if len(asked.items) <= self._few:
+        body = await read_body(request, self.limits)
+        asked = bodies.parse(body, self.bodies.query)
+        if len(asked.items) <= self._few and len(body) <= SMALL:
             found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
             found = await self._in_time(lambda: self._query(asked, until), until)

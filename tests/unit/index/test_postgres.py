@@ -17,6 +17,7 @@ import pytest
 import lookalike as la
 from lookalike.errors import DatabaseFailed, IndexBusy, InputError, MissingExtra, OutputError, UsageError
 from lookalike.index import connections
+from lookalike.index import postgres as postgres_store
 from lookalike.index.connections import Place
 
 OPTIONS: dict[str, Any] = {"kind": "documents", "k": 2}
@@ -140,6 +141,17 @@ def test_removed_items_leave_nothing_behind_after_compaction(url: str) -> None:
         index.compact()
         assert keys() == before // 30 * 10
         assert [found[0].id for found in index.query([text(9), text(50)])] == [9, 3]
+
+
+def test_a_table_that_has_just_grown_is_not_read_as_a_whole(url: str) -> None:
+    with la.Index.open(url) as index:
+        store: Any = index.store
+        index.add([text(number) for number in range(5000)])  # nobody has told the planner yet
+        with store._connections.reading() as link:
+            keys = list(range(16))
+            plan = link.execute(store._sql(f"EXPLAIN {postgres_store.MEETING}"), [keys, keys]).fetchall()
+        assert "keys_key" in str(plan)
+        assert "Seq Scan" not in str(plan)
 
 
 def test_readers_do_not_wait_for_a_writer(url: str) -> None:
