@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import baskets, compare, demo, evaluate, explore, passages, plan, records, serve, stories
+from lookalike.cli import baskets, compare, demo, evaluate, explore, index, passages, plan, records, serve, stories
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
@@ -52,6 +52,7 @@ app.command()(serve.serve)
 app.command()(explore.report)
 app.command()(explore.explore)
 app.command()(demo.demo)
+app.add_typer(index.app, name="index")
 app.add_typer(runs, name="runs")
 
 

@@ -49,7 +49,9 @@ class BitKind:
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         if "bits" not in options:
-            raise UsageError("an index of bits needs to know the length of the codes: give bits=64, or the like.")
+            raise UsageError(
+                "an index of bits needs to know the length of the codes: give bits=64 (--bits 64), or the like."
+            )
         return cls(**options)
 
     def settings(self) -> dict[str, Any]:

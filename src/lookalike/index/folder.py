@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64, U64
-from lookalike.errors import InputError, UsageError
-from lookalike.index import locks
+from lookalike.errors import IndexBusy, InputError, LookalikeError, UsageError
+from lookalike.index import compaction, locks
 from lookalike.index.manifest import Manifest
 from lookalike.index.recent import Recent
 from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Block, Found, Keys, Merge
-from lookalike.index.writer import FLUSHED, SMALL, SMALL_BYTES, Writer
+from lookalike.index.writer import COMPACTING, FLUSHED, SMALL, SMALL_BYTES, Writer, unwritten
 from lookalike.stages.features import token_hashes
 
 TYPES = {"int64": pa.int64(), "string": pa.large_string()}
@@ -40,6 +42,10 @@ class FolderStore:
         self._writer: Writer | None = None
         self._owner = 0  # the thread that writes
         self._swept = False
+        self._compaction: threading.Thread | None = None
+        self._stop = threading.Event()
+        if not read_only:
+            _open.add(self)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -105,6 +111,9 @@ class FolderStore:
         for places, segment, rows in self._where(items):
             if segment is None:
                 pieces = self._recent.features(items[places].tolist())
+            elif len(rows) == len(items) and rows[-1] - rows[0] == len(rows) - 1:
+                ends = segment.feature_ends[rows[0] : rows[-1] + 2]  # a page of them, in order
+                return Blobs(segment.features[ends[0] : ends[-1]], ends - ends[0])
             else:
                 ends, data = segment.feature_ends, segment.features
                 pieces = [data[ends[row] : ends[row + 1]].tobytes() for row in rows.tolist()]
@@ -115,14 +124,15 @@ class FolderStore:
     def raw(self, items: I64) -> list[bytes | None]:
         out: list[bytes | None] = [None] * len(items)
         for places, segment, rows in self._where(items):
-            for place, row in zip(places.tolist(), rows.tolist(), strict=True):
-                if segment is not None:
-                    out[place] = segment.raw(row)
-                else:
-                    with self._lock:
-                        query = "SELECT raw FROM recent WHERE item = ?"
-                        out[place] = self._manifest.link.execute(query, (int(items[place]),)).fetchone()[0]
+            raws = self._recent_raw(rows) if segment is None else segment.raw(rows)
+            for place, raw in zip(places.tolist(), raws, strict=True):
+                out[place] = raw
         return out
+
+    def _recent_raw(self, items: I64) -> list[bytes | None]:
+        query = "SELECT raw FROM recent WHERE item = ?"
+        with self._lock:
+            return [self._manifest.link.execute(query, (item,)).fetchone()[0] for item in items.tolist()]
 
     def ids(self, items: I64) -> pa.Array:
         parts, order = [], []
@@ -242,6 +252,8 @@ class FolderStore:
             finally:
                 self._writer = None
                 lock.release()
+            if threading.current_thread() is not self._compaction:
+                self._start_compaction()
 
     def _writing(self) -> Writer:
         if self._writer is None:
@@ -263,8 +275,8 @@ class FolderStore:
                 few += len(block)
                 nbytes += block.features.data.nbytes
                 if few > SMALL or nbytes > SMALL_BYTES:
-                    writer.flush()
-                    return writer.add_segments(itertools.chain(first, stream), segments, recent)
+                    older = [*segments, *writer.flush()]
+                    return writer.add_segments(itertools.chain(first, stream), older)
             replaced = writer.add_rows(first, segments, recent)
             if writer.recent_count() > FLUSHED:
                 writer.flush()
@@ -278,6 +290,84 @@ class FolderStore:
     def compact(self) -> None:
         with self.writing():
             self._writing().flush()
+        self._await_compaction()
+        lock = locks.FileLock(self.folder / COMPACTING)
+        if not lock.acquire(locks.WAIT):
+            raise lock.busy(self.place)
+        try:
+            with self._now() as (segments, _):
+                runs = list(compaction.runs_of_all(segments, self._dead_counts()))
+            for run in runs:
+                self._compact(run, lambda: True)
+        finally:
+            lock.release()
+
+    def _dead_counts(self) -> list[int]:
+        """How many rows of each segment are dead."""
+        rows = self._manifest.link.execute("SELECT dead FROM segments ORDER BY first").fetchall()
+        return [int(row[0]) for row in rows]
+
+    def _compact(self, run: Sequence[Segment], go_on: Callable[[], bool]) -> None:
+        """Make one segment of several neighbours. Only the swap at the end keeps other writers waiting."""
+        with self._lock:
+            olds = [compaction.Old(segment, segment.dead.copy()) for segment in run]
+        draft = compaction.draft_name(self.folder)
+        try:
+            nbytes = compaction.merged(olds, draft, go_on)
+            self._swap(olds, draft, nbytes, go_on)
+        except OSError as error:
+            raise unwritten(self.folder, error) from error
+        finally:
+            draft.unlink(missing_ok=True)
+        for old in olds:
+            old.segment.path.unlink(missing_ok=True)
+
+    def _swap(self, olds: Sequence[compaction.Old], draft: Path, nbytes: int, go_on: Callable[[], bool]) -> None:
+        """Take the place of the old segments as soon as no other process writes."""
+        while True:
+            try:
+                with self.writing():
+                    self._writing().swap(olds, draft, nbytes)
+                return
+            except IndexBusy:
+                if not go_on():
+                    raise
+
+    def _start_compaction(self) -> None:
+        """Put segments together on a thread, if it is time and nobody else does."""
+        if self._compaction is not None and self._compaction.is_alive():
+            return
+        with self._now() as (segments, _):
+            if not compaction.due(segments, self._dead_counts()):
+                return
+        self._compaction = threading.Thread(target=self._keep_compact, name="lookalike compaction", daemon=True)
+        self._compaction.start()
+
+    def _keep_compact(self) -> None:
+        lock = locks.FileLock(self.folder / COMPACTING)
+        if not lock.acquire(0):
+            return
+        try:
+            while not self._stop.is_set():
+                with self._now() as (segments, _):
+                    run = compaction.due(segments, self._dead_counts())
+                if not run:
+                    return
+                self._compact(run, lambda: not self._stop.is_set())
+        except (compaction.Stopped, LookalikeError):
+            return  # the next writer tries again
+        finally:
+            lock.release()
+
+    def _await_compaction(self) -> None:
+        if self._compaction is not None:
+            self._compaction.join()
+            self._compaction = None
+
+    def abandon(self) -> None:
+        """The process ends: what goes on in the background stops where it is."""
+        self._stop.set()
+        self._await_compaction()
 
     def facts(self) -> dict[str, Any]:
         with self._now() as (segments, recent):
@@ -286,9 +376,20 @@ class FolderStore:
             return {"segments": len(segments), "recent": len(recent), "removed": int(dead), "bytes": sum(files)}
 
     def close(self) -> None:
+        self._await_compaction()
+        _open.discard(self)
         with self._turn, self._lock:
             self._manifest.close()
             self._segments, self._recent = [], Recent()
+
+
+_open: weakref.WeakSet[FolderStore] = weakref.WeakSet()
+
+
+@atexit.register
+def _abandon_all() -> None:
+    for store in list(_open):
+        store.abandon()
 
 
 def segment_path(folder: Path, number: int) -> Path:

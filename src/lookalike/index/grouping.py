@@ -109,7 +109,7 @@ def _caught_up(store: Store, kind: Kind) -> tuple[Forest, int]:
         return items, query[older][order], others[older][order]
 
     with Pool(usable_cores()) as pool:
-        for items, query, others in pool.map(near, _pages(store, grouped - 1, AT_ONCE)):
+        for items, query, others in pool.map(near, pages(store, grouped - 1, AT_ONCE)):
             grouped = int(items[-1]) + 1
             known = forest.look(others)
             numbers, starts = np.unique(query, return_index=True)
@@ -128,7 +128,7 @@ def table(store: Store, forest: Forest) -> pa.Table:
     return pa.table({"id": store.ids(items[order]), "group": groups[order], "size": sizes[order].astype(np.int64)})
 
 
-def _pages(store: Store, after: int, limit: int) -> Iterator[I64]:
+def pages(store: Store, after: int, limit: int) -> Iterator[I64]:
     while len(items := store.after(after, limit)):
         yield items
         after = int(items[-1])
@@ -136,4 +136,4 @@ def _pages(store: Store, after: int, limit: int) -> Iterator[I64]:
 
 def live(store: Store) -> I64:
     """All item numbers."""
-    return np.concatenate([np.empty(0, np.int64), *_pages(store, -1, 1 << 20)])
+    return np.concatenate([np.empty(0, np.int64), *pages(store, -1, 1 << 20)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,12 @@ import pyarrow as pa
 
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
-from lookalike.index import grouping, places
-from lookalike.index.items import ids_of
+from lookalike.index import grouping, places, sources, transfer
+from lookalike.index.items import ids_of, plain_ids
 from lookalike.index.kinds import Kind, kind_again, make_kind
 from lookalike.index.recent import Recent
 from lookalike.index.search import scored
+from lookalike.index.sources import Batch
 from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
 
 
@@ -101,11 +103,22 @@ class Index:
         items: a list, an Arrow array, or an iterable. ids: strings or whole numbers, one for each item; without them
         the next whole numbers.
         """
+        return self.add_batches([(items, None if ids is None else ids_of(ids))])
+
+    def add_from(self, source: Any, *, column: str | None = None, id: str | None = None) -> Added:  # noqa: A002
+        """As `add`, of the rows of files (a `Path`, or a list of them) or of a table. All of them, or none.
+
+        column: of the texts, token lists, codes or vectors; id: of the ids. Without them the usual names are taken.
+        """
+        return self.add_batches(sources.read(self.kind.name, source, column=column, id=id))
+
+    def add_batches(self, batches: Iterable[Batch]) -> Added:
+        """As `add`, of batches of (items, ids) as they come; all of them, or none."""
         count = 0
 
         def counted() -> Iterator[Block]:
             nonlocal count
-            for block in self._blocks(items, ids):
+            for block in self._blocks(batches):
                 count += len(block)
                 yield block
 
@@ -123,7 +136,7 @@ class Index:
         with self.store.writing():
             fresh = Recent()
             chosen: list[Block] = []
-            for block in self._blocks(items, ids):
+            for block in self._blocks([(items, None if ids is None else ids_of(ids))]):
                 out += self._choose_new(block, fresh, chosen)
             if chosen:
                 self.store.add(chosen)
@@ -169,6 +182,26 @@ class Index:
     def compact(self) -> None:
         """Make the index smaller and faster: what was removed is gone, small parts are put together."""
         self.store.compact()
+
+    def merge(self, other: str | PathLike[str]) -> Added:
+        """Put in all items of another index of the same kind and settings, as `add` would."""
+        with Index.open(other, read_only=True) as given:
+            if given.store.place == self.store.place:
+                raise UsageError(f"{given.store.place} cannot be merged with itself.")
+            transfer.check_alike(self.kind, given.kind, given.store.place)
+            if given._keeps_items != self._keeps_items:
+                raise UsageError(
+                    f"only one of this index and {given.store.place} keeps its items; expected both or none."
+                )
+            count = len(given)
+            with self.store.writing():
+                if any(np.any(self.store.numbers(ids) >= 0) for ids in transfer.all_ids(given.store)):
+                    grouping.catch_up(self.store, self.kind)
+                return Added(count, self.store.add(transfer.blocks(given.store, self.kind, raw=self._keeps_items)))
+
+    def export(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write all items as a table (Parquet, CSV, JSON lines by the extension): id, item, group."""
+        transfer.export(self.store, self.kind, grouping.current(self.store, self.kind), Path(path), force=force)
 
     # Questions
 
@@ -237,6 +270,15 @@ class Index:
         when = pa.array([row.when for row in rows], pa.string())
         return pa.table({"merged": columns[0], "into": columns[1], "when": when})
 
+    def parse_id(self, text: str) -> Id:
+        """An id as it is written in a command or an address: a whole number where the ids of this index are numbers."""
+        if self.store.id_type() != pa.int64():
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"the id {text!r} came; the ids of this index are whole numbers.") from None
+
     def ids(self, after: Id | None = None, limit: int = 1000) -> list[Id]:
         """The next ids in the order in which the items came, after the id `after`."""
         begin = -1 if after is None else self._number(after)
@@ -298,32 +340,28 @@ class Index:
             raise KeyError(id)
         return number
 
-    def _blocks(self, items: Any, ids: Any) -> Iterator[Block]:
-        """The user's items with their ids, as they are stored; made on all threads."""
-        given = None if ids is None else ids_of(ids)
-        done = 0
-
-        def with_ids() -> Iterator[tuple[Any, pa.Array]]:
-            nonlocal done
-            for piece in self.kind.pieces(items):
-                if given is None:
-                    first = self.store.take_ids(len(piece))
-                    mine = pa.array(np.arange(first, first + len(piece)))
-                else:
-                    mine = given.slice(done, len(piece))
-                done += len(piece)
-                if len(mine) == len(piece):
-                    yield piece, mine
-
+    def _blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
+        """Items with their ids, as they are stored; made on all threads."""
         replacing = False
         with Pool(usable_cores()) as pool:
-            for block in pool.map(self._block, with_ids()):
-                if given is not None and not replacing and bool(np.any(self.store.numbers(block.ids) >= 0)):
+            for block in pool.map(self._block, self._pieces(batches)):
+                if not replacing and bool(np.any(self.store.numbers(block.ids) >= 0)):
                     grouping.catch_up(self.store, self.kind)  # the old item takes part in groups before it goes
                     replacing = True
                 yield block
-        if given is not None and len(given) != done:
-            raise UsageError(f"{len(given):,} ids came for {done:,} items; expected one for each.")
+
+    def _pieces(self, batches: Iterable[Batch]) -> Iterator[tuple[Any, pa.Array]]:
+        for items, ids in batches:
+            given, done = None if ids is None else plain_ids(ids), 0
+            for piece in self.kind.pieces(items):
+                if given is None:
+                    first = self.store.take_ids(len(piece))
+                    yield piece, pa.array(np.arange(first, first + len(piece)))
+                elif done + len(piece) <= len(given):
+                    yield piece, given.slice(done, len(piece))
+                done += len(piece)
+            if given is not None and len(given) != done:
+                raise UsageError(f"{len(given):,} ids came for {done:,} items; expected one for each.")
 
     def _block(self, given: tuple[Any, pa.Array]) -> Block:
         piece, ids = given

@@ -27,7 +27,7 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
         return PostgresStore.create(str(place), whole)
     folder = _folder(place)
     if os.path.lexists(folder):
-        raise OutputError(f"{folder} exists. Add to it with open(), or create the index under another name.")
+        raise OutputError(f"{folder} exists. Add to it, or use another name.")
     if not folder.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {folder.parent}. Make it first, or use another name.")
     with replacing(folder, force=False) as draft:

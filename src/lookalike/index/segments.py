@@ -6,7 +6,7 @@ import itertools
 import json
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,13 @@ NONE: U8 = np.empty(0, np.uint8)
 AnyArray = npt.NDArray[Any]
 
 
-def write_segment(path: Path, arrays: Mapping[str, Sequence[AnyArray]]) -> int:
-    """Write arrays (each in parts, of one dtype) to a new file that is on the disk when this returns. Its size."""
+def write_segment(
+    path: Path, arrays: Mapping[str, Sequence[AnyArray]], go_on: Callable[[], None] = lambda: None
+) -> int:
+    """Write arrays (each in parts, of one dtype) to a new file that is on the disk when this returns. Its size.
+
+    go_on: is called before each part, and may raise.
+    """
     listed: dict[str, Any] = {}
     at = 0
     for name, parts in arrays.items():
@@ -43,6 +48,7 @@ def write_segment(path: Path, arrays: Mapping[str, Sequence[AnyArray]]) -> int:
         file.write(MAGIC + len(header).to_bytes(8, "little") + header)
         for parts in arrays.values():
             for part in parts:
+                go_on()
                 file.write(np.ascontiguousarray(part).data)
             file.write(b"\0" * (-sum(part.nbytes for part in parts) % ALIGN))
         file.flush()
@@ -110,9 +116,7 @@ class Segment:
         return Found(query, self.items[rows], self.features, self.feature_ends[rows], self.feature_ends[rows + 1])
 
     def is_dead(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        if not len(self.dead):
-            return np.zeros(len(rows), np.bool_)
-        return np.asarray((self.dead[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1, np.bool_)
+        return has_bits(self.dead, rows)
 
     def bury(self, page: int, bits: U8) -> None:
         """Take over a page of dead bits."""
@@ -145,20 +149,39 @@ class Segment:
         texts = [letters[ends[row] : ends[row + 1]].tobytes().decode() for row in rows.tolist()]
         return pa.array(texts, pa.large_string())
 
-    def raw(self, row: int) -> bytes | None:
+    def raw(self, rows: I64) -> list[bytes | None]:
+        """The items as they were given, or None where they are not kept."""
         if "raw" not in self.arrays:
-            return None
-        sizes, firsts, ends = (self.arrays[name] for name in ("raw_sizes", "frame_rows", "frame_ends"))
-        frame = int(np.searchsorted(firsts, row, side="right")) - 1
-        first, last = int(firsts[frame]), int(firsts[frame + 1])
-        packed = self.arrays["raw"][ends[frame] : ends[frame + 1]]
-        whole = pa.decompress(packed, int(sizes[first:last].sum()), codec="zstd", asbytes=True)
-        at = int(sizes[first:row].sum())
-        return bytes(whole[at : at + int(sizes[row])])
+            return [None] * len(rows)
+        firsts = self.arrays["frame_rows"]
+        out: list[bytes | None] = []
+        last, frame = -1, []
+        for row, number in zip(rows.tolist(), (np.searchsorted(firsts, rows, side="right") - 1).tolist(), strict=True):
+            if number != last:
+                last, frame = number, self.frame(number)
+            out.append(frame[row - int(firsts[number])])
+        return out
+
+    def frame(self, number: int) -> list[bytes]:
+        """The items of one frame."""
+        firsts, ends = self.arrays["frame_rows"], self.arrays["frame_ends"]
+        sizes = self.arrays["raw_sizes"][int(firsts[number]) : int(firsts[number + 1])]
+        packed = self.arrays["raw"][ends[number] : ends[number + 1]]
+        whole = pa.decompress(packed, int(sizes.sum()), codec="zstd", asbytes=True)
+        return [
+            whole[at : at + size] for at, size in zip((np.cumsum(sizes) - sizes).tolist(), sizes.tolist(), strict=True)
+        ]
 
 
 def _same(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.equal(a, b))
+
+
+def has_bits(dead: U8, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+    """Whether the bit of each row is set; none is where there are no bits."""
+    if not len(dead):
+        return np.zeros(len(rows), np.bool_)
+    return np.asarray((dead[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1, np.bool_)
 
 
 def sorted_keys(values: U64, rows: U32) -> dict[str, Sequence[AnyArray]]:

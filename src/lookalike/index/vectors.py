@@ -67,7 +67,9 @@ class VectorKind:
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         if "dimensions" not in options:
-            raise UsageError("an index of vectors needs to know how long they are: give dimensions=384, or the like.")
+            raise UsageError(
+                "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384)."
+            )
         return cls(**options)
 
     def settings(self) -> dict[str, Any]:

@@ -16,6 +16,8 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import OutputError, UsageError
+from lookalike.index.compaction import Old
+from lookalike.index.locks import FileLock
 from lookalike.index.manifest import Manifest
 from lookalike.index.packing import Packed, arrays_of, pack
 from lookalike.index.recent import Recent
@@ -26,6 +28,7 @@ from lookalike.stages.features import token_hashes
 SMALL, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
 FLUSHED = 4096  # recent items from which on they become a segment
 SEGMENT_BYTES = 1 << 28
+COMPACTING = "compact.lock"
 PAGE = 512  # bytes of dead bits that change together
 NAMES = {"int64": "int64", "large_string": "string"}
 
@@ -56,10 +59,7 @@ class Writer:
                     writer._give_up()
                     raise
         except OSError as error:
-            if error.errno == errno.ENOSPC:
-                message = f"disk full while writing {folder}; nothing of this change was kept."
-                raise OutputError(message) from error
-            raise
+            raise unwritten(folder, error) from error
         finally:
             manifest.close()
 
@@ -81,9 +81,13 @@ class Writer:
     def _sweep(self) -> None:
         """Remove files that a writer left behind that did not come to its commit."""
         known = {f"{row[0]:08d}.seg" for row in self._link.execute("SELECT segment FROM segments")}
+        compacting = FileLock(self.folder / COMPACTING)
+        nobody = compacting.acquire(0)
         for path in self.folder.iterdir():
-            if path.name not in known and path.suffix in (".seg", ".draft"):
+            left = path.name not in known and path.suffix in (".seg", ".draft")
+            if left and (nobody or not path.name.startswith("compact-")):
                 path.unlink(missing_ok=True)
+        compacting.release()
 
     # Items
 
@@ -140,8 +144,11 @@ class Writer:
             buried += self.bury(segment, rows[rows >= 0])
         return buried
 
-    def add_segments(self, blocks: Iterable[Block], segments: Sequence[Segment], recent: Recent) -> int:
-        """Many items, as segments. The next blocks are made while a segment is sorted and written."""
+    def add_segments(self, blocks: Iterable[Block], segments: Sequence[Segment]) -> int:
+        """Many items, as segments. The next blocks are made while a segment is sorted and written.
+
+        segments: all that there are; no items are recent.
+        """
         before = list(segments)
         replaced, first = 0, int(self.manifest.get("next_item"))
         under_way: Future[Made] | None = None
@@ -150,12 +157,12 @@ class Writer:
             for part in pool.map(pack, blocks):
                 parts.append(part)
                 if sum(one.nbytes for one in parts) >= SEGMENT_BYTES:
-                    replaced += self._finish(under_way, before, recent)
+                    replaced += self._finish(under_way, before)
                     under_way = self._start(behind, first, parts)
                     first, parts = first + sum(map(len, parts)), []
-            replaced += self._finish(under_way, before, recent)
+            replaced += self._finish(under_way, before)
             if parts:
-                replaced += self._finish(self._start(behind, first, parts), before, recent)
+                replaced += self._finish(self._start(behind, first, parts), before)
                 first += sum(map(len, parts))
         self.manifest.set("next_item", first)
         return replaced
@@ -164,14 +171,14 @@ class Writer:
         number, draft = self.new_file()
         return behind.submit(lambda: Made(number, draft, first, parts))
 
-    def _finish(self, under_way: Future[Made] | None, segments: list[Segment], recent: Recent) -> int:
+    def _finish(self, under_way: Future[Made] | None, segments: list[Segment]) -> int:
         """Take over a segment that is written; items whose ids it has again are removed."""
         if under_way is None:
             return 0
         made = under_way.result()
         self._note_ids(made.ids)
         segment = self.add_file(made.number, made.draft, made.nbytes)
-        replaced = self._bury_old(made.ids, segments, recent) + self.bury(segment, made.again)
+        replaced = self._bury_old(made.ids, segments, Recent()) + self.bury(segment, made.again)
         segments.append(segment)
         return replaced
 
@@ -189,17 +196,37 @@ class Writer:
         self._layout = True
         return segment
 
+    def swap(self, olds: Sequence[Old], draft: Path, nbytes: int) -> None:
+        """Put a segment in the place of others; what was removed from them in the meantime is removed from it."""
+        late = []
+        for old in olds:
+            query = "SELECT page, bits FROM dead WHERE segment = ?"
+            for page, bits in self._link.execute(query, (old.segment.number,)):
+                at = 8 * PAGE * page
+                rows = np.arange(at, min(at + 8 * PAGE, len(old.segment)))
+                now = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[: len(rows)] == 1
+                late.append(old.segment.items[rows[now & ~old.is_dead(rows)]])
+            self._link.execute("DELETE FROM segments WHERE segment = ?", (old.segment.number,))
+            self._link.execute("DELETE FROM dead WHERE segment = ?", (old.segment.number,))
+        self._layout = True
+        if nbytes:
+            number, mine = self.new_file()
+            os.replace(draft, mine)
+            segment = self.add_file(number, mine, nbytes)
+            gone = np.concatenate([np.empty(0, np.int64), *late])
+            self.bury(segment, np.searchsorted(segment.items, gone))
+
     def recent_count(self) -> int:
         return int(self._link.execute("SELECT count(*) FROM recent").fetchone()[0])
 
-    def flush(self) -> None:
-        """Make a segment of the recent items."""
+    def flush(self) -> list[Segment]:
+        """Make a segment of the recent items; none where there are none."""
         rows = self._link.execute("SELECT item, id, keys, features, raw FROM recent WHERE id IS NOT NULL ORDER BY item")
         kept = rows.fetchall()
         self._link.execute("DELETE FROM recent")
         self._layout = True
         if not kept:
-            return
+            return []
         items, ids, keys, features, raw = zip(*kept, strict=True)
         values = Blobs.of(keys)
         block = Block(
@@ -208,7 +235,7 @@ class Writer:
         )  # fmt: skip
         arrays, _ = arrays_of(np.array(items, np.int64), [pack(block)])
         number, draft = self.new_file()
-        self.add_file(number, draft, write_segment(draft, arrays))
+        return [self.add_file(number, draft, write_segment(draft, arrays))]
 
     def bury(self, segment: Segment | None, rows: I64) -> int:
         """Mark rows of a segment, or recent items (None), as no longer there. How many were there until now."""
@@ -255,6 +282,13 @@ class Made:
         self.number, self.draft = number, draft
         self.ids = pa.concat_arrays([part.block.ids for part in parts])
         self.nbytes = write_segment(draft, arrays)
+
+
+def unwritten(folder: Path, error: OSError) -> OutputError:
+    """What to say where the system refuses a write."""
+    if error.errno == errno.ENOSPC:
+        return OutputError(f"disk full while writing {folder}; nothing of this change was kept.")
+    return OutputError(f"cannot write {folder}: {error.strerror or error}; nothing of this change was kept.")
 
 
 def flush_folder(folder: Path) -> None:
