@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,10 @@ def write_folder(
         (draft.path / RECEIPT).write_bytes(text)
 
 
-def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """The tables by name (sorted), and the receipt, as `write_folder` wrote them."""
+def read_folder(
+    folder: str | os.PathLike[str], names: Collection[str] | None = None
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """The tables by name (sorted), all or those of these `names`, and the receipt, as `write_folder` wrote them."""
     folder = Path(folder)
     if not (folder / RECEIPT).is_file():
         raise InputError(f"{folder} is not a result folder: it has no {RECEIPT}.")
@@ -58,6 +60,8 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, pa.Table], di
         raise InputError(f"{folder / RECEIPT} is not valid JSON ({error}).") from error
     tables = {}
     for file in sorted(folder.glob("*.parquet")):
+        if names is not None and file.stem not in names:
+            continue
         with reading(str(file), "Parquet"):
             # One file, no partitions: the names of folders above must not become columns.
             tables[file.stem] = pq.read_table(file, partitioning=None)

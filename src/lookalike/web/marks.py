@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -123,9 +124,9 @@ def _listed(items: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _fewer(numbers: Sequence[float]) -> list[float]:
-    """At most MOST_NUMBERS, evenly taken."""
+    """At most MOST_NUMBERS, evenly taken; what is no number counts as 0."""
     step = max(1, -(-len(numbers) // MOST_NUMBERS))
-    return [float(f"{value:.5g}") for value in numbers[::step]]
+    return [float(f"{value:.5g}") if math.isfinite(value) else 0.0 for value in numbers[::step]]
 
 
 def stamp(content: Content) -> str | None:

@@ -17,6 +17,7 @@ from lookalike.io.reopen import reopen
 from lookalike.io.results import RECEIPT, read_folder
 from lookalike.result import Result
 
+TABLES = ("pairs", "groups", "removed", "passages", "stories")  # kept rows are not looked at: they may be many
 REQUIRED = (
     "asked", "inputs", "items", "compared", "job", "choice", "plan", "recall_at_threshold", "recall_measured",
     "verified", "counts", "seconds", "peak_memory_mb", "warnings", "left_out", "versions",
@@ -59,7 +60,7 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
             f"{folder} is {'not there' if not folder.exists() else f'no result folder: it has no {RECEIPT}'}. "
             "pairs, groups and dedup write one with -o FOLDER (a name without an extension)."
         )
-    tables, receipt = read_folder(folder)
+    tables, receipt = read_folder(folder, TABLES)
     if "pairs" not in tables and "groups" not in tables:
         raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
     if missing := [name for name in REQUIRED if name not in receipt]:
@@ -91,9 +92,7 @@ def _in_memory(result: Result) -> Opened:
 
 def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """The tables by the names that all kinds of results share; of stories, the better of their two scores counts."""
-    known: dict[str, pa.Table] = {
-        name: tables[name] for name in ("pairs", "groups", "removed", "passages") if name in tables
-    }
+    known = {name: table for name, table in tables.items() if name != "stories"}
     if "stories" in tables and "pairs" in known:
         pairs = known["pairs"]
         score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null where it is too low

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -33,9 +34,9 @@ def find_like(text: str, collection: Collection, receipt: dict[str, Any]) -> Fou
         options: Any = {name: job[name] for name in ("measure", "fold_case", "strip_accents") if name in job}
         found = strings.pairs(pasted, against=collection, max_edits=EDITS, on_bad_text="replace", **options).pairs
         return sorted(_rows(found, "distance"), key=lambda row: row[1])
-    rule = ShingleRule(**job["rule"])
+    rule = ShingleRule(**job.get("rule", {}))
     if rule.unit == "word":  # a few words are looked for as they are
-        rule = ShingleRule(**{**job["rule"], "k": max(1, min(rule.k, len(text.split())))})
+        rule = replace(rule, k=max(1, min(rule.k, len(text.split()))))
     whole = max(1, compare(text, text, rule=rule).shared_shingles)
     options = rule.as_dict()
     least = max(1, round(LEAST * whole))

@@ -18,6 +18,7 @@ from lookalike.web.opened import Opened
 from lookalike.web.pasted import find_like
 
 PAGE, MOST = 50, 500  # rows of an answer, and the most that may be asked for
+NAME = 500  # characters of an id that are shown
 NAMED = 3  # members that a list of groups names
 MATRIX = 40  # members of a group whose pairs are drawn
 REMEMBERED = 2000  # contents that are kept in memory
@@ -157,7 +158,9 @@ class ResultView:
             if self.receipt["items"] == "records":
                 adds = told
             else:
-                answer["details"] = [(name, value) for name, value in told.items() if value is not None]
+                answer["details"] = [
+                    (name, value) for name, value in told.items() if value is not None and value == value
+                ]
         if left not in contents or right not in contents:
             return {**answer, "view": {"kind": "none"}, "adds": list(adds.items()), "prior": self._prior}
         shown = marks.side_by_side(contents[left], contents[right], self.receipt["job"], adds, self._runs(left, right))
@@ -204,7 +207,8 @@ class ResultView:
     @property
     def can_paste(self) -> bool:
         known = self.opened.contents[-1] if self.opened.contents else None
-        return self.receipt["items"] in ("documents", "strings") and isinstance(known, Texts)
+        is_text = isinstance(known, Texts) and not known.collection.is_tokens
+        return self.receipt["items"] in ("documents", "strings") and is_text
 
     def find(self, text: str, limit: int = PAGE) -> Answer:
         """Items most like a text, from all that the run has read: reads the input once."""
@@ -238,7 +242,8 @@ class ResultView:
         return made
 
     def name(self, item: int) -> str:
-        return str(self.graph.id(item))
+        name = str(self.graph.id(item))
+        return name if len(name) <= NAME else name[:NAME] + "…"
 
     @cached_property
     def removed(self) -> set[Any]:

@@ -26,7 +26,7 @@ const live = () => {
   id("live-largest").textContent = of("largest");
   id("slider").setAttribute("aria-valuetext", `${overview.column} ${overview.sign > 0 ? "at least" : "at most"} ${shown(overview.cuts[cut])}: ${of("pairs")} pairs, ${of("groups")} groups`);
   plot.move(cut);
-  if (route_.view === "overview") flow();
+  if (route_.view === "overview") { flow(); pointCurve(overview.cuts[cut]); }
 };
 const flow = () => { // the funnel, with what the threshold lets pass
   const counts = overview.funnel.map((one) => (one.name === "pairs" && overview.pairs ? overview.pairs[cut] : one.name === "groups" ? overview.groups[cut] : one.count));
@@ -256,8 +256,10 @@ const lookDown = (by) => {
 
 // the overview
 
+let pointCurve = () => {};
 const drawOverview = () => {
-  drawCurve(id("curve"), overview);
+  pointCurve = drawCurve(id("curve"), overview);
+  pointCurve(overview.cuts[cut]);
 };
 const fillOverview = () => {
   const { funnel, curve, buckets } = overview;

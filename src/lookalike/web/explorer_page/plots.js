@@ -137,8 +137,14 @@ const drawCurve = (svg, overview) => {
     dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} found, planned ${part.predicted.toFixed(4)}`));
     parts.push(dot);
   });
-  svg.replaceChildren(...parts);
+  const now = draw("line", { class: "now", y1: head, y2: height - foot });
+  svg.replaceChildren(...parts, now);
   svg.setAttribute("aria-label", "How likely a pair is found at each " + overview.column);
+  return (value) => { // to where the slider stands
+    const at = Math.max(left, Math.min(width - right, x(value)));
+    now.setAttribute("x1", at);
+    now.setAttribute("x2", at);
+  };
 };
 
 const fillBuckets = (list, buckets) => {
