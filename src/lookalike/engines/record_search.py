@@ -21,8 +21,9 @@ from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import estimate, field_bits, weigh
 from lookalike.stages.fields import Field
+from lookalike.stages.pair_table import ENOUGH, PairTable
 from lookalike.stages.record_keys import CROWD, index_keys
-from lookalike.stages.standing import ENOUGH, LIFT, PairTable, learn, standing, suggest_standing
+from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
@@ -90,27 +91,29 @@ class Search:
             return self._evidence(rules, cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
-        rounds = 4 if self.table.records < LARGE else 2  # so many pairs settle at once
-        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole, rounds=rounds)
+        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
         rules = rules.weighing(learned.weights)
         score = self.table.similarity(learned.weights, rules.whole)
-        if self.table.split < 0 or not rules.rivals:
-            cut = learned.threshold if cut is None else cut
-            keep = one_to_one(self.table.left, self.table.right, score, score >= cut) if single else True
-            return replace(rules, threshold=cut), np.where(keep, score, np.float32(0))
-        if cut is None:
-            cut = suggest_standing(self.table, score)[0]
-        if single:
-            keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
-            return replace(rules, threshold=cut), np.where(keep, self.table.settled(score, keep), np.float32(0))
-        return replace(rules, threshold=cut), standing(score, self.table.margins(score))
+        if self.table.split >= 0 and rules.rivals:
+            by_rivals = standing_cut(self.table, score)
+            clean = single or learned.cut.f1 - by_rivals.f1 <= DOUBT
+            rules = replace(rules, rivals=clean)
+            cut = by_rivals.at if cut is None and clean else cut
+        cut = learned.cut.at if cut is None else cut
+        rules = replace(rules, threshold=cut)
+        rivals = self.table.split >= 0 and rules.rivals
+        if not single:
+            return rules, standing(score, self.table.margins(score)) if rivals else score
+        keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
+        return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
     def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
         """By the weights of evidence of Fellegi and Sunter; the score is a probability."""
         prior, bits = rules.prior, [field.bits for field in rules.fields]
         if prior is None or None in bits:
-            prior, found = estimate(self.table)
-            bits = [one if mine is None else mine for one, mine in zip(found, bits, strict=True)]
+            found = estimate(self.table.sample(LEARNED))
+            prior = found.prior
+            bits = [one if mine is None else mine for one, mine in zip(found.bits, bits, strict=True)]
         told = [one for one in bits if one is not None]
         cut = 0.5 if cut is None else cut
         score = weigh(self.table, prior, told)
