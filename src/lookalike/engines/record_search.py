@@ -11,25 +11,24 @@ import pyarrow as pa
 
 from lookalike.data import F32, F64, I64, U32, Pairs
 from lookalike.engines.pool import Pool
-from lookalike.engines.record_job import RecordJob, WeightsBy
+from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS, WHOLE, RecordRules
 from lookalike.stages.assignment import one_to_one
-from lookalike.stages.audit import Audit, measure
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import estimate, field_bits, weigh
 from lookalike.stages.fields import Field
 from lookalike.stages.pair_table import ENOUGH, PairTable
-from lookalike.stages.record_keys import CROWD, index_keys
+from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
 from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
 LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
-AUDITED = 400_000  # comparisons that an audit may cost
+WIDER, CIRCLES, PAYS = 20, 5, 0.1  # pairs of friends of friends per record; how often; share that must match
 CROWDS_SHOWN = 20
 RANDOM = 5000  # pairs drawn at random
 
@@ -155,38 +154,35 @@ class Search:
             out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
         return {name: pa.array(part, mask=np.isnan(part)) for name, part in out.items()}
 
-    def audit(self, rules: RecordRules, job: RecordJob, pool: Pool, trace: Trace) -> Audit:
-        """How many of the pairs of sampled records whose fields reach the threshold are among the candidates."""
-        n = self.table.records
-        with trace.stage("audit"):
-            size = min(job.audit, n, max(1, AUDITED // max(n, 1)))
-            sample = np.sort(np.random.default_rng(job.seed).choice(n, size, replace=False)) if n else np.empty(0, int)
-            true = list(pool.map(lambda x: self._partners(rules, job.threshold, int(x)), sample))
-            left = np.concatenate(
-                [np.empty(0, np.int64), *(np.minimum(x, y) for x, y in zip(sample, true, strict=True))]
-            )
-            right = np.concatenate(
-                [np.empty(0, np.int64), *(np.maximum(x, y) for x, y in zip(sample, true, strict=True))]
-            )
-            packed = np.unique(left << 32 | right)
-            truth = Pairs(packed >> 32, packed & 0xFFFFFFFF, np.ones(len(packed)))
-            met = Pairs(self.table.left.astype(np.int64), self.table.right.astype(np.int64), np.ones(len(self.table)))
-            return measure(truth, met, len(sample), ())
-
-    def _partners(self, rules: RecordRules, threshold: float, record: int) -> I64:
-        n, side = self.table.records, self.table.split
-        others = np.arange(n, dtype=np.uint32)
-        if side >= 0:
-            others = others[side:] if record < side else others[:side]
-        others = others[others != record]
-        mine = np.full(len(others), record, np.uint32)
-        seen = [compare(field, mine, others) for field in self.fields]
-        table = PairTable(mine, others, seen, self.whole.compare(mine, others), n, side)
+    def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
+        """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
+        seen = [compare(field, left, right) for field in self.fields]
+        table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
         if rules.prior is not None:
-            score = weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
-        else:
-            score = table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
-        return np.asarray(others[score >= threshold], np.int64)
+            return table, weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
+        return table, table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
+
+    def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
+        """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
+        proposes. For one table."""
+        search, room, cut = self, WIDER * self.table.records, np.float32(rules.threshold or 0)
+        for _ in range(CIRCLES):
+            table = search.table
+            pairs = friends_of_friends(table.left, table.right, score >= cut, room)
+            pairs = np.setdiff1d(pairs, table.packed, assume_unique=True)
+            if not len(pairs):
+                break
+            room -= len(pairs)
+            more, rated = search.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32))
+            score = np.concatenate([score, rated])
+            search = replace(search, table=table.with_more(more))
+            if (rated >= cut).mean() < PAYS or room <= 0:
+                break
+        if search is not self:
+            order = np.argsort(search.table.packed, kind="stable")
+            search, score = replace(search, table=search.table.take(order)), score[order]
+            trace.add(candidates=len(search.table) - len(self.table))
+        return search, score
 
 
 def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F32]:

@@ -15,6 +15,7 @@ from lookalike.data import F32, I64
 from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.record_audit import audit
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import Search
 from lookalike.engines.trace import Trace
@@ -119,8 +120,10 @@ def searched(
         search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked.neighbours, also=forced)
         with trace.stage("match"):
             rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
+            if loaded.split < 0:
+                search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
-        checked = search.audit(rules, job, pool, trace) if job.audit else None
+        checked = audit(search, job, pool, trace) if job.audit else None
     return Searched(loaded, classes, best, search, job, score, checked)
 
 

@@ -70,17 +70,24 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
 @dataclass(frozen=True)
 class Audit:
     """sampled: items looked at; true, found: their pairs; predicted: the recall that the plan expects at the
-    similarities observed."""
+    similarities observed; among: what the sampled items were compared with, where not with all others."""
 
     sampled: int
     true: int
     found: int
     predicted: float
+    among: str | None = None
 
     def as_dict(self, pairs: int) -> dict[str, object]:
         """For the receipt. pairs: how many the whole run found, from which the missed are reckoned."""
         if self.true == 0:
-            return {"sampled": self.sampled, "true_pairs": 0, "recall": None, "note": "no pairs in the sample"}
+            none: dict[str, object] = {
+                "sampled": self.sampled,
+                "true_pairs": 0,
+                "recall": None,
+                "note": "no pairs in the sample",
+            }
+            return none | ({"among": self.among} if self.among else {})
         recall = self.found / self.true
         low, high = clopper_pearson(self.found, self.true)
         return {
@@ -90,6 +97,7 @@ class Audit:
             "recall": recall,
             "interval_95": [low, high],
             "predicted": self.predicted,
+            **({"among": self.among} if self.among else {}),
             "probably_missed": None if recall == 0 else round(pairs * (1 - recall) / recall),
             "probably_missed_at_most": None if low == 0 else math.ceil(pairs * (1 - low) / low),
         }
@@ -108,7 +116,9 @@ def jaccard_of(pairs: Pairs, items: Items, bar: Bar) -> F64:
     return jaccard
 
 
-def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[float]) -> Audit:
+def measure(
+    truth: Pairs, found: Pairs, sampled: int, probability: Iterable[float], *, among: str | None = None
+) -> Audit:
     """How many of the true pairs of the sample are among the pairs that the run found."""
     known = np.sort(_packed(found))
     wanted = _packed(truth)
@@ -117,7 +127,7 @@ def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[floa
     inside = at < len(known)
     hit[inside] = known[at[inside]] == wanted[inside]
     chances = list(probability)
-    return Audit(sampled, len(wanted), int(hit.sum()), sum(chances) / len(chances) if chances else 1.0)
+    return Audit(sampled, len(wanted), int(hit.sum()), sum(chances) / len(chances) if chances else 1.0, among)
 
 
 def _packed(pairs: Pairs) -> U64:

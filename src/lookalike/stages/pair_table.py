@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.data import F32, U32
+from lookalike.data import F32, U32, U64
 from lookalike.kernels import rivals
 
 Mask = npt.NDArray[np.bool_]
@@ -30,6 +30,11 @@ class PairTable:
 
     def __len__(self) -> int:
         return len(self.left)
+
+    @property
+    def packed(self) -> U64:
+        """left << 32 | right."""
+        return self.left.astype(np.uint64) << np.uint64(32) | self.right.astype(np.uint64)
 
     def take(self, places: npt.NDArray[np.int64]) -> PairTable:
         """Only the pairs at these places."""

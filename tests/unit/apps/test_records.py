@@ -114,6 +114,35 @@ def test_equal_records_are_all_found() -> None:
     assert la.records.dedup(pa.table({"name": rows}), threshold=0.9).kept.num_rows == 32
 
 
+def test_large_groups_are_found_whole() -> None:
+    """A record proposes ten others; friends of friends bring the rest."""
+    table = people(120, 8, copies=24)
+    made = la.records.pairs(table, fields=FIELDS, audit=0)
+    assert f1(made.pairs, table, table) > 0.95
+
+
+def test_two_tables_with_copies_in_them_are_not_taken_for_clean_ones() -> None:
+    whole = people(300, 9, copies=5)
+    half = np.arange(whole.num_rows) % 2 == 0
+    left, right = (whole.filter(pa.array(side)).drop_columns("id") for side in (half, ~half))
+    made = la.records.pairs(left, against=right, fields=FIELDS, audit=0)
+    assert not made.job.rules.rivals
+    assert f1(made.pairs, left, right) > 0.95
+
+
+def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.engines import record_audit
+
+    table = people(400, 1, copies=2)
+    exact = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
+    assert "among" not in exact
+    monkeypatch.setattr(record_audit, "COMPARED", 80_000)
+    made = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
+    assert made["among"].startswith("the 200 others")
+    assert made["sampled"] == 400
+    assert made["recall"] > 0.98
+
+
 def test_settings_give_the_same_answer_again(tmp_path: Path) -> None:
     from lookalike.io.settings import write_settings
 
