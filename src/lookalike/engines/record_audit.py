@@ -18,7 +18,7 @@ from lookalike.stages.audit import Audit, measure
 from lookalike.stages.record_keys import KeyIndex
 
 COMPARED = 1_000_000  # pairs that an audit may compare
-WIDE = 200  # others that a sampled record of a large table is compared with
+WIDE = 100  # others that a sampled record of a large table is compared with
 COMMON = 100  # one record in so many may hold a word, at most; in any case 1000 may
 AMONG = f"the {WIDE} others that share the heaviest words"
 

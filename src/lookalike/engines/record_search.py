@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F32, F64, I64, U32, Pairs
+from lookalike.data import F32, F64, I64, U32, U64, Pairs
 from lookalike.engines.pool import Pool
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
@@ -20,7 +20,7 @@ from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import estimate, field_bits, weigh
 from lookalike.stages.fields import Field
-from lookalike.stages.pair_table import ENOUGH, PairTable
+from lookalike.stages.pair_table import ENOUGH, Mask, PairTable
 from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
 from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
 
@@ -165,24 +165,35 @@ class Search:
     def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
         """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
         proposes. For one table."""
-        search, room, cut = self, WIDER * self.table.records, np.float32(rules.threshold or 0)
+        cut, room = np.float32(rules.threshold or 0), WIDER * self.table.records
+        known, friends = self.table.packed, self.table.packed[score >= cut]
+        more: list[tuple[PairTable, F32]] = []
         for _ in range(CIRCLES):
-            table = search.table
-            pairs = friends_of_friends(table.left, table.right, score >= cut, room)
-            pairs = np.setdiff1d(pairs, table.packed, assume_unique=True)
+            pairs = friends_of_friends(friends, self.table.records, room)
+            pairs.sort()
+            pairs = pairs[~_among(pairs, known)]
+            for table, _ in more:
+                pairs = pairs[~_among(pairs, table.packed)]
             if not len(pairs):
                 break
-            room -= len(pairs)
-            more, rated = search.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32))
-            score = np.concatenate([score, rated])
-            search = replace(search, table=table.with_more(more))
-            if (rated >= cut).mean() < PAYS or room <= 0:
+            more.append(self.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)))
+            matched = more[-1][1] >= cut
+            friends, room = np.concatenate([friends, pairs[matched]]), room - len(pairs)
+            if matched.mean() < PAYS or room <= 0:
                 break
-        if search is not self:
-            order = np.argsort(search.table.packed, kind="stable")
-            search, score = replace(search, table=search.table.take(order)), score[order]
-            trace.add(candidates=len(search.table) - len(self.table))
-        return search, score
+        if not more:
+            return self, score
+        table, score = self.table, np.concatenate([score, *(rated for _, rated in more)])
+        for part, _ in more:
+            table = table.with_more(part)
+        order = np.argsort(table.packed, kind="stable")
+        trace.add(candidates=len(table) - len(self.table))
+        return replace(self, table=table.take(order)), score[order]
+
+
+def _among(pairs: U64, known: U64) -> Mask:  # both sorted
+    at = np.searchsorted(known, pairs)
+    return np.asarray(known[np.minimum(at, len(known) - 1)] == pairs) if len(known) else np.zeros(len(pairs), np.bool_)
 
 
 def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F32]:

@@ -201,15 +201,13 @@ def index_keys(
     )
 
 
-def friends_of_friends(left: U32, right: U32, friends: npt.NDArray[np.bool_], most: int) -> U64:
-    """Pairs (lower << 32 | higher), at most so many, that are no friends and have a friend in common. left, right
-    u32[p]; friends: which of these pairs are."""
-    a, b = left[friends], right[friends]
-    n = int(max(left.max(initial=0), right.max(initial=0))) + 1
+def friends_of_friends(friends: U64, records: int, most: int) -> U64:
+    """Pairs (lower << 32 | higher), at most so many, that are no friends and have a friend in common. friends u64[p]:
+    pairs that are."""
+    a, b = (friends >> np.uint64(32)).astype(np.uint32), friends.astype(np.uint32)
     one, other = np.concatenate([a, b]), np.concatenate([b, a])
-    order = np.argsort(one, kind="stable")
-    counts = np.bincount(one, minlength=n)
+    counts = np.bincount(one, minlength=records)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     out = np.empty(max(0, min(most, int((counts**2).sum()))), np.uint64)
-    count = nearest.friends_of_friends(offsets, other[order], HUB, np.zeros(n, np.uint32), out)
-    return out[:count]
+    by_one = other[np.argsort(one, kind="stable")]
+    return out[: nearest.friends_of_friends(offsets, by_one, HUB, np.zeros(records, np.uint32), out)]

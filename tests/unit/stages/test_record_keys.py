@@ -81,13 +81,13 @@ def test_costs_of_keys() -> None:
 
 @given(st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] < pair[1]), min_size=1))
 def test_friends_of_friends_are_those_with_a_friend_in_common(pairs: set[tuple[int, int]]) -> None:
-    left, right = (np.array(side, np.uint32) for side in zip(*sorted(pairs), strict=True))
-    packed = friends_of_friends(left, right, np.ones(len(left), np.bool_), 10_000)
+    friends = np.array([a << 32 | b for a, b in pairs], np.uint64)
+    packed = friends_of_friends(friends, 13, 10_000)
     near = {x: {a + b - x for a, b in pairs if x in (a, b)} for x in range(13)}
     wanted = {(x, z) for x in near for y in near[x] for z in near[y] if x < z and z not in near[x]}
     assert {(int(p >> np.uint64(32)), int(p & np.uint64(0xFFFFFFFF))) for p in packed} == wanted
     assert len(packed) == len(wanted), "each once"
-    assert len(friends_of_friends(left, right, np.ones(len(left), np.bool_), 1)) <= 1
+    assert len(friends_of_friends(friends, 13, 1)) <= 1
 
 
 def test_the_heaviest_words_bring_the_nearest_first() -> None:
