@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.measures.fields import FieldRule
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.dates import standard_date
 
 SAMPLE = 2000  # values of a column that are looked at
@@ -78,6 +79,6 @@ def _sample(column: pa.ChunkedArray) -> list[str]:
     picked, skipped = [], 0  # chunk by chunk: taking from all of them at once would first put them together
     for chunk in column.chunks:
         places = np.arange(-skipped % step, len(chunk), step)
-        picked += chunk.take(pa.array(places)).to_pylist()
+        picked += chunk.take(as_arrow(places)).to_pylist()
         skipped += len(chunk)
     return [text for value in picked if value is not None and (text := value.strip())]
