@@ -33,8 +33,8 @@ from lookalike.stages.record_classes import equal_records
 @dataclass(frozen=True)
 class Loaded:
     """One or two tables in memory. fields: over the records of both; split: records of the first, -1 for one table;
-    lengths i64: bytes of the fields of each record of the first, where they decide what is kept; extra: other columns of
-    the first."""
+    lengths i64: bytes of the fields of each record of the first, where they decide what is kept; extra: other columns
+    of the first."""
 
     fields: list[Field]
     ids: list[pa.ChunkedArray]
