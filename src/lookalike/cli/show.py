@@ -252,6 +252,7 @@ def _measured(receipt: dict[str, Any]) -> str:
     if not measured["true_pairs"]:
         return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
     low, high = measured["interval_95"]
+    first += f", among {measured['among']}" if "among" in measured else ""
     return (
         f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {measured['true_pairs']:,} pairs "
         f"· about {measured['probably_missed']:,} missed"

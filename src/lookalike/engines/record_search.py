@@ -9,26 +9,26 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F32, F64, I64, U32, Pairs
+from lookalike.data import F32, F64, I64, U32, U64, Pairs
 from lookalike.engines.pool import Pool
-from lookalike.engines.record_job import RecordJob, WeightsBy
+from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS, WHOLE, RecordRules
 from lookalike.stages.assignment import one_to_one
-from lookalike.stages.audit import Audit, measure
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import estimate, field_bits, weigh
 from lookalike.stages.fields import Field
-from lookalike.stages.record_keys import CROWD, index_keys
-from lookalike.stages.standing import ENOUGH, LIFT, PairTable, learn, standing, suggest_standing
+from lookalike.stages.pair_table import ENOUGH, Mask, PairTable
+from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
+from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
 LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
-AUDITED = 400_000  # comparisons that an audit may cost
+WIDER, CIRCLES, PAYS = 20, 5, 0.1  # pairs of friends of friends per record; how often; share that must match
 CROWDS_SHOWN = 20
 RANDOM = 5000  # pairs drawn at random
 
@@ -91,27 +91,29 @@ class Search:
             return self._evidence(rules, cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
-        rounds = 4 if self.table.records < LARGE else 2  # so many pairs settle at once
-        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole, rounds=rounds)
+        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
         rules = rules.weighing(learned.weights)
         score = self.table.similarity(learned.weights, rules.whole)
-        if self.table.split < 0 or not rules.rivals:
-            cut = learned.threshold if cut is None else cut
-            keep = one_to_one(self.table.left, self.table.right, score, score >= cut) if single else True
-            return replace(rules, threshold=cut), np.where(keep, score, np.float32(0))
-        if cut is None:
-            cut = suggest_standing(self.table, score)[0]
-        if single:
-            keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
-            return replace(rules, threshold=cut), np.where(keep, self.table.settled(score, keep), np.float32(0))
-        return replace(rules, threshold=cut), standing(score, self.table.margins(score))
+        if self.table.split >= 0 and rules.rivals:
+            by_rivals = standing_cut(self.table, score)
+            clean = single or learned.cut.f1 - by_rivals.f1 <= DOUBT
+            rules = replace(rules, rivals=clean)
+            cut = by_rivals.at if cut is None and clean else cut
+        cut = learned.cut.at if cut is None else cut
+        rules = replace(rules, threshold=cut)
+        rivals = self.table.split >= 0 and rules.rivals
+        if not single:
+            return rules, standing(score, self.table.margins(score)) if rivals else score
+        keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
+        return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
     def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
         """By the weights of evidence of Fellegi and Sunter; the score is a probability."""
         prior, bits = rules.prior, [field.bits for field in rules.fields]
         if prior is None or None in bits:
-            prior, found = estimate(self.table)
-            bits = [one if mine is None else mine for one, mine in zip(found, bits, strict=True)]
+            found = estimate(self.table.sample(LEARNED))
+            prior = found.prior
+            bits = [one if mine is None else mine for one, mine in zip(found.bits, bits, strict=True)]
         told = [one for one in bits if one is not None]
         cut = 0.5 if cut is None else cut
         score = weigh(self.table, prior, told)
@@ -153,38 +155,46 @@ class Search:
             out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
         return {name: pa.array(part, mask=np.isnan(part)) for name, part in out.items()}
 
-    def audit(self, rules: RecordRules, job: RecordJob, pool: Pool, trace: Trace) -> Audit:
-        """How many of the pairs of sampled records whose fields reach the threshold are among the candidates."""
-        n = self.table.records
-        with trace.stage("audit"):
-            size = min(job.audit, n, max(1, AUDITED // max(n, 1)))
-            sample = np.sort(np.random.default_rng(job.seed).choice(n, size, replace=False)) if n else np.empty(0, int)
-            true = list(pool.map(lambda x: self._partners(rules, job.threshold, int(x)), sample))
-            left = np.concatenate(
-                [np.empty(0, np.int64), *(np.minimum(x, y) for x, y in zip(sample, true, strict=True))]
-            )
-            right = np.concatenate(
-                [np.empty(0, np.int64), *(np.maximum(x, y) for x, y in zip(sample, true, strict=True))]
-            )
-            packed = np.unique(left << 32 | right)
-            truth = Pairs(packed >> 32, packed & 0xFFFFFFFF, np.ones(len(packed)))
-            met = Pairs(self.table.left.astype(np.int64), self.table.right.astype(np.int64), np.ones(len(self.table)))
-            return measure(truth, met, len(sample), ())
-
-    def _partners(self, rules: RecordRules, threshold: float, record: int) -> I64:
-        n, side = self.table.records, self.table.split
-        others = np.arange(n, dtype=np.uint32)
-        if side >= 0:
-            others = others[side:] if record < side else others[:side]
-        others = others[others != record]
-        mine = np.full(len(others), record, np.uint32)
-        seen = [compare(field, mine, others) for field in self.fields]
-        table = PairTable(mine, others, seen, self.whole.compare(mine, others), n, side)
+    def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
+        """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
+        seen = [compare(field, left, right) for field in self.fields]
+        table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
         if rules.prior is not None:
-            score = weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
-        else:
-            score = table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
-        return np.asarray(others[score >= threshold], np.int64)
+            return table, weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
+        return table, table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
+
+    def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
+        """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
+        proposes. For one table."""
+        cut, room = np.float32(rules.threshold or 0), WIDER * self.table.records
+        known, friends = self.table.packed, self.table.packed[score >= cut]
+        more: list[tuple[PairTable, F32]] = []
+        for _ in range(CIRCLES):
+            pairs = friends_of_friends(friends, self.table.records, room)
+            pairs.sort()
+            pairs = pairs[~_among(pairs, known)]
+            for table, _ in more:
+                pairs = pairs[~_among(pairs, table.packed)]
+            if not len(pairs):
+                break
+            more.append(self.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)))
+            matched = more[-1][1] >= cut
+            friends, room = np.concatenate([friends, pairs[matched]]), room - len(pairs)
+            if matched.mean() < PAYS or room <= 0:
+                break
+        if not more:
+            return self, score
+        table, score = self.table, np.concatenate([score, *(rated for _, rated in more)])
+        for part, _ in more:
+            table = table.with_more(part)
+        order = np.argsort(table.packed, kind="stable")
+        trace.add(candidates=len(table) - len(self.table))
+        return replace(self, table=table.take(order)), score[order]
+
+
+def _among(pairs: U64, known: U64) -> Mask:  # both sorted
+    at = np.searchsorted(known, pairs)
+    return np.asarray(known[np.minimum(at, len(known) - 1)] == pairs) if len(known) else np.zeros(len(pairs), np.bool_)
 
 
 def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F32]:

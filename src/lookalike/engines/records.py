@@ -15,6 +15,7 @@ from lookalike.data import F32, I64
 from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.record_audit import audit
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import Search
 from lookalike.engines.trace import Trace
@@ -32,7 +33,8 @@ from lookalike.stages.record_classes import equal_records
 @dataclass(frozen=True)
 class Loaded:
     """One or two tables in memory. fields: over the records of both; split: records of the first, -1 for one table;
-    lengths i64: bytes of the fields of each record of the first; extra: other columns of the first."""
+    lengths i64: bytes of the fields of each record of the first, where they decide what is kept; extra: other columns
+    of the first."""
 
     fields: list[Field]
     ids: list[pa.ChunkedArray]
@@ -72,9 +74,10 @@ def load(
                 )
             rules = RecordRules(fields=guessed or tuple(FieldRule(column=name) for name in wanted[:1]))
         fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
-        sizes = [pc.fill_null(pc.binary_length(both.column(rule.column)), 0).to_numpy() for rule in rules.fields]
     split = len(ids[0]) if len(tables) == 2 else -1
-    lengths: I64 = np.asarray(np.sum(sizes, axis=0, dtype=np.int64))[: len(ids[0])]
+    lengths: I64 = (
+        _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
+    )
     return Loaded(fields, ids, split, lengths, {column: read[0].column(column)} if column else {}), rules
 
 
@@ -119,8 +122,10 @@ def searched(
         search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked.neighbours, also=forced)
         with trace.stage("match"):
             rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
+            if loaded.split < 0:
+                search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
-        checked = search.audit(rules, job, pool, trace) if job.audit else None
+        checked = audit(search, job, pool, trace) if job.audit else None
     return Searched(loaded, classes, best, search, job, score, checked)
 
 
@@ -149,6 +154,12 @@ def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
         what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
         raise InputError(f"{what}. Columns of {listed}.")
     return shared
+
+
+def _lengths(table: pa.Table, rules: RecordRules) -> I64:
+    """Bytes of the fields of each record."""
+    sizes = [pc.fill_null(pc.binary_length(table.column(rule.column)), 0).to_numpy() for rule in rules.fields]
+    return np.asarray(np.sum(sizes, axis=0, dtype=np.int64))
 
 
 def _place(ids: pa.ChunkedArray, wanted: Any) -> int:

@@ -241,7 +241,7 @@ def _by_appearance(numbers: I64, names: pa.Array) -> tuple[I64, pa.Array]:
 
 
 def _owners(lists: pa.Array) -> I64:
-    return np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64))
+    return np.repeat(np.arange(len(lists)), np.from_dlpack(pc.list_value_length(lists)).astype(np.int64))
 
 
 def _guess(texts: pa.Array) -> str:
@@ -260,6 +260,6 @@ def _split(texts: pa.Array, separator: str) -> pa.Array:
         else pc.utf8_split_whitespace(texts)
     )
     owners, values = _owners(parts), pc.utf8_trim_whitespace(parts.flatten())
-    filled = np.flatnonzero(pc.not_equal(values, "").to_numpy(zero_copy_only=False))
+    filled = np.flatnonzero(np.from_dlpack(pc.binary_length(values)))
     _, offsets = by_owner(owners[filled], filled, len(texts))
     return pa.LargeListArray.from_arrays(int64(offsets), values.take(int64(filled)).cast(pa.large_string()))

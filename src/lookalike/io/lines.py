@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,12 @@ def blocks(path: Path, *, size: int = TARGET_BYTES) -> Iterator[tuple[int, bytes
         yield line, last
 
 
+def _one(text: bytes) -> pa.Array:
+    """An array of this one value. (`pa.array` would import pandas to ask about it.)"""
+    ends = array("q", [0, len(text)])
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
+
+
 class TextLines(Reader):
     """A text file (perhaps compressed): each line is a document, also an empty line. One column: text."""
 
@@ -48,7 +55,7 @@ class TextLines(Reader):
             for line, block in blocks(self._path):
                 text = block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
                 text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
-                cut = pc.split_pattern(pa.array([text], pa.large_binary()), b"\n").flatten()
+                cut = pc.split_pattern(_one(text), b"\n").flatten()
                 yield pa.record_batch([cut.view(pa.large_string())], schema=self.schema)
 
     def size(self, names: Sequence[str]) -> int:

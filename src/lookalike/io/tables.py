@@ -156,5 +156,5 @@ def _encoded(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
     if not encoded.num_chunks:
         return np.empty(0, np.int64), pa.array([], values.type)
     # All chunks share one dictionary.
-    numbers = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    numbers = np.concatenate([np.from_dlpack(chunk.indices) for chunk in encoded.chunks])
     return numbers.astype(np.int64), encoded.chunk(0).dictionary

@@ -71,7 +71,7 @@ def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple
     if is_text(column.type):
         texts, bad = _valid(column, np.arange(len(column)), on_bad_text, where)
         return (pc.fill_null(texts, "") if nulls else texts), nulls, len(bad)
-    lengths = np.array(pc.fill_null(pc.list_value_length(column), 0), np.int64)
+    lengths = _lengths(column)
     tokens = column.flatten()
     row_of_token = np.repeat(np.arange(len(column)), lengths)
     if tokens.null_count:
@@ -119,7 +119,9 @@ def repaired(column: pa.Array) -> pa.Array:
 
 
 def _lists(lengths: npt.NDArray[np.int64], values: pa.Array) -> pa.Array:
-    return pa.LargeListArray.from_arrays(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), values)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    offsets = pa.Array.from_buffers(pa.int64(), len(ends), [None, pa.py_buffer(ends)])
+    return pa.LargeListArray.from_arrays(offsets, values)
 
 
 def _valid(
@@ -149,3 +151,9 @@ def _bad_rows(raw: pa.Array) -> Iterator[tuple[int, str]]:
             (value or b"").decode()
         except UnicodeDecodeError as error:
             yield index, f"byte 0x{value[error.start]:02x} at position {error.start}"
+
+
+def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:
+    """How long each list is; 0 for null. (Without nulls nothing is asked that would import pandas.)"""
+    lengths = pc.list_value_length(lists)
+    return np.array(pc.fill_null(lengths, 0) if lengths.null_count else np.from_dlpack(lengths), np.int64)

@@ -45,11 +45,22 @@ def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
 def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, LONGEST + 2], scratch
     """Insertions, deletions, substitutions and swaps of neighbours between two words; most + 1 where there are more.
 
-    Only the part of the table near the diagonal is filled: elsewhere there are more edits than allowed.
+    What both begin or end with needs no edits. Only the part of the table near the diagonal is filled: elsewhere there
+    are more edits than allowed.
     """
     m, n = len(a), len(b)
     if abs(m - n) > most or m > LONGEST or n > LONGEST:
         return most + 1
+    begin = 0
+    while begin < min(m, n) and a[begin] == b[begin]:
+        begin += 1
+    while m > begin and n > begin and a[m - 1] == b[n - 1]:
+        m -= 1
+        n -= 1
+    a, b = a[begin:m], b[begin:n]
+    m, n = m - begin, n - begin
+    if m == 0 or n == 0:
+        return m + n
     before, last, here = rows[0], rows[1], rows[2]
     beyond = most + 1
     for j in range(min(n, most + 1) + 1):
@@ -149,6 +160,8 @@ def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) 
     a0, b0 = words.offsets[u], words.offsets[v]
     na, nb = min(words.offsets[u + 1] - a0, MOST), min(words.offsets[v + 1] - b0, MOST)
     ids, weights = words.ids, words.weights
+    if na == 1 and nb == 1 and ids[a0] != ids[b0] and min(weights[ids[a0]], weights[ids[b0]]) > 0.0:
+        return word_likeness(word(words, a0), word(words, b0), words.masks[a0], words.masks[b0], rows)
     all_a, all_b, shared = 0.0, 0.0, 0.0
     for j in range(nb):
         used[j] = False

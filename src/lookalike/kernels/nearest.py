@@ -212,3 +212,52 @@ def nearest_by_keys(
             out[written] = np.uint64(min(x, y)) << np.uint64(32) | np.uint64(max(x, y))
             written += 1
     return written
+
+
+@jit
+def transpose(keys: Any, offsets: Any, places: Any, postings: Any) -> None:
+    """The records of each key, from the keys of each record: keys u32[t]; offsets i64[n + 1]; places i64[keys], where
+    the next record of each key goes, moved on here to its end; postings u32[t], out."""
+    for x in range(len(offsets) - 1):
+        for t in range(offsets[x], offsets[x + 1]):
+            postings[places[keys[t]]] = x
+            places[keys[t]] += 1
+
+
+@jit
+def merge_keys(keys: Any, offsets: Any, more: Any, more_offsets: Any, shift: int, out: Any) -> None:
+    """The keys of each record and then its further ones, whose numbers go up by `shift`: keys, more u32; offsets,
+    more_offsets i64[n + 1]; out u32[both]."""
+    at = 0
+    for x in range(len(offsets) - 1):
+        for t in range(offsets[x], offsets[x + 1]):
+            out[at] = keys[t]
+            at += 1
+        for t in range(more_offsets[x], more_offsets[x + 1]):
+            out[at] = more[t] + shift
+            at += 1
+
+
+@jit
+def friends_of_friends(offsets: Any, friends: Any, most: int, marks: Any, out: Any) -> int:
+    """Pairs (lower << 32 | higher) of records that have a friend in common and are no friends: offsets i64[n + 1];
+    friends u32[t]; most: friends of one who passes them on; marks u32[n], zeros; out u64. Returns how many, at most
+    as many as there is room for."""
+    written = 0
+    for x in range(len(offsets) - 1):
+        stamp = np.uint32(x + 1)
+        for t in range(offsets[x], offsets[x + 1]):
+            marks[friends[t]] = stamp
+        for t in range(offsets[x], offsets[x + 1]):
+            y = friends[t]
+            if offsets[y + 1] - offsets[y] > most:
+                continue
+            for u in range(offsets[y], offsets[y + 1]):
+                z = friends[u]
+                if z > x and marks[z] != stamp:
+                    if written == len(out):
+                        return written
+                    marks[z] = stamp
+                    out[written] = np.uint64(x) << np.uint64(32) | np.uint64(z)
+                    written += 1
+    return written

@@ -1,4 +1,4 @@
-"""Arrays of numbers as Arrow arrays."""
+"""Arrays of numbers as Arrow arrays, and back, without loading pandas."""
 
 from __future__ import annotations
 
@@ -20,3 +20,26 @@ def as_arrow(values: npt.NDArray[Any]) -> pa.Array:
         bits = np.packbits(whole, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(whole), [None, pa.py_buffer(bits)])
     return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+
+
+def as_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """The numbers, or truths, of a column without nulls. (Its own `to_numpy` would import pandas, half a second.)
+
+    >>> as_numpy(pa.chunked_array([[True], [False, True]])).tolist()
+    [True, False, True]
+    """
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [_plain(chunk) for chunk in chunks]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.empty(0, column.type.to_pandas_dtype()), *parts])
+
+
+def _plain(array: pa.Array) -> npt.NDArray[Any]:
+    data = array.buffers()[1]
+    if not len(array):
+        return np.empty(0, array.type.to_pandas_dtype())
+    if pa.types.is_boolean(array.type):
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=array.offset + len(array))
+        return bits[array.offset :].astype(np.bool_)
+    return np.frombuffer(data, array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]

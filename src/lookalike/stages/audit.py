@@ -94,19 +94,27 @@ class Part:
 @dataclass(frozen=True)
 class Audit:
     """sampled: items looked at; true, found: their pairs; predicted: the recall that the plan expects at the
-    similarities observed; parts: the same in ranges of the score, where the plan expects something of each pair."""
+    similarities observed; parts: the same in ranges of the score, where the plan expects something of each pair; among:
+    what the sampled items were compared with, where not with all others."""
 
     sampled: int
     true: int
     found: int
     predicted: float
     parts: tuple[Part, ...] = ()
+    among: str | None = None
 
     def as_dict(self, pairs: int, sign: int = 1) -> dict[str, object]:
         """For the receipt. pairs: how many the whole run found, from which the missed are reckoned; sign: -1 where
         scores are distances."""
         if self.true == 0:
-            return {"sampled": self.sampled, "true_pairs": 0, "recall": None, "note": "no pairs in the sample"}
+            none: dict[str, object] = {
+                "sampled": self.sampled,
+                "true_pairs": 0,
+                "recall": None,
+                "note": "no pairs in the sample",
+            }
+            return none | ({"among": self.among} if self.among else {})
         recall = self.found / self.true
         low, high = clopper_pearson(self.found, self.true)
         return {
@@ -116,6 +124,7 @@ class Audit:
             "recall": recall,
             "interval_95": [low, high],
             "predicted": self.predicted,
+            **({"among": self.among} if self.among else {}),
             "probably_missed": None if recall == 0 else round(pairs * (1 - recall) / recall),
             "probably_missed_at_most": None if low == 0 else math.ceil(pairs * (1 - low) / low),
             "parts": [part.as_dict(sign) for part in self.parts],
@@ -135,7 +144,9 @@ def jaccard_of(pairs: Pairs, items: Items, bar: Bar) -> F64:
     return jaccard
 
 
-def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[float]) -> Audit:
+def measure(
+    truth: Pairs, found: Pairs, sampled: int, probability: Iterable[float], *, among: str | None = None
+) -> Audit:
     """How many of the true pairs of the sample are among the pairs that the run found."""
     known = np.sort(_packed(found))
     wanted = _packed(truth)
@@ -145,7 +156,7 @@ def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[floa
     hit[inside] = known[at[inside]] == wanted[inside]
     chances = np.array(list(probability), np.float64)
     parts = _parts(truth.similarity, hit, chances) if len(chances) else ()
-    return Audit(sampled, len(wanted), int(hit.sum()), float(chances.mean()) if len(chances) else 1.0, parts)
+    return Audit(sampled, len(wanted), int(hit.sum()), float(chances.mean()) if len(chances) else 1.0, parts, among)
 
 
 def _parts(score: F64, hit: npt.NDArray[np.bool_], chance: F64) -> tuple[Part, ...]:

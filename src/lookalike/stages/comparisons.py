@@ -90,8 +90,9 @@ class WholeRecords:
         for field, ids in zip(fields, np.split(numbers, ends), strict=True):
             likeness.spread_words(field.values, ids, field.words.offsets, at, self.words)
         self.offsets = likeness.sort_words(self.words, self.offsets)
-        holders = np.bincount(self.words[: self.offsets[-1]], minlength=len(known))
-        self.weights = rarity(holders, n)
+        self.words = self.words[: self.offsets[-1]]
+        self.holders = np.bincount(self.words, minlength=len(known))
+        self.weights = rarity(self.holders, n)
 
     def compare(self, left: U32, right: U32) -> F32:
         """The cosine of the weights of the words of records left[i] and right[i]."""

@@ -3,25 +3,46 @@
 A field's similarity falls on one of a few levels. m: how often matches are on a level; u: how often other pairs are.
 The evidence of a level is log2(m / u) bits; a missing value gives none. Bits add up, with those that a pair has before
 anything is looked at, and become the probability of a match.
+
+Three things keep the estimate from telling what is not there. A match agrees in a field at least as often as not
+(`AGREE`): without this, any two clusters of pairs pass for matches and others, and a table without matches has
+thousands. A higher level never tells less than a lower one. And fields that say the same thing twice are not two
+witnesses: evidence is scaled down by how much more its sum varies among the other pairs than independent fields would
+(the usual correction of a composite likelihood).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.data import F32
+from lookalike.data import F32, F64
 from lookalike.measures.fields import EDGES
-from lookalike.stages.standing import PairTable, suggest
+from lookalike.stages.pair_table import PairTable
 
 LEVELS = len(EDGES) + 1
-ROUNDS, SETTLED = 200, 1e-4
+ALIKE = 4  # the level from which on two values agree
+AGREE = 0.5  # of the matches agree in a field, at least
+FULL = 0.2  # of what independent fields would tell, at least, is told by fields that depend on each other
+ROUNDS, SETTLED = 30, 1e-3
 SURE = 60.0  # bits beyond which a probability is not told from 0 or 1
 
+Level = npt.NDArray[np.int8]
 
-def levels(field: F32) -> npt.NDArray[np.int8]:
+
+@dataclass(frozen=True)
+class Evidence:
+    """prior: bits before any field; bits: of the levels of each field; chance f64[p]: of a match, for every pair."""
+
+    prior: float
+    bits: list[tuple[float, ...]]
+    chance: F64
+
+
+def levels(field: F32) -> Level:
     """The level of each similarity, -1 for a missing value.
 
     >>> levels(np.array([1.0, 0.3, np.nan], np.float32)).tolist()
@@ -31,39 +52,62 @@ def levels(field: F32) -> npt.NDArray[np.int8]:
     return np.where(np.isnan(field), -1, made).astype(np.int8)
 
 
-def estimate(table: PairTable) -> tuple[float, list[tuple[float, ...]]]:
-    """(bits before any field, the bits of the levels of each field), from the candidate pairs alone.
+def estimate(table: PairTable, *, whole: bool = False) -> Evidence:
+    """From the candidate pairs alone; with `whole` the words of the whole record are one more field.
 
-    Begins with the pairs that stand out by the plain mean of their fields. A higher level never tells less than a lower
-    one. Half a pair on every level keeps the bits finite.
+    Begins with the pairs that are the best of both their records. First as if fields were independent, then with their
+    evidence scaled.
     """
-    seen = [levels(field) for field in table.fields]
-    plain = table.similarity([1.0] * len(seen), 0.5)
-    chance = np.where(plain >= suggest(table, plain)[0], 0.99, 0.01)
-    if table.split >= 0:
-        chance = np.where(table.margins(plain) > 0, chance, 0.01)
+    seen = [levels(field) for field in (*table.fields, *([table.whole] if whole else []))]
+    if not len(table):
+        return Evidence(0.0, [(0.0,) * LEVELS for _ in seen], np.empty(0))
+    plain = table.similarity([1.0] * len(table.fields), 0.5)
+    chance: F64 = np.where(table.margins(plain) >= 0, np.clip(plain.astype(np.float64), 0.01, 0.99) ** 2, 0.01)
     prior, bits = 0.0, [(0.0,) * LEVELS for _ in seen]
-    for _ in range(ROUNDS):
-        share = float(np.clip(chance.mean(), 1e-6, 1 - 1e-6))
-        prior = float(np.log2(share / (1 - share)))
-        bits = [_bits(level, chance) for level in seen]
-        made = probability(prior, bits, seen)
-        moved = float(np.abs(made - chance).max(initial=0))
-        chance = made
-        if moved < SETTLED:
-            break
-    return prior, bits
+    for dependent in (False, True):
+        for _ in range(ROUNDS):
+            share = float(np.clip(chance.mean(), 1e-6, 1 - 1e-6))
+            prior = float(np.log2(share / (1 - share)))
+            bits = [_bits(level, chance) for level in seen]
+            parts = [np.array([*one, 0.0])[level] for one, level in zip(bits, seen, strict=True)]
+            total: F64 = np.sum(parts, axis=0)
+            if dependent:
+                held = independence(parts, total, 1 - chance)
+                bits, total = [tuple(held * bit for bit in one) for one in bits], held * total
+            made = probability(prior + total)
+            moved = float(np.abs(made - chance).max())
+            chance = made
+            if moved < SETTLED:
+                break
+    return Evidence(prior, bits, chance)
 
 
-def _bits(level: npt.NDArray[np.int8], chance: npt.NDArray[np.float64]) -> tuple[float, ...]:
+def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:
+    """The variance of the sum if fields were independent, over its variance; 1 at most."""
+
+    def spread(values: F64) -> float:
+        mean = float((weight * values).sum() / weight.sum())
+        return float((weight * (values - mean) ** 2).sum() / weight.sum())
+
+    whole = spread(total) if weight.sum() > 0 else 0.0
+    return float(np.clip(sum(spread(part) for part in parts) / whole, FULL, 1)) if whole > 0 else 1.0
+
+
+def _bits(level: Level, chance: F64) -> tuple[float, ...]:
+    """Half a pair on every level keeps the bits finite."""
     known = level >= 0
     m = np.bincount(level[known], chance[known], LEVELS) + 0.5
     u = np.bincount(level[known], 1 - chance[known], LEVELS) + 0.5
-    evidence = np.log2((m / m.sum()) / (u / u.sum()))
-    return tuple(float(bit) for bit in rising(evidence, m + u))
+    counts = m + u
+    m, u = m / m.sum(), u / u.sum()
+    agree = float(m[ALIKE:].sum())
+    if agree < AGREE:
+        m[:ALIKE] *= (1 - AGREE) / (1 - agree)
+        m[ALIKE:] *= AGREE / agree
+    return tuple(float(bit) for bit in rising(np.log2(m / u), counts))
 
 
-def rising(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def rising(values: F64, weights: F64) -> F64:
     """The nearest values that never fall (pool adjacent violators).
 
     >>> rising(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
@@ -80,21 +124,17 @@ def rising(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) ->
     return np.repeat([block[0] for block in blocks], [int(block[2]) for block in blocks])
 
 
-def field_bits(field: F32, bits: Sequence[float]) -> npt.NDArray[np.float64]:
+def field_bits(field: F32, bits: Sequence[float]) -> F64:
     """The evidence of each pair, 0 for a missing value."""
     return np.array([*bits, 0.0])[levels(field)]
 
 
-def probability(
-    prior: float, bits: Sequence[Sequence[float]], seen: Sequence[npt.NDArray[np.int8]]
-) -> npt.NDArray[np.float64]:
-    """The chance that a pair is a match, from the levels of its fields."""
-    total = np.full(len(seen[0]), prior)
-    for level, evidence in zip(seen, bits, strict=True):
-        total += np.array([*evidence, 0.0])[level]
-    return np.asarray(1 / (1 + 2.0 ** -np.clip(total, -SURE, SURE)))
-
-
 def weigh(table: PairTable, prior: float, bits: Sequence[Sequence[float]]) -> F32:
     """The probability of a match of every pair."""
-    return np.asarray(probability(prior, bits, [levels(field) for field in table.fields]), np.float32)
+    bits_of = [field_bits(field, one) for field, one in zip(table.fields, bits, strict=True)]
+    return probability(prior + np.sum(bits_of, axis=0)).astype(np.float32)
+
+
+def probability(bits: F64) -> F64:
+    """Of a match, from its bits."""
+    return np.asarray(1 / (1 + 2.0 ** -np.clip(bits, -SURE, SURE)))

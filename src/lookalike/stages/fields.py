@@ -15,7 +15,7 @@ from lookalike.kernels import letters as kernel
 from lookalike.kernels import tokens, unicode
 from lookalike.kernels.likeness import Words
 from lookalike.measures.fields import COMPACT, FieldRule
-from lookalike.stages.arrow import as_arrow
+from lookalike.stages.arrow import as_arrow, as_numpy
 from lookalike.stages.dates import standard_date
 
 I32 = npt.NDArray[np.int32]
@@ -52,7 +52,7 @@ class Field:
         plain = pc.replace_substring_regex(self.texts, r"[^0-9.\-]", "")
         good = pc.match_substring_regex(plain, r"^-?(\d+\.?\d*|\.\d+)$")
         made = pc.if_else(good, plain, None).cast(pa.float64())
-        return np.asarray(made.fill_null(float("nan")).to_numpy(zero_copy_only=False), np.float64)
+        return as_numpy(made.fill_null(float("nan")))
 
     @cached_property
     def days(self) -> F64:
@@ -78,7 +78,7 @@ def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
     texts, raw = _distinct(column)
     shown = texts
     if rule.compare == "date":
-        texts = pa.array([standard_date(text) for text in texts.to_pylist()], pa.large_string())
+        texts = _texts([standard_date(text) or "" for text in texts.to_pylist()])
     letters, offsets = _fold(texts, compact=rule.compare in COMPACT)
     hashes = np.empty(len(texts), np.uint64)
     kernel.hash_values(letters, offsets, hashes)
@@ -96,14 +96,24 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, I32]:
     Values are told apart by 64-bit hashes: several times faster than a dictionary of them.
     """
     texts = column.combine_chunks().cast(pa.large_string())
-    missing = texts.is_null().to_numpy(zero_copy_only=False)
-    full = texts.fill_null("") if texts.null_count else texts
+    missing = as_numpy(texts.is_null())
+    # What stands under a null does not count; without its mask it is read as a value like any other.
+    full = pa.Array.from_buffers(texts.type, len(texts), [None, *texts.buffers()[1:]], offset=texts.offset)
     hashes = np.empty(len(full), np.uint64)
     _, offsets, data = full.buffers()
     window = np.frombuffer(offsets, np.int64)[full.offset : full.offset + len(full) + 1] if len(full) else NOTHING
     tokens.hash_strings(np.frombuffer(data, np.uint8) if data else np.zeros(1, np.uint8), window, hashes)
     first, places = number_hashes(hashes)
     return full.take(as_arrow(first)), np.where(missing, -1, places.astype(np.int32))
+
+
+def _texts(values: list[str]) -> pa.Array:
+    """As large_string. (`pa.array` would import pandas to ask about them.)"""
+    parts = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, parts)])
+    return pa.Array.from_buffers(
+        pa.large_string(), len(parts), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(parts))]
+    )
 
 
 def _fold(texts: pa.Array, *, compact: bool) -> tuple[U16, I64]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.measures.fields import FieldRule
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.dates import standard_date
 
 SAMPLE = 2000  # values of a column that are looked at
@@ -74,5 +76,9 @@ def _keys(kind: str, *, forgiving: bool) -> tuple[str, ...]:
 def _sample(column: pa.ChunkedArray) -> list[str]:
     """Values from all over the column, without those that are missing or blank."""
     step = max(1, len(column) // SAMPLE)
-    picked = column.take(pa.array(range(0, len(column), step), pa.int64()))
-    return [text for value in picked.to_pylist() if value is not None and (text := value.strip())]
+    picked, skipped = [], 0  # chunk by chunk: taking from all of them at once would first put them together
+    for chunk in column.chunks:
+        places = np.arange(-skipped % step, len(chunk), step)
+        picked += chunk.take(as_arrow(places)).to_pylist()
+        skipped += len(chunk)
+    return [text for value in picked if value is not None and (text := value.strip())]

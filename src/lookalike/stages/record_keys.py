@@ -16,6 +16,7 @@ from lookalike.stages.candidates import item_bits
 from lookalike.stages.fields import Field
 
 CROWD = 100  # records in a bucket from which it is crowded
+HUB = 256  # friends of one who passes them on; those with more are too common to tell
 CROSSED = 5  # crowded buckets of a record that are crossed with one another
 
 
@@ -90,20 +91,21 @@ class KeyIndex:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @classmethod
+    def of_words(cls, words: U32, offsets: I64, holders: I64) -> KeyIndex:
+        """Every word is a key, however many hold it: words u32[t], offsets i64[n + 1]; holders i64[words]."""
+        ends = np.cumsum(holders) - holders
+        postings = np.empty(len(words), np.uint32)
+        nearest.transpose(words, offsets, ends, postings)
+        return cls(words, offsets, postings, ends, holders)
+
     def with_more(self, other: KeyIndex) -> KeyIndex:
         """Both in one."""
-        offsets = self.offsets + other.offsets
         keys = np.empty(len(self.keys) + len(other.keys), np.uint32)
-        at = np.arange(len(keys))
-        counts, more = np.diff(self.offsets), np.diff(other.offsets)
-        mine = np.zeros(len(keys), np.bool_)
-        mine[at[: len(self.keys)] + np.repeat(other.offsets[:-1], counts)] = True
-        keys[mine] = self.keys
-        keys[~mine] = other.keys + np.uint32(len(self.ends))
-        assert int(more.sum()) == int((~mine).sum())
+        nearest.merge_keys(self.keys, self.offsets, other.keys, other.offsets, len(self.ends), keys)
         postings = np.concatenate([self.postings, other.postings])
         ends = np.concatenate([self.ends, other.ends + len(self.postings)])
-        return KeyIndex(keys, offsets, postings, ends, np.concatenate([self.sizes, other.sizes]))
+        return KeyIndex(keys, self.offsets + other.offsets, postings, ends, np.concatenate([self.sizes, other.sizes]))
 
     def weights(self) -> F32:
         """What it tells to share a bucket, in bits."""
@@ -197,3 +199,15 @@ def index_keys(
         ],
         int(stranded.sum()),
     )
+
+
+def friends_of_friends(friends: U64, records: int, most: int) -> U64:
+    """Pairs (lower << 32 | higher), at most so many, that are no friends and have a friend in common. friends u64[p]:
+    pairs that are."""
+    a, b = (friends >> np.uint64(32)).astype(np.uint32), friends.astype(np.uint32)
+    one, other = np.concatenate([a, b]), np.concatenate([b, a])
+    counts = np.bincount(one, minlength=records)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    out = np.empty(max(0, min(most, int((counts**2).sum()))), np.uint64)
+    by_one = other[np.argsort(one, kind="stable")]
+    return out[: nearest.friends_of_friends(offsets, by_one, HUB, np.zeros(records, np.uint32), out)]

@@ -68,7 +68,7 @@ def test_copies_with_slips_are_found(weights: str) -> None:
 
 def test_what_the_fields_add_is_the_similarity() -> None:
     table = people(200, 2)
-    for against in (None, people(200, 2, copies=2)):
+    for against in (None, table):
         made = la.records.pairs(table, against=against, fields=FIELDS).pairs
         assert made.num_rows > 50
         parts = [np.nan_to_num(made[name].to_numpy()) for name in made.column_names[3:]]
@@ -112,6 +112,35 @@ def test_equal_records_are_all_found() -> None:
     made = la.records.pairs(pa.table({"name": rows}), threshold=0.9)
     assert made.pairs.num_rows == 2 * (40 * 39 // 2)
     assert la.records.dedup(pa.table({"name": rows}), threshold=0.9).kept.num_rows == 32
+
+
+def test_large_groups_are_found_whole() -> None:
+    """A record proposes ten others; friends of friends bring the rest."""
+    table = people(120, 8, copies=24)
+    made = la.records.pairs(table, fields=FIELDS, audit=0)
+    assert f1(made.pairs, table, table) > 0.95
+
+
+def test_two_tables_with_copies_in_them_are_not_taken_for_clean_ones() -> None:
+    whole = people(300, 9, copies=5)
+    half = np.arange(whole.num_rows) % 2 == 0
+    left, right = (whole.filter(pa.array(side)).drop_columns("id") for side in (half, ~half))
+    made = la.records.pairs(left, against=right, fields=FIELDS, audit=0)
+    assert not made.job.rules.rivals
+    assert f1(made.pairs, left, right) > 0.95
+
+
+def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.engines import record_audit
+
+    table = people(400, 1, copies=2)
+    exact = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
+    assert "among" not in exact
+    monkeypatch.setattr(record_audit, "COMPARED", 40_000)
+    made = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
+    assert made["among"].startswith("the 100 others")
+    assert made["sampled"] == 400
+    assert made["recall"] > 0.98
 
 
 def test_settings_give_the_same_answer_again(tmp_path: Path) -> None:

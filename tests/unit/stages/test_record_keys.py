@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lookalike.measures.fields import FieldRule
 from lookalike.stages.crowds import describe_crowds, key_costs
 from lookalike.stages.fields import make_field
-from lookalike.stages.record_keys import index_keys
+from lookalike.stages.record_keys import KeyIndex, friends_of_friends, index_keys
 
 
 def candidates(
@@ -75,3 +77,39 @@ def test_costs_of_keys() -> None:
     assert (cost.pairs, cost.largest, cost.buckets, cost.value) == (3 + 1, 3, 2, "a")
     [cost] = key_costs([names], 2)  # a: {0, 1} x {3}; b: {0} x {2}
     assert cost.pairs == 3
+
+
+@given(st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] < pair[1]), min_size=1))
+def test_friends_of_friends_are_those_with_a_friend_in_common(pairs: set[tuple[int, int]]) -> None:
+    friends = np.array([a << 32 | b for a, b in pairs], np.uint64)
+    packed = friends_of_friends(friends, 13, 10_000)
+    near = {x: {a + b - x for a, b in pairs if x in (a, b)} for x in range(13)}
+    wanted = {(x, z) for x in near for y in near[x] for z in near[y] if x < z and z not in near[x]}
+    assert {(int(p >> np.uint64(32)), int(p & np.uint64(0xFFFFFFFF))) for p in packed} == wanted
+    assert len(packed) == len(wanted), "each once"
+    assert len(friends_of_friends(friends, 13, 1)) <= 1
+
+
+def test_the_heaviest_words_bring_the_nearest_first() -> None:
+    words, offsets = np.array([0, 1, 0, 1, 2, 1, 2], np.uint32), np.array([0, 2, 4, 5, 7])
+    index = KeyIndex.of_words(words, offsets, np.bincount(words))
+    assert [index.postings[a:b].tolist() for a, b in zip([0, 2, 5], index.ends, strict=True)] == [
+        [0, 1],
+        [0, 1, 3],
+        [2, 3],
+    ]
+    [nearest] = index.nearest((0, 1), np.array([2.0, 1.0, 2.0], np.float32), -1, 1, 0.0)
+    assert int(nearest) == 1
+
+
+def test_two_indexes_in_one() -> None:
+    one = KeyIndex.of_words(np.array([0, 0, 1], np.uint32), np.array([0, 1, 2, 3]), np.array([2, 1]))
+    other = KeyIndex.of_words(np.array([0, 0], np.uint32), np.array([0, 0, 1, 2]), np.array([2]))
+    both = one.with_more(other)
+    assert [both.keys[a:b].tolist() for a, b in zip(both.offsets[:-1], both.offsets[1:], strict=True)] == [
+        [0],
+        [0, 2],
+        [1, 2],
+    ]
+    assert both.postings.tolist() == [0, 1, 2, 1, 2]
+    assert both.ends.tolist() == [2, 3, 5]

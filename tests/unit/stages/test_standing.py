@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lookalike.measures.fields import EDGES
-from lookalike.stages.evidence import estimate, levels, weigh
-from lookalike.stages.standing import PairTable, expected_cut, learn, standing
+from lookalike.stages.evidence import estimate, independence, levels, weigh
+from lookalike.stages.pair_table import PairTable
+from lookalike.stages.standing import Cut, expected_cut, learn, likely_cut, standing, standing_cut
 
 
 def planted(seed: int, *, records: int = 600) -> tuple[PairTable, np.ndarray]:
@@ -35,7 +36,7 @@ def test_weights_follow_what_a_field_tells() -> None:
     made = learn(table, [None, None, None], 0.5)
     assert made.weights[0] > 3 * made.weights[1] > made.weights[2]
     score = table.similarity(made.weights, 0.5)
-    answer = table.greedy(score) & (score >= made.threshold)
+    answer = table.greedy(score) & (score >= made.cut.at)
     assert (answer & true).sum() / true.sum() > 0.95
     assert (answer & true).sum() / answer.sum() > 0.95
 
@@ -54,12 +55,48 @@ def test_evidence_recovers_the_rates() -> None:
     records = np.arange(len(true), dtype=np.uint32)
     whole = np.nanmean(fields, axis=0).astype(np.float32)
     table = PairTable(records, records + np.uint32(len(true)), fields, whole, 2 * len(true), len(true))
-    prior, bits = estimate(table)
-    assert np.isclose(prior, np.log2(0.1 / 0.9), atol=0.3)
-    for (m, u), found in zip(rates, bits, strict=True):
+    made = estimate(table)
+    assert np.isclose(made.prior, np.log2(0.1 / 0.9), atol=0.3)
+    for (m, u), found in zip(rates, made.bits, strict=True):
         assert np.isclose(found[-1], np.log2(m / u), atol=0.3)
         assert np.isclose(found[0], np.log2((1 - m) / (1 - u)), atol=0.3)
-    assert ((weigh(table, prior, bits) > 0.5) == true).mean() > 0.97
+    assert ((weigh(table, made.prior, made.bits) > 0.5) == true).mean() > 0.97
+
+
+def test_fields_that_say_the_same_are_one_witness() -> None:
+    rng = np.random.default_rng(4)
+    one, other, even = rng.normal(size=5000), rng.normal(size=5000), np.ones(5000)
+    assert independence([one, other], one + other, even) > 0.95
+    assert np.isclose(independence([one, one], 2 * one, even), 0.5)
+    assert independence([one, -one], 0 * one, even) == 1
+
+
+def test_a_table_without_matches_has_hardly_any() -> None:
+    """Pairs that agree in one field by chance are no matches, however many fields differ."""
+    rng = np.random.default_rng(5)
+    left = np.repeat(np.arange(2000), 5).astype(np.uint32)
+    right = ((left + rng.integers(1, 1999, len(left))) % 2000).astype(np.uint32)
+    shared = rng.integers(0, 4, len(left))
+    fields = [(shared == n).astype(np.float32) for n in range(4)]
+    table = PairTable(left, right, fields, rng.uniform(0.1, 0.4, len(left)).astype(np.float32), 2000, -1)
+    made = learn(table, [None] * 4, 0.5)
+    assert (table.similarity(made.weights, 0.5) >= made.cut.at).sum() < 20
+
+
+def test_records_with_several_partners_are_not_rivals() -> None:
+    """Between two tables with copies in them the next best partner is as good as the best: the cut by rivals doubts."""
+    table, _ = planted(6)
+    score = table.similarity([1.0, 1.0, 1.0], 0.5)
+    assert standing_cut(table, score).f1 > 0.9
+    left, right = np.repeat(table.left, 2) * np.uint32(2), np.repeat(table.right, 2) * np.uint32(2)
+    right[1::2] += np.uint32(1)
+    twice = PairTable(left, right, [], np.repeat(score, 2), 2 * table.records, 2 * table.split)
+    assert standing_cut(twice, np.repeat(score, 2)).f1 < 0.8
+
+
+def test_equal_scores_are_never_parted() -> None:
+    score, chance = np.array([0.5, 0.5, 0.5, 0.2], np.float32), np.array([1.0, 1.0, 0.0, 0.0])
+    assert 0.2 < likely_cut(score, chance).at < 0.5
 
 
 def test_levels() -> None:
@@ -73,14 +110,13 @@ def test_the_cut_parts_matches_from_the_best_of_others(share: float) -> None:
     matches = rng.normal(0.8, 0.08, int(n * share)).astype(np.float32)
     noise = rng.normal(0.3, 0.08, n).astype(np.float32)
     best = np.clip(np.concatenate([matches, noise[: n - len(matches)]]), 0, 1)
-    cut, f1 = expected_cut(best, np.clip(rng.normal(0.3, 0.08, n).astype(np.float32), 0, 1))
-    assert 0.4 < cut < 0.68
-    assert f1 is not None
-    assert f1 > 0.97
+    cut = expected_cut(best, np.clip(rng.normal(0.3, 0.08, n).astype(np.float32), 0, 1))
+    assert 0.4 < cut.at < 0.68
+    assert cut.f1 > 0.97
 
 
 def test_too_few_pairs_teach_nothing() -> None:
-    assert expected_cut(np.ones(3, np.float32), np.zeros(3, np.float32)) == (0.5, None)
+    assert expected_cut(np.ones(3, np.float32), np.zeros(3, np.float32)) == Cut(0.5, 0.0)
 
 
 def test_rivals_lift_and_lower() -> None:
