@@ -1,5 +1,9 @@
 """The site: Sphinx, MyST Markdown, Furo. `make docs` builds it into .site; warnings are errors."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import lookalike
 
 project = "lookalike"
@@ -7,18 +11,12 @@ author = "the lookalike authors"
 version = release = lookalike.__version__
 html_show_copyright = False
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["data", "README.md"]
-templates_path: list[str] = []
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-suppress_warnings: list[str] = []
 
-default_role = "code"  # docstrings write `names` as Markdown does
-autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
-autodoc_use_legacy_class_based = False
 python_display_short_literal_types = True
 maximum_signature_line_length = 88
 toc_object_entries = False
@@ -43,3 +41,20 @@ html_theme_options = {
 }
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+
+
+def list_the_rest(app: Any, page: str, source: list[str]) -> None:
+    """In index.md, FOLDER/* stands for the pages of the folder that are not listed one by one."""
+    if page == "index":
+        source[0] = re.sub(
+            r"^([a-z-]+)/\*$", lambda found: _unlisted(found[1], source[0]), source[0], flags=re.MULTILINE
+        )
+
+
+def _unlisted(folder: str, index: str) -> str:
+    pages = sorted(f"{folder}/{path.stem}" for path in (Path(__file__).parent / folder).glob("*.md"))
+    return "\n".join(page for page in pages if not re.search(rf"^(.*<)?{page}>?$", index, re.MULTILINE))
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", list_the_rest)

@@ -101,13 +101,13 @@ def commands(snippet: Snippet) -> Iterator[tuple[str, str]]:
 
 def run_shown(command: str, shown: str, where: str) -> None:
     words = shlex.split(command, comments=True)
-    if words[:2] == ["pip", "install"] or words[:2] == ["make", "docs"]:
+    if words[:2] == ["pip", "install"]:
         return
     if words[0] == "cat" and len(words) == 2 and not Path(words[1]).exists() and shown:
         Path(words[1]).parent.mkdir(parents=True, exist_ok=True)
         Path(words[1]).write_text(shown, encoding="utf-8")
         return
-    done = in_shell(command) if words[0] != "lookalike" or SHELL.search(" ".join(words)) else in_process(words)
+    done = in_shell(command) if words[0] != "lookalike" or SHELL.search(" ".join(words)) else in_process(command)
     fails = re.search(r"^(\w+: |usage: )", shown, re.IGNORECASE) is not None  # the page shows an error
     assert done.code == 0 or fails, f"{where}: {command}\nexit code {done.code}\n{done.out}{done.err}"
     if shown:
@@ -116,13 +116,15 @@ def run_shown(command: str, shown: str, where: str) -> None:
         assert fits, f"{where}: {command}\nshown:\n{shown}\nprinted:\n{done.out}{done.err}"
 
 
-def in_process(words: list[str]) -> Done:
-    """`lookalike ...` without a new interpreter."""
+def in_process(command: str) -> Done:
+    """`lookalike ...` without a new interpreter. Names with * are expanded as a shell does it, quoted ones not."""
     from lookalike.cli.main import main
 
-    known = [found for word in words[1:] for found in (sorted(glob(word)) or [word])]
+    known: list[str] = []
+    for raw, word in zip(_raw_words(command), shlex.split(command, comments=True), strict=True):
+        known += (sorted(glob(word)) if raw == word else []) or [word]
     before, out, err, code = signal.getsignal(signal.SIGTERM), io.StringIO(), io.StringIO(), 0
-    old_words, sys.argv = sys.argv, ["lookalike", *known]
+    old_words, sys.argv = sys.argv, known
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the command line prints its own
@@ -142,6 +144,13 @@ def in_shell(command: str) -> Done:
         env=os.environ | {"PATH": path},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _raw_words(command: str) -> list[str]:
+    """As `shlex.split`, with the quotes left in place."""
+    lexer = shlex.shlex(command, posix=False, punctuation_chars=False)
+    lexer.whitespace_split = True
+    return list(lexer)
 
 
 def _plain(text: str) -> str:
