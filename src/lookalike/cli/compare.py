@@ -12,6 +12,7 @@ from lookalike.cli import options as o
 from lookalike.errors import InputError
 
 
+@o.takes()
 def compare(
     left: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],
     right: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],

@@ -11,6 +11,7 @@ from typing import Annotated
 from lookalike.cli import options as o
 
 
+@o.takes()
 def demo(
     folder: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The folder to write to.")] = Path("lookalike-demo"),
     force: o.RunOptions.Force = False,

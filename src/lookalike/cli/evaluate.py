@@ -20,6 +20,7 @@ TRUTH = "Truth"
 STEPS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
 
 
+@o.takes()
 def evaluate(
     pairs: Annotated[
         str, typer.Argument(help="Pairs (left, right, similarity), groups (id, group), or a result folder.")

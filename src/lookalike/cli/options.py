@@ -198,7 +198,8 @@ class RunOptions:
 
 
 def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the parameters of `shared`; it receives them as one dict, `options`."""
+    """Make a command that Ctrl-C ends at once, with the parameters of `shared` beside its own: it receives them as one
+    dict, `options`, if it has such a parameter."""
     parameters = {n: p for one in shared for n, p in inspect.signature(one, eval_str=True).parameters.items()}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -208,7 +209,8 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
             plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
-            stoppable(lambda: command(**given, options=plain), lambda: plain.get("work_dir") or plain.get("beside"))
+            taken = given | ({"options": plain} if "options" in own else {})
+            stoppable(lambda: command(**taken), lambda: plain.get("work_dir") or plain.get("beside"))
 
         merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]

@@ -25,6 +25,7 @@ class Measure(Enum):
     hamming = "hamming"
 
 
+@o.takes()
 def plan(
     inputs: Annotated[
         list[str] | None,

@@ -152,6 +152,7 @@ RECORDS = Kind(
 )  # fmt: skip
 
 
+@o.takes()
 def preview(
     inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
     save_settings: Annotated[Path | None, o.option(FIELDS, help="Write the fields as TOML, to be edited.")] = None,
@@ -182,6 +183,7 @@ def preview(
         sys.stderr.write(f"Wrote    {save_settings}\n")
 
 
+@o.takes()
 def explain(
     left: Annotated[str, typer.Argument(help="The id of a record (of the first table).")],
     right: Annotated[str, typer.Argument(help="The id of the other record.")],

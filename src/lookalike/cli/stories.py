@@ -7,10 +7,9 @@ from typing import Annotated
 from lookalike.cli import options as o
 
 
-@o.takes(o.nothing)
+@o.takes()
 def stories(
     inputs: o.Inputs,
-    options: dict[str, object],
     output: o.Out = None,
     share: Annotated[
         float, o.option(o.WHAT, help="Two articles belong together where this share of each stands in shared passages,")

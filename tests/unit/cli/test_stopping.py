@@ -25,6 +25,17 @@ result.Result.kept_batches = hang
 main.main()
 """
 
+COMPARING = """
+import time
+from lookalike.apps import compare
+from lookalike.cli import main
+def hang(*_, **__):
+    print("hanging", flush=True)
+    time.sleep(60)
+compare.compare = hang
+main.main()
+"""
+
 
 def stopped(tmp_path: Path, heard: signal.Signals, *more: str) -> tuple[int, str]:
     (tmp_path / "x.csv").write_text("text\n" + "a rose is a rose is a rose\n" * 50)
@@ -53,3 +64,15 @@ def test_a_work_folder_is_named(tmp_path: Path) -> None:
         "To remove it: lookalike runs clean work\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work", "x.csv"]
+
+
+def test_commands_that_write_nothing_end_in_the_same_words() -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-c", COMPARING, "compare", "a rose", "a lily"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "hanging\n"
+    os.kill(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (130, "Stopped. No output was written.\n")
