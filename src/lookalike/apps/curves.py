@@ -82,10 +82,14 @@ def _write(target: Path, content: bytes) -> None:
 def curve_chart(plan: Plan, *, others: Sequence[Plan] = ()) -> Any:
     """The picture that `save_curve` writes, as an Altair chart."""
     try:
-        import altair as alt
+        import altair
         import vl_convert  # noqa: F401  # without it nothing can be drawn
     except ImportError as missing:
         raise MissingExtra("a picture of the curve", "plots") from missing
+    return _chart(altair, plan, others)
+
+
+def _chart(alt: Any, plan: Plan, others: Sequence[Plan]) -> Any:
     room = WIDTH - LEFT - RIGHT
     width = room - max(0, round(LABEL_ROOM - (1.0 - _right(plan)) * room))
     used = f"{plan.hashes_used} of {plan.num_hashes} hashes, curve 1 − (1 − s^{plan.rows})^{plan.bands}"
