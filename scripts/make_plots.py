@@ -38,7 +38,7 @@ def looks(chart: Any, title: str, subtitle: str) -> Any:
     return chart.properties(title=said, background="white", padding=16).configure(
         **LOOK | {"axis": LOOK["axis"] | {"format": ""}},  # type: ignore[operator]
         legend={"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK, "symbolStrokeWidth": 3,
-                "labelLimit": 320},
+                "labelLimit": 320, "columnPadding": 28, "symbolType": "stroke"},
     )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def cost() -> Any:
     measured = json.loads((DOCS / "data/cost.json").read_text())
     names = {"exact": "exact join", "lsh": "bands, recall 0.99"}
     rows = [{**row, "way": f"{names[row['method']]}, {row['sets']}"} for row in measured["runs"]]
-    x = alt.X("threshold:Q", title="threshold", scale=alt.Scale(domain=[0.3, 1.0]), axis=alt.Axis(tickCount=7))
+    x = alt.X("threshold:Q", title="threshold", scale=alt.Scale(domain=[0.4, 0.9]), axis=alt.Axis(tickCount=5))
     y = alt.Y("seconds:Q", title="seconds", scale=alt.Scale(type="log"))
     chart = line_chart(rows, x, y, "way", points=True)
     chart = chart.encode(color=chart.encoding.color.legend(orient="bottom", columns=2))

@@ -30,6 +30,31 @@ FIRST = (
 )
 GIVEN_BACK = ("Result", "Passages", "Stories", "Evaluation", "Explanation")  # nobody makes these by hand
 MORE = ("lookalike.amplify", "lookalike.measures.families", "lookalike.errors")  # public, by their own names
+USUAL = {  # options that mean the same wherever they occur; a comment beside one says more
+    "id": "the column of ids; guessed, else row numbers",
+    "column": "the column of lists of numbers",
+    "num_hashes": "length of a signature: 128",
+    "bands": "taken over from the plan",
+    "rows": "taken over from the plan",
+    "scheme": "of signatures: fss-1",
+    "seed": "of all that is drawn at random: 42",
+    "verify": "score every candidate exactly: yes",
+    "max_share": "leave out what is in more than this share of the items",
+    "max_pairs": "refuse a larger answer: 100 million",
+    "audit": "items whose recall is measured: 2,000",
+    "on_bad": "what to do with a broken item: error",
+    "on_bad_text": "what to do with a text that is not UTF-8: error",
+    "on_bad_file": "what to do with a file that cannot be read: error",
+    "threads": "all cores",
+    "progress": "called with (stage, done, total)",
+    "bag": "repeated shingles count: no",
+    "fold_case": "ignore upper and lower case (documents: yes, strings: no)",
+    "normalize": "a Unicode normal form: none",
+    "strip_accents": "é is e: no",
+    "ignore_punctuation": "leave it out: no; it never belongs to a word",
+    "squeeze_space": "several blanks are one: yes",
+    "hash_bits": "of a shingle: 64",
+}
 
 INTRO = """# Python
 
@@ -124,10 +149,12 @@ def _fields(options: Any) -> Iterator[tuple[str, str, str]]:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             comment = lines[field.lineno - 1].partition("  # ")[2]
             kind = ast.unparse(field.annotation).replace("|", "\\|")
+            comment = comment or USUAL.get(field.target.id, "")
+            assert comment, f"{options.__module__}: write a comment beside the option {field.target.id}"
             yield field.target.id, f"`{kind}`", re.sub(r"([*<|])", r"\\\1", comment)
-    for base in getattr(options, "__orig_bases__", ()):
-        if inspect.isclass(base):
-            yield from _fields(base)
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id != "TypedDict":
+            yield from _fields(getattr(sys.modules[options.__module__], base.id))
 
 
 def options_of(module: ModuleType, things: list[Any]) -> str:
