@@ -55,15 +55,29 @@ def probability(title: str) -> Any:
 
 
 def shapes() -> Any:
-    """Many bands and rows of 128 hashes."""
+    """Many bands and rows of 128 hashes, with the two errors at one threshold."""
+    bound = 0.6
     rows = [
-        {"s": i / STEPS, "p": amplify(i / STEPS, r, b), "bands": f"{b} × {r}"}
+        {"s": i / 100, "p": amplify(i / 100, r, b), "shape": f"{b} × {r}", "one": 1}
         for b, r in ((64, 2), (32, 4), (25, 5), (16, 8), (8, 16), (4, 32))
-        for i in range(STEPS + 1)
+        for i in range(101)
     ]
-    x = alt.X("s:Q", title="similarity of the pair")
-    chart = line_chart(rows, x, probability("probability that it becomes a candidate"), "bands")
-    return looks(chart, "Bands × rows: six ways to spend 128 hashes", "the curve 1 − (1 − s^r)^b")
+    whole = alt.Scale(domain=[0, 1], nice=False)
+    ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    x = alt.X("s:Q", title="similarity of the pair", scale=whole, axis=ticks)
+    y = alt.Y("p:Q", title="becomes a candidate", scale=whole, axis=ticks)
+    base = alt.Chart(width=190, height=150).encode(x=x, y=y)
+    false = base.transform_filter(alt.datum.s <= bound).mark_area(color=FALSE, opacity=0.35)
+    missed = base.transform_filter(alt.datum.s >= bound).mark_area(color=MISSED, opacity=0.5).encode(y2="one:Q")
+    line = base.mark_line(color=CURVE, strokeWidth=2.5)
+    rule = alt.Chart().mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.datum(bound))
+    names = alt.Header(title=None, labelFontSize=13, labelFontWeight="bold", labelColor=INK)
+    order = list(dict.fromkeys(row["shape"] for row in rows))
+    panels = alt.layer(false, missed, line, rule, data=alt.Data(values=rows)).facet(
+        facet=alt.Facet("shape:N", sort=order, header=names), columns=3
+    )
+    said = "1 − (1 − s^r)^b; at threshold 0.6, amber: candidates in vain, red: pairs that never meet"
+    return looks(panels, "Bands × rows: six ways to spend 128 hashes", said)
 
 
 def planned() -> Any:
