@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lookalike.apps.sets import jaccard
     from lookalike.apps.stories import stories
     from lookalike.data import Recipe, ShingleRule
+    from lookalike.index.index import Index
     from lookalike.result import Result
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ _HOMES = {
     "passages": "lookalike.apps.passages",
     "stories": "lookalike.apps.stories",
     "jaccard": "lookalike.apps.sets",
+    "Index": "lookalike.index.index",
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
@@ -44,7 +46,7 @@ KINDS = ("baskets", "bits", "faces", "folding", "images", "records", "strings", 
 _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
-    "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
+    "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
     "evaluate", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "records",
     "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip

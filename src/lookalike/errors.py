@@ -42,6 +42,10 @@ class OutputError(LookalikeError):
     """An output that exists already, or cannot be written."""
 
 
+class IndexBusy(LookalikeError):
+    """An index that another process is writing."""
+
+
 class TooManyPairs(LookalikeError):
     """The answer is larger than the user allowed."""
 

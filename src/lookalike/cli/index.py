@@ -1,0 +1,340 @@
+"""lookalike index: a collection that grows, and what of it is like something new."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+import time
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.cli import options as o
+from lookalike.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lookalike.index.index import Index
+
+app = typer.Typer(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
+Place = Annotated[str, typer.Argument(help="The index: a folder.", show_default=False)]
+Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
+AskedThreshold = Annotated[
+    float | None,
+    o.option(o.WHAT, "-t", "--threshold", help="Only what is at least so near (default: the index's).",
+             show_default=False),
+]  # fmt: skip
+
+
+class KindOfItem(Enum):
+    documents = "documents"
+    sets = "sets"
+    vectors = "vectors"
+    bits = "bits"
+    strings = "strings"
+    records = "records"
+
+
+def create_options(
+    threshold: Annotated[
+        float | None,
+        o.option(o.WHAT, "-t", "--threshold", show_default=False,
+                 help="How near items must be to match: similarity (documents, sets 0.8), degrees (vectors 10), bits "
+                 "(8), edits (strings 2), or found from the sample (records)."),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        o.option(o.WHAT, help="Share of the items at the threshold that must be found (default: 0.99).",
+                 show_default=False),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        o.option(o.WHAT, show_default=False,
+                 help="jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
+                 "indel (strings)."),
+    ] = None,
+    unit: Annotated[
+        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
+    ] = None,
+    k: Annotated[
+        int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle (word 5, char 9, token 1).", show_default=False)
+    ] = None,
+    bag: Annotated[
+        bool | None, o.option(o.SHINGLES, "--bag", help="Count repeated shingles.", show_default=False)
+    ] = None,
+    fold_case: Annotated[
+        bool | None,
+        o.option(o.SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case (documents, strings).",
+                 show_default=False),
+    ] = None,
+    strip_accents: Annotated[
+        bool | None, o.option(o.SHINGLES, "--strip-accents", help="Ignore accents (documents, strings).",
+                              show_default=False)
+    ] = None,
+    dimensions: Annotated[int | None, o.option(o.WHAT, help="Numbers in a vector.")] = None,
+    bits: Annotated[int | None, o.option(o.WHAT, help="Bits in a code.")] = None,
+    sample: Annotated[
+        Path | None, o.option(o.WHAT, help="Records to learn fields, weights and threshold from; they are not added.")
+    ] = None,
+    settings: Annotated[Path | None, o.option(o.WHAT, help="Rules for records from a TOML file.")] = None,
+    num_hashes: Annotated[
+        int | None, o.option(o.MECHANISM, help="Slots of a signature (default: 128).", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None, o.option(o.MECHANISM, help="Seed of the keys (default: 42).", show_default=False)
+    ] = None,
+) -> None:  # fmt: skip
+    """What `lookalike index create` takes; never called."""
+
+
+@app.command()
+@o.takes(create_options)
+def create(
+    place: Place,
+    options: dict[str, Any],
+    kind: Annotated[KindOfItem, o.option(o.WHAT, help="What the items are.")] = KindOfItem.documents,
+    store_items: Annotated[
+        bool, o.option(o.RUN, "--store-items/--no-items", help="Keep the items as they came, not only their hashes.")
+    ] = True,
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Make a new, empty index. What counts as similar is settled here and stays."""
+    from lookalike.index.index import Index
+
+    given = {name: value for name, value in options.items() if value is not None}
+    with Index.create(place, kind=kind.value, store_items=store_items, **given) as index:
+        if not quiet:
+            _say(f"Created  {place}: {index.kind.name}, {_compared(index)} · {index.kind.plan()['shape']}")
+
+
+@app.command()
+@o.takes(o.nothing)
+def add(
+    place: Place,
+    inputs: o.Inputs,
+    options: dict[str, Any],
+    column: Column = None,
+    id: o.Id = None,  # noqa: A002
+    if_new: Annotated[
+        bool, o.option(o.WHAT, "--if-new", help="Only what matches nothing; prints what was matched, and by what.")
+    ] = False,
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Put the rows of files into an index. An id that is there already gets the new item.
+
+    All rows are in when this ends well, or none is. With --if-new, some thousands of rows at a time.
+    """
+    from lookalike.cli import show
+    from lookalike.index import sources
+    from lookalike.index.index import Index
+
+    begin = time.perf_counter()
+    with Index.open(place) as index, show.progress(quiet) as progress:
+        batches = _counted(sources.read(index.kind.name, o.paths(inputs), column=column, id=id), progress)
+        if if_new:
+            count, matched = _add_new(index, batches)
+            _print_rows(matched, "matched items")
+            line = f"{count:,} new {index.kind.name}, {matched.num_rows:,} seen before"
+        else:
+            made = index.add_batches(batches)
+            line = f"{made.count:,} {index.kind.name}" + (f", {made.replaced:,} replaced" if made.replaced else "")
+        total = len(index)
+    if not quiet:
+        seconds = time.perf_counter() - begin
+        _say(f"Added    {line} in {seconds:.1f} s · {place} has {total:,}")
+
+
+def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
+    """How many were new, and a table of those that were not: id, match, how near."""
+    import pyarrow as pa
+
+    count, rows = 0, []
+    first = 0
+    for items, ids in batches:
+        names = list(range(first, first + len(items))) if ids is None else ids.to_pylist()
+        first += len(names)
+        for name, match in zip(names, index.add_if_new(items, ids=ids), strict=True):
+            count += match is None
+            if match is not None:
+                rows.append((name, *match))
+    own, found, near = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {"id": pa.array(own), "match": pa.array(found), index.kind.scale.column: pa.array(near, pa.float64())}
+    return count, pa.table(columns)
+
+
+def _counted(batches: Iterator[Any], progress: Any) -> Iterator[Any]:
+    done = 0
+    for items, ids in batches:
+        yield items, ids
+        done += len(items)
+        progress("read", done, None)
+
+
+@app.command()
+@o.takes(o.nothing)
+def remove(
+    place: Place,
+    ids: Annotated[list[str], typer.Argument(help="Ids; - reads them from standard input, one a line.")],
+    options: dict[str, Any],
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Take items out of an index by their ids."""
+    from lookalike.index.index import Index
+
+    names = [line.rstrip("\n") for line in sys.stdin] if ids == ["-"] else ids
+    with Index.open(place) as index:
+        gone = index.remove([index.parse_id(name) for name in names])
+        if not quiet:
+            _say(f"Removed  {gone:,} of {len(names):,} · {place} has {len(index):,}")
+
+
+@app.command()
+@o.takes(o.nothing)
+def query(
+    place: Place,
+    options: dict[str, Any],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files, folders or globs with items to look for.", show_default=False)
+    ] = None,
+    text: Annotated[
+        list[str] | None, o.option(o.WHAT, help="A text to look for (documents, strings) (repeatable).")
+    ] = None,
+    threshold: AskedThreshold = None,
+    nearest: Annotated[int | None, o.option(o.WHAT, "--nearest", help="So many matches at most for each item.")] = None,
+    column: Column = None,
+    id: o.Id = None,  # noqa: A002
+    output: o.Out = None,
+    force: o.RunOptions.Force = False,
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Find what of an index is near the items of files: query, id, similarity (or distance), nearest first.
+
+    Without -o, the table goes to the terminal or, in a pipe, to standard output as tab-separated lines.
+    """
+    import pyarrow as pa
+
+    from lookalike.cli import show
+    from lookalike.index import sources
+    from lookalike.index.index import Index
+
+    if bool(inputs) == bool(text):
+        raise UsageError("give files to look for, or --text, one of them.")
+    outputs = show.Outputs.check(output, force=force)
+    with Index.open(place, read_only=True) as index, show.progress(quiet) as progress:
+        if text and index.kind.name not in ("documents", "strings"):
+            raise UsageError(f"--text goes with documents and strings; {place} is an index of {index.kind.name}.")
+        batches = [(text, pa.array(text))] if text else sources.read(
+            index.kind.name, o.paths(inputs), column=column, id=id
+        )  # fmt: skip
+        tables, first, asked = [index.query_table([])], 0, 0
+        for items, ids in _counted(iter(batches), progress):
+            table = index.query_table(items, threshold=threshold, k=nearest)
+            rows = table.column("query")
+            names = pa.array(range(first, first + len(items))) if ids is None else ids
+            tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
+            first += len(items)
+            asked += len(items)
+        found = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
+    if output is not None:
+        outputs.write_table(found, output)
+    else:
+        _print_rows(found, "matches")
+    if not quiet:
+        _say(f"Found    {found.num_rows:,} matches of {asked:,} items" + (f" · wrote {output}" if output else ""))
+
+
+@app.command()
+def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As JSON.")] = False) -> None:
+    """What an index is and holds."""
+    from lookalike.index.index import Index
+
+    with Index.open(place, read_only=True) as index:
+        facts = index.info()
+        compared = _compared(index)
+    if json:
+        sys.stdout.write(json_module.dumps(facts, indent=2, default=str) + "\n")
+        return
+    plan = facts["plan"]
+    recall = plan["recall_at_threshold"]
+    promised = "" if recall is None else f" · recall {recall:.4f} at the threshold" if recall < 1 else " · none missed"
+    lines = {
+        "Index": f"{facts['place']} (format {facts['format']})",
+        "Items": f"{facts['items']:,} {facts['kind']}",
+        "Compared": f"{compared} · {plan['shape']}{promised}",
+        "Stored": f"{facts['bytes'] / 1e6:,.1f} MB, {'with' if facts['store_items'] else 'without'} the items",
+        **{name.capitalize(): f"{facts[name]:,}" for name in ("segments", "recent", "removed") if name in facts},
+    }
+    for name, line in lines.items():
+        sys.stdout.write(f"{name:<9}{line}\n")
+
+
+@app.command()
+@o.takes(o.nothing)
+def merge(
+    place: Place,
+    others: Annotated[list[str], typer.Argument(help="Indexes whose items are put in.", show_default=False)],
+    options: dict[str, Any],
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Put all items of other indexes, created alike, into an index."""
+    from lookalike.index.index import Index
+
+    with Index.open(place) as index:
+        for other in others:
+            made = index.merge(other)
+            if not quiet:
+                _say(f"Merged   {made.count:,} of {other}, {made.replaced:,} replaced · {place} has {len(index):,}")
+
+
+@app.command()
+@o.takes(o.nothing)
+def compact(place: Place, options: dict[str, Any], quiet: o.RunOptions.Quiet = False) -> None:
+    """Make an index smaller and faster: removed items go, small parts are put together. Readers go on meanwhile."""
+    from lookalike.index.index import Index
+
+    with Index.open(place) as index:
+        before = index.info()
+        index.compact()
+        after = index.info()
+    if not quiet:
+        sizes = f"{before['bytes'] / 1e6:,.1f} MB before, {after['bytes'] / 1e6:,.1f} MB now"
+        _say(f"Compacted {place}: {sizes}")
+
+
+@app.command()
+@o.takes(o.nothing)
+def export(
+    place: Place,
+    options: dict[str, Any],
+    output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="Where to write, by extension.")],
+    force: o.RunOptions.Force = False,
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Write all items of an index as a table: id, item, group."""
+    from lookalike.index.index import Index
+
+    with Index.open(place, read_only=True) as index:
+        index.export(output, force=force)
+        if not quiet:
+            _say(f"Wrote    {output}: {len(index):,} {index.kind.name}")
+
+
+def _compared(index: Index) -> str:
+    scale = index.kind.scale
+    return f"{scale.column} {scale.bound} {index.kind.threshold:g}"
+
+
+def _print_rows(table: pa.Table, what: str) -> None:
+    from lookalike.cli import show
+
+    show.print_rows(table, what)
+
+
+def _say(line: str) -> None:
+    from lookalike.cli import show
+
+    show.err.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,162 @@
+"""Segments put together, without what was removed. Nobody waits for it: the swap at the end is one small commit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.data import I64
+from lookalike.index.packing import LEVEL
+from lookalike.index.segments import AnyArray, Segment, has_bits, sorted_ids, sorted_keys, write_segment
+from lookalike.index.store import U8, ends_of
+
+LARGEST = 1 << 32  # bytes of a segment that is put together from others, about
+TIER = 4  # segments of about one size that become one,
+BIG, MANY = 1 << 27, 16  # or so many where they have so many bytes each: a query looks into each of them
+DEAD = 0.3  # share of removed items from which on a segment is worth writing anew
+
+
+class Stopped(Exception):
+    """Compaction was asked to stop; nothing has changed."""
+
+
+@dataclass(frozen=True)
+class Old:
+    """A segment as it was when the work began. dead: a copy."""
+
+    segment: Segment
+    dead: U8
+
+    @property
+    def alive(self) -> I64:
+        rows = np.arange(len(self.segment))
+        return rows[~self.is_dead(rows)]
+
+    def is_dead(self, rows: I64) -> npt.NDArray[np.bool_]:
+        return has_bits(self.dead, rows)
+
+
+def due(segments: Sequence[Segment], dead: Sequence[int]) -> list[Segment]:
+    """The neighbours that should become one now, or nothing.
+
+    The youngest ones, while they are small beside what they become together; so that every item is written anew a
+    few times only, however many come.
+    """
+    for segment, gone in zip(segments, dead, strict=True):
+        if gone > DEAD * len(segment):
+            return [segment]
+    for end in range(len(segments), TIER - 1, -1):
+        begin, total = end - 1, segments[end - 1].nbytes
+        while begin > 0 and segments[begin - 1].nbytes <= 2 * total and total + segments[begin - 1].nbytes <= LARGEST:
+            begin -= 1
+            total += segments[begin].nbytes
+        if end - begin >= (TIER if total < BIG * (end - begin) else MANY):
+            return list(segments[begin:end])
+    return []
+
+
+def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[list[Segment]]:
+    """All segments, in runs that make large ones; those alone in their run and whole are left as they are."""
+    run: list[Segment] = []
+    gone = 0
+    for segment, missing in zip(segments, dead, strict=True):
+        if run and sum(one.nbytes for one in run) + segment.nbytes > LARGEST:
+            if len(run) > 1 or gone:
+                yield run
+            run, gone = [], 0
+        run.append(segment)
+        gone += missing
+    if len(run) > 1 or (run and gone):
+        yield run
+
+
+def merged(olds: Sequence[Old], draft: Path, go_on: Callable[[], bool]) -> int:
+    """Write one segment of what is alive in all of these; its size, 0 where nothing is."""
+    alive = [old.alive for old in olds]
+    if not sum(map(len, alive)):
+        return 0
+    firsts = ends_of([len(rows) for rows in alive])
+    segments = [old.segment for old in olds]
+    keys, rows = zip(*(_keys(*one) for one in zip(segments, alive, firsts[:-1], strict=True)), strict=True)
+    ids = pa.concat_arrays([segment.ids(some) for segment, some in zip(segments, alive, strict=True)])
+    arrays: dict[str, Sequence[AnyArray]] = {
+        "items": [segment.items[some] for segment, some in zip(segments, alive, strict=True)],
+        **sorted_ids(ids)[0],
+        **sorted_keys(np.concatenate(keys), np.concatenate(rows)),
+    }
+    _check(go_on)
+    sizes = [np.diff(segment.feature_ends)[some] for segment, some in zip(segments, alive, strict=True)]
+    arrays["feature_ends"] = [ends_of(np.concatenate(sizes))]
+    arrays["features"] = [part for one in zip(segments, alive, strict=True) for part in _features(*one)]
+    if all("raw" in segment.arrays for segment in segments):
+        arrays |= _raw(segments, alive, firsts, go_on)
+    return write_segment(draft, arrays, go_on=lambda: _check(go_on))
+
+
+def _check(go_on: Callable[[], bool]) -> None:
+    if not go_on():
+        raise Stopped
+
+
+def _keys(segment: Segment, alive: I64, first: int) -> tuple[AnyArray, AnyArray]:
+    """The keys of what is alive, still sorted, and their rows in the new segment."""
+    place = np.full(len(segment), -1, np.int64)
+    place[alive] = np.arange(first, first + len(alive))
+    rows = place[segment.arrays["key_rows"]]
+    return segment.arrays["keys"][rows >= 0], rows[rows >= 0].astype(np.uint32)
+
+
+def _spans(alive: I64) -> Iterator[tuple[int, int]]:
+    """Rows that follow one another, as (first, after the last)."""
+    cuts = np.flatnonzero(np.diff(alive) != 1) + 1
+    for low, high in itertools.pairwise([0, *cuts.tolist(), len(alive)]):
+        if low < high:
+            yield int(alive[low]), int(alive[high - 1]) + 1
+
+
+def _features(segment: Segment, alive: I64) -> Iterator[AnyArray]:
+    for low, high in _spans(alive):
+        yield segment.features[segment.feature_ends[low] : segment.feature_ends[high]]
+    yield segment.features[:0]
+
+
+def _raw(
+    segments: Sequence[Segment], alive: Sequence[I64], firsts: I64, go_on: Callable[[], bool]
+) -> dict[str, Sequence[AnyArray]]:
+    """Frames as they are where all of their rows are alive; else packed anew."""
+    codec = pa.Codec("zstd", compression_level=LEVEL)
+    packed: list[AnyArray] = [segments[0].arrays["raw"][:0]]
+    starts: list[int] = []
+    for segment, rows, first in zip(segments, alive, firsts[:-1].tolist(), strict=True):
+        frames, ends = segment.arrays["frame_rows"].tolist(), segment.arrays["frame_ends"].tolist()
+        bounds = np.searchsorted(rows, frames).tolist()
+        for number, (low, high) in enumerate(itertools.pairwise(bounds)):
+            if low == high:
+                continue
+            starts.append(first + low)
+            if high - low == frames[number + 1] - frames[number]:
+                packed.append(segment.arrays["raw"][ends[number] : ends[number + 1]])
+            else:
+                texts = segment.frame(number)
+                left = [texts[row - frames[number]] for row in rows[low:high].tolist()]
+                packed.append(np.frombuffer(codec.compress(b"".join(left)), np.uint8))
+        _check(go_on)
+    sizes = [segment.arrays["raw_sizes"][rows] for segment, rows in zip(segments, alive, strict=True)]
+    return {
+        "raw_sizes": sizes,
+        "frame_rows": [np.array([*starts, int(firsts[-1])], np.int64)],
+        "frame_ends": [ends_of([len(frame) for frame in packed[1:]])],
+        "raw": packed,
+    }
+
+
+def draft_name(folder: Path) -> Path:
+    """Where the segment is written; a sweep knows the name."""
+    return folder / f"compact-{os.getpid()}.draft"

@@ -1,0 +1,399 @@
+"""The index as users see it: `la.Index`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.errors import UsageError
+from lookalike.index import grouping, places, sources, transfer
+from lookalike.index.items import ids_of, plain_ids
+from lookalike.index.kinds import Kind, kind_again, make_kind
+from lookalike.index.recent import Recent
+from lookalike.index.search import scored
+from lookalike.index.sources import Batch
+from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
+
+
+class Match(NamedTuple):
+    """An item of the index that is near a query.
+
+    similarity: exact; for kinds that are measured by a distance (`index.kind.scale`), it is that distance.
+    """
+
+    id: Id
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `add` did. count: items that are in now; replaced: how many of them took the place of an older one."""
+
+    count: int
+    replaced: int
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What an index has of one id. item: as it was given, or None where items are not kept; group: see `groups`."""
+
+    id: Id
+    item: Any
+    group: int
+
+
+class Index:
+    """Items on disk that can be asked "what of you is like this?" while more come in.
+
+    Make one with `create`, take one up with `open`; it is a context manager. Many processes may read it while one
+    writes. What a method that writes has returned for is on the disk and seen by all.
+
+    >>> import tempfile, lookalike as la
+    >>> index = la.Index.create(tempfile.mkdtemp() + "/seen", kind="documents", k=2)
+    >>> index.add(["a rose is a rose is a rose", "nothing alike"], ids=["r", "n"])
+    Added(count=2, replaced=0)
+    >>> index.query(["A rose is a rose, is a rose!"])
+    [[Match(id='r', similarity=1.0)]]
+    >>> index.add_if_new(["a rose is a rose", "a tulip is a tulip"], ids=["r2", "t"])
+    [Match(id='r', similarity=1.0), None]
+    >>> index.close()
+    """
+
+    def __init__(self, store: Store, kind: Kind, *, keeps_items: bool) -> None:
+        """For `create` and `open`."""
+        self.store, self.kind, self._keeps_items = store, kind, keeps_items
+
+    @classmethod
+    def create(
+        cls, place: str | PathLike[str], *, kind: str = "documents", threshold: float | None = None,
+        recall: float | None = None, store_items: bool = True, **options: Any,
+    ) -> Index:  # fmt: skip
+        """A new, empty index.
+
+        place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
+        records. threshold: how near items must be to match, in the words of the kind; an item exactly there is found
+        with probability `recall`, at least. store_items: keep the items as they came, not only their features. The
+        other options are those of the kind, as for `la.pairs` and its fellows.
+        """
+        given = {"threshold": threshold, "recall": recall}
+        made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
+        keeps = store_items and not made.is_own_feature
+        settings = {"kind": made.name, "store_items": keeps, "settings": made.settings()}
+        return cls(places.create(place, settings), made, keeps_items=keeps)
+
+    @classmethod
+    def open(cls, place: str | PathLike[str], *, read_only: bool = False) -> Index:
+        """The index at this place. It costs milliseconds, whatever its size."""
+        store = places.open(place, read_only=read_only)
+        settings = store.settings
+        return cls(store, kind_again(settings["kind"], settings["settings"]), keeps_items=settings["store_items"])
+
+    # Changes
+
+    def add(self, items: Any, ids: Any = None) -> Added:
+        """Put items in; all of them, or none if this raises. An id that is there already gets the new item instead.
+
+        items: a list, an Arrow array, or an iterable. ids: strings or whole numbers, one for each item; without them
+        the next whole numbers.
+        """
+        return self.add_batches([(items, None if ids is None else ids_of(ids))])
+
+    def add_from(self, source: Any, *, column: str | None = None, id: str | None = None) -> Added:  # noqa: A002
+        """As `add`, of the rows of files (a `Path`, or a list of them) or of a table. All of them, or none.
+
+        column: of the texts, token lists, codes or vectors; id: of the ids. Without them the usual names are taken.
+        """
+        return self.add_batches(sources.read(self.kind.name, source, column=column, id=id))
+
+    def add_batches(self, batches: Iterable[Batch]) -> Added:
+        """As `add`, of batches of (items, ids) as they come; all of them, or none."""
+        count = 0
+
+        def counted() -> Iterator[Block]:
+            nonlocal count
+            for block in self._blocks(batches):
+                count += len(block)
+                yield block
+
+        with self.store.writing():
+            replaced = self.store.add(counted())
+        return Added(count, replaced)
+
+    def add_if_new(self, items: Any, ids: Any = None) -> list[Match | None]:
+        """Put in those items that match nothing: nothing in the index, and none of the new ones before them.
+
+        For each item None where it was put in, else the nearest that it matched. An item whose own id is there is
+        compared with the others only, and replaces its older self where it is new.
+        """
+        out: list[Match | None] = []
+        with self.store.writing():
+            fresh = Recent()
+            chosen: list[Block] = []
+            for block in self._blocks([(items, None if ids is None else ids_of(ids))]):
+                out += self._choose_new(block, fresh, chosen)
+            if chosen:
+                self.store.add(chosen)
+        return out
+
+    def _choose_new(self, block: Block, fresh: Recent, chosen: list[Block]) -> list[Match | None]:
+        probes = self.kind.probes(block.features)
+        old = self._matches(block.features, probes, self.kind.threshold, None)
+        own = block.ids.to_pylist()
+        out: list[Match | None] = []
+        rows = []
+        for row, mine in enumerate(own):
+            best = next((match for match in old[row] if match.id != mine), None)
+            one = block.features.part(row, row + 1)
+            met = fresh.candidates(probes.part(row, row + 1))
+            if met is not None:
+                scores = self.kind.score(one, met, self.kind.threshold)
+                near = int(np.argmax(scores))
+                if scores[near] > -np.inf and fresh.ids[int(met.items[near])] != mine:
+                    shown = self._shown(float(scores[near]))
+                    if best is None or scores[near] > self.kind.scale.sign * best.similarity:
+                        best = Match(fresh.ids[int(met.items[near])], shown)
+            out.append(best)
+            if best is None:
+                keys = block.keys.part(row, row + 1).values
+                fresh.add(len(fresh) if not fresh.ids else max(fresh.ids) + 1, mine, keys, one[0])
+                rows.append(row)
+        if rows:
+            chosen.append(_taken(block, rows))
+        return out
+
+    def remove(self, ids: Any) -> int:
+        """Take items out; how many of these ids were there. Their groups stay as they are, without them."""
+        wanted = self._known(ids)
+        with self.store.writing():
+            items = self.store.numbers(wanted)
+            items = np.unique(items[items >= 0])
+            if len(items):
+                grouping.catch_up(self.store, self.kind)
+                self.store.remove(items)
+        return len(items)
+
+    def compact(self) -> None:
+        """Make the index smaller and faster: what was removed is gone, small parts are put together."""
+        self.store.compact()
+
+    def merge(self, other: str | PathLike[str]) -> Added:
+        """Put in all items of another index of the same kind and settings, as `add` would."""
+        with Index.open(other, read_only=True) as given:
+            if given.store.place == self.store.place:
+                raise UsageError(f"{given.store.place} cannot be merged with itself.")
+            transfer.check_alike(self.kind, given.kind, given.store.place)
+            if given._keeps_items != self._keeps_items:
+                raise UsageError(
+                    f"only one of this index and {given.store.place} keeps its items; expected both or none."
+                )
+            count = len(given)
+            with self.store.writing():
+                if any(np.any(self.store.numbers(ids) >= 0) for ids in transfer.all_ids(given.store)):
+                    grouping.catch_up(self.store, self.kind)
+                return Added(count, self.store.add(transfer.blocks(given.store, self.kind, raw=self._keeps_items)))
+
+    def export(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write all items as a table (Parquet, CSV, JSON lines by the extension): id, item, group."""
+        transfer.export(self.store, self.kind, grouping.current(self.store, self.kind), Path(path), force=force)
+
+    # Questions
+
+    def query(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> list[list[Match]]:
+        """For each item what is near it, nearest first (the older one first among equals).
+
+        Every match is exactly scored. An item of the index that is exactly at its threshold is found with at least the
+        probability that `info` states, nearer ones more surely. threshold: to ask for nearer ones only. k: as many at
+        most; they are the nearest of those that reach the threshold.
+        """
+        limit = self.kind.check(threshold)
+        if k is not None and k < 1:
+            raise UsageError(f"k is {k}; expected at least 1.")
+        out: list[list[Match]] = []
+        for piece in self.kind.pieces(items):
+            features = self.kind.features(piece)
+            out += self._matches(features, self.kind.probes(features), limit, k)
+        return out
+
+    def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:
+        """As `query`, as a table: query (the number of the item), id, and the similarity or distance."""
+        found = self.query(items, threshold=threshold, k=k)
+        rows = [(number, *match) for number, matches in enumerate(found) for match in matches]
+        query, ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
+        kind = self.store.id_type() or pa.int64()
+        return pa.table(
+            {
+                "query": pa.array(query, pa.int64()),
+                "id": pa.array(ids, kind),
+                self.kind.scale.column: pa.array(scores, pa.float64()),
+            }
+        )
+
+    def compare(self, a: Any, b: Any) -> float | None:
+        """The similarity (or distance) of two items, as the index would score them; None where they do not match."""
+        one, other = (self.kind.features(piece) for item in (a, b) for piece in self.kind.pieces([item]))
+        first = np.zeros(1, np.int64)
+        score = self.kind.score(one, Found(first, first, other.data, first, other.offsets[1:]), self.kind.threshold)
+        return None if score[0] == -np.inf else self._shown(float(score[0]))
+
+    def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
+        """What is stored for an id; KeyError where it is not there."""
+        number = self._number(id)
+        where = np.array([number])
+        raw = self.store.features(where)[0] if self.kind.is_own_feature else self.store.raw(where)[0]
+        item = None if raw is None else self.kind.item(raw)
+        return Stored(id, item, grouping.current(self.store, self.kind).of(number))
+
+    def group_of(self, id: Id) -> int:  # noqa: A002
+        """The group of the item with this id, also where it is alone in it; KeyError where it is not there."""
+        return grouping.current(self.store, self.kind).of(self._number(id))
+
+    def groups(self) -> pa.Table:
+        """id, group, size of all items that are in a group with others, the largest groups first.
+
+        A group is what matches connect. It has the number of its oldest item, which stays when items are added or
+        removed; where two groups become one, it is the older one's, and `merges` says so.
+        """
+        return grouping.table(self.store, grouping.current(self.store, self.kind))
+
+    def merges(self) -> pa.Table:
+        """merged, into, when: which groups became part of which, in order."""
+        forest = grouping.current(self.store, self.kind)
+        rows = [*self.store.merges(), *forest.merges]
+        columns = [pa.array([row[i] for row in rows], pa.int64()) for i in (0, 1)]
+        when = pa.array([row.when for row in rows], pa.string())
+        return pa.table({"merged": columns[0], "into": columns[1], "when": when})
+
+    def parse_id(self, text: str) -> Id:
+        """An id as it is written in a command or an address: a whole number where the ids of this index are numbers."""
+        if self.store.id_type() != pa.int64():
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"the id {text!r} came; the ids of this index are whole numbers.") from None
+
+    def ids(self, after: Id | None = None, limit: int = 1000) -> list[Id]:
+        """The next ids in the order in which the items came, after the id `after`."""
+        begin = -1 if after is None else self._number(after)
+        page: list[Id] = self.store.ids(self.store.after(begin, limit)).to_pylist()
+        return page
+
+    def __iter__(self) -> Iterator[Id]:
+        at = -1
+        while len(items := self.store.after(at, 10_000)):
+            yield from self.store.ids(items).to_pylist()
+            at = int(items[-1])
+
+    def __len__(self) -> int:
+        return self.store.count()
+
+    def __contains__(self, id: Id) -> bool:  # noqa: A002
+        return bool(self.store.numbers(self._known([id]))[0] >= 0)
+
+    def info(self) -> dict[str, Any]:
+        """What the index is and holds."""
+        settings = self.store.settings
+        return {
+            "place": self.store.place,
+            "format": settings["format"],
+            "kind": self.kind.name,
+            "items": len(self),
+            "compared": f"{self.kind.scale.column} {self.kind.scale.bound} {self.kind.threshold:g}",
+            "plan": self.kind.plan(),
+            "settings": self.kind.settings(),
+            "store_items": self._keeps_items,
+            "grouped": self.store.grouped(),
+            **self.store.facts(),
+        }
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Index of {len(self):,} {self.kind.name} in {self.store.place}>"
+
+    # Inside
+
+    def _known(self, ids: Any) -> pa.Array:
+        """Ids to look up; those of another type than the index has are simply not there."""
+        values = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, str | bytes) else None
+        if values is None:
+            raise UsageError(f"ids is of type {type(ids).__name__}; expected a list of ids.")
+        return ids_of(values) if values else pa.array([], self.store.id_type() or pa.int64())
+
+    def _number(self, id: Id) -> int:  # noqa: A002
+        number = int(self.store.numbers(self._known([id]))[0])
+        if number < 0:
+            raise KeyError(id)
+        return number
+
+    def _blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
+        """Items with their ids, as they are stored; made on all threads."""
+        replacing = False
+        with Pool(usable_cores()) as pool:
+            for block in pool.map(self._block, self._pieces(batches)):
+                if not replacing and bool(np.any(self.store.numbers(block.ids) >= 0)):
+                    grouping.catch_up(self.store, self.kind)  # the old item takes part in groups before it goes
+                    replacing = True
+                yield block
+
+    def _pieces(self, batches: Iterable[Batch]) -> Iterator[tuple[Any, pa.Array]]:
+        for items, ids in batches:
+            given, done = None if ids is None else plain_ids(ids), 0
+            for piece in self.kind.pieces(items):
+                if given is None:
+                    first = self.store.take_ids(len(piece))
+                    yield piece, pa.array(np.arange(first, first + len(piece)))
+                elif done + len(piece) <= len(given):
+                    yield piece, given.slice(done, len(piece))
+                done += len(piece)
+            if given is not None and len(given) != done:
+                raise UsageError(f"{len(given):,} ids came for {done:,} items; expected one for each.")
+
+    def _block(self, given: tuple[Any, pa.Array]) -> Block:
+        piece, ids = given
+        features = self.kind.features(piece)
+        return Block(ids, features, self.kind.keys(features), self.kind.raw(piece) if self._keeps_items else None)
+
+    def _shown(self, score: float) -> float:
+        return self.kind.scale.sign * score + 0.0
+
+    def _matches(self, features: Blobs, probes: Keys, threshold: float, k: int | None) -> list[list[Match]]:
+        query, items, scores = scored(self.store, self.kind, features, probes, threshold)
+        out: list[list[Match]] = [[] for _ in range(len(features))]
+        if not len(query):
+            return out
+        order = np.lexsort((items, -scores, query))
+        if k is not None:
+            ordered = query[order]
+            order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < k]
+        ids = self.store.ids(items[order]).to_pylist()
+        for number, id, score in zip(query[order].tolist(), ids, scores[order].tolist(), strict=True):  # noqa: A001
+            out[number].append(Match(id, self._shown(score)))
+        return out
+
+
+def _taken(block: Block, rows: Sequence[int]) -> Block:
+    """Some rows of a block."""
+    raw = None if block.raw is None else Blobs.of([block.raw[row] for row in rows])
+    keys = [block.keys.part(row, row + 1).values for row in rows]
+    return Block(
+        block.ids.take(pa.array(rows, pa.int64())), Blobs.of([block.features[row] for row in rows]),
+        Keys(np.concatenate(keys), ends_of([len(one) for one in keys])), raw,
+    )  # fmt: skip
+
+
+__all__ = ["Added", "Index", "Match", "Stored"]

@@ -1,0 +1,95 @@
+"""The user's items, whatever they come in, to Arrow arrays of a few MB."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import BadText, UsageError
+from lookalike.io.reader import TARGET_BYTES
+from lookalike.io.texts import as_ids, as_texts, kind_of_text
+
+AT_ONCE = 2048  # items of an iterable that are taken together
+Convert = Callable[[Any], pa.Array]
+
+
+def pieces_of(items: Any, convert: Convert, expected: str) -> Iterator[pa.Array]:
+    """The items in pieces, each by `convert`. expected: what messages say should have come."""
+    if isinstance(items, pa.ChunkedArray | pa.Array):
+        for chunk in items.chunks if isinstance(items, pa.ChunkedArray) else [items]:
+            yield from _cut(convert(chunk))
+    elif isinstance(items, list | tuple) and len(items) <= AT_ONCE:
+        if items:
+            yield convert(items)
+    elif isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
+        raise UsageError(f"got one {type(items).__name__}; expected several items: {expected}.")
+    else:
+        stream = iter(items)
+        while some := list(itertools.islice(stream, AT_ONCE)):
+            yield from _cut(convert(some))
+
+
+def _cut(whole: pa.Array) -> Iterator[pa.Array]:
+    step = max(1, len(whole) * TARGET_BYTES // max(1, whole.nbytes))
+    for at in range(0, len(whole), step):
+        yield whole.slice(at, step)
+
+
+def texts(some: Any) -> pa.Array:
+    """large_string without nulls."""
+    made = _array(some, pa.large_string(), "texts") if isinstance(some, list | tuple) else some
+    if kind_of_text(made.type) != "text":
+        raise UsageError(f"these items are of the Arrow type {made.type}; expected texts.")
+    if made.type == pa.large_string() and not made.null_count:
+        return made
+    return as_texts(made, on_bad_text="error", where=lambda row: f"item {row}")[0]
+
+
+def token_lists(some: Any) -> pa.Array:
+    """large_list of large_string or int64, without nulls."""
+    made = (
+        _array([list(one) for one in some if _is_list(one)], None, "lists of tokens")
+        if isinstance(some, list | tuple)
+        else some
+    )
+    if len(made) and kind_of_text(made.type) not in ("string tokens", "integer tokens"):
+        raise UsageError(f"these items are of the Arrow type {made.type}; expected lists of strings or whole numbers.")
+    return as_texts(made, on_bad_text="error", where=lambda row: f"item {row}")[0]
+
+
+def _is_list(one: Any) -> bool:
+    if isinstance(one, str | bytes) or not isinstance(one, Iterable):
+        raise UsageError(f"an item is of type {type(one).__name__}; expected lists of strings or whole numbers.")
+    return True
+
+
+def _array(values: Any, dtype: pa.DataType | None, expected: str) -> pa.Array:
+    try:
+        return pa.array(values, dtype)
+    except UnicodeEncodeError as error:
+        raise BadText(f"an item is not valid Unicode ({error.reason}); read it with errors='replace'.") from error
+    except (pa.ArrowException, TypeError) as error:
+        odd = {type(value).__name__ for value in values}
+        raise UsageError(f"items of type {', '.join(sorted(odd))} came; expected {expected}.") from error
+
+
+def ids_of(ids: Any) -> pa.Array:
+    """int64 or large_string."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise UsageError(f"ids is of type {type(ids).__name__}; expected one id for each item, in a list.")
+    made = (
+        ids
+        if isinstance(ids, pa.Array | pa.ChunkedArray)
+        else _array(list(ids), None, "ids that are all strings or all whole numbers")
+    )
+    made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+    return plain_ids(made)
+
+
+def plain_ids(ids: pa.Array) -> pa.Array:
+    """Ids of any Arrow type as int64 or large_string; nulls and other types are refused."""
+    made = as_ids(ids, where=lambda row: f"id {row}")
+    return made if pa.types.is_int64(made.type) else made.cast(pa.large_string())

@@ -1,0 +1,89 @@
+"""Kinds of items: how a user's items become features and keys, and how features are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from lookalike.data import F64, Scale, check_choice
+from lookalike.errors import UsageError, nearest
+from lookalike.index.bits import BitKind
+from lookalike.index.records import RecordKind
+from lookalike.index.sets import DocumentKind, SetKind
+from lookalike.index.store import Blobs, Found, Keys
+from lookalike.index.strings import StringKind
+from lookalike.index.vectors import VectorKind
+
+
+class Kind(Protocol):
+    """One kind of item. Made from its settings alone, so that an index opened later means the same by it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_own_feature(self) -> bool:
+        """Whether features are the items themselves, so that nothing else is stored."""
+
+    @property
+    def scale(self) -> Scale:
+        """How scores are shown. Inside they are higher for nearer items: a distance has its sign turned."""
+
+    @property
+    def threshold(self) -> float:
+        """The user's number; nothing farther can be asked for."""
+
+    def settings(self) -> dict[str, Any]:
+        """The options that make the same kind again; plain JSON."""
+
+    def plan(self) -> dict[str, Any]:
+        """How keys are made and how sure they find what they should, for `info`."""
+
+    def check(self, threshold: float | None) -> float:
+        """The threshold of a query, the index's own if None; UsageError where the index cannot answer it."""
+
+    def pieces(self, items: Any) -> Iterator[Any]:
+        """The user's items, checked, in pieces (Arrow arrays or the like, with a length) of a few MB."""
+
+    def features(self, piece: Any) -> Blobs:
+        """What items are compared by."""
+
+    def keys(self, features: Blobs) -> Keys:
+        """The keys that items are stored under."""
+
+    def probes(self, features: Blobs) -> Keys:
+        """The keys that queries look up."""
+
+    def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+        """The exact score of each candidate; -inf where it does not reach the threshold."""
+
+    def raw(self, piece: Any) -> Blobs:
+        """The items as bytes."""
+
+    def item(self, raw: bytes) -> Any:
+        """The item that these bytes stand for."""
+
+
+KINDS: dict[str, Any] = {
+    kind.name: kind for kind in (DocumentKind, SetKind, VectorKind, BitKind, StringKind, RecordKind)
+}
+
+
+def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
+    """The kind of this name with these options; UsageError names the nearest."""
+    check_choice("kind", name, tuple(KINDS))
+    known = KINDS[name].options()
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"an index of {name} has no option {option!r}.{nearest(option, known)} Options: {', '.join(known)}."
+            )
+    made: Kind = KINDS[name].make(options)
+    return made
+
+
+def kind_again(name: str, settings: Mapping[str, Any]) -> Kind:
+    """The kind that `settings` of an index were made of."""
+    check_choice("kind", name, tuple(KINDS))
+    made: Kind = KINDS[name].make(settings)
+    return made

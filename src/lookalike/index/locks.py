@@ -1,0 +1,59 @@
+"""Locks of a folder, across processes. The system frees them when a process ends, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from lookalike.errors import IndexBusy, OutputError
+
+WAIT = 5.0  # seconds that a writer waits for another one
+STEP = 0.01
+
+
+class FileLock:
+    """An exclusive lock on a file, which holds the number of the process that has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle: int | None = None
+
+    def acquire(self, wait: float) -> bool:
+        """Take the lock; False where another one keeps it for longer than `wait` seconds."""
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path.parent}: {error.strerror}.") from error
+        until = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    os.close(handle)
+                    return False
+                time.sleep(STEP)
+                continue
+            except OSError as error:
+                os.close(handle)
+                raise OutputError(f"cannot lock {self.path}: {error.strerror}.") from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            self._handle = handle
+            return True
+
+    def release(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def busy(self, place: str) -> IndexBusy:
+        """The error to raise where `acquire` gave up."""
+        try:
+            holder = self.path.read_text().strip()
+        except OSError:
+            holder = ""
+        who = f"process {holder}" if holder else "another process"
+        return IndexBusy(f"{place} is being written by {who}; an index has one writer at a time. Try again later.")

@@ -1,0 +1,60 @@
+"""Where an index is kept: a folder, or a database by its URL."""
+
+from __future__ import annotations
+
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import InputError, OutputError, UsageError
+from lookalike.index import manifest
+from lookalike.index.folder import FolderStore
+from lookalike.index.store import Store
+from lookalike.io.atomic import replacing
+
+FORMAT = 1
+ABOUT = "index.json"
+
+
+def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
+    """An empty store with these settings."""
+    folder = _folder(place)
+    if os.path.lexists(folder):
+        raise OutputError(f"{folder} exists. Add to it, or use another name.")
+    if not folder.absolute().parent.is_dir():
+        raise OutputError(f"no such folder: {folder.parent}. Make it first, or use another name.")
+    whole = {"format": FORMAT, **settings}
+    with replacing(folder, force=False) as draft:
+        draft.path.mkdir()
+        manifest.create(draft.path)
+        (draft.path / ABOUT).write_text(json.dumps(whole, indent=1) + "\n")
+    return FolderStore(folder, whole, read_only=False)
+
+
+def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001  (as the method of the index)
+    """The store at this place."""
+    folder = _folder(place)
+    try:
+        settings = json.loads((folder / ABOUT).read_text())
+    except FileNotFoundError:
+        what = "no such index" if not folder.exists() else "no index"
+        raise InputError(
+            f"{what}: {folder} has no {ABOUT}. Make one with Index.create or `lookalike index create`."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {folder / ABOUT}: {error}.") from error
+    if settings.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} is an index of format {settings.get('format')}; this version of lookalike reads format "
+            f"{FORMAT}. Use the version that made it."
+        )
+    return FolderStore(folder, settings, read_only=read_only)
+
+
+def _folder(place: str | PathLike[str]) -> Path:
+    text = os.fspath(place)
+    if "://" in text:
+        raise UsageError(f"{text.split('://')[0]}:// is not a place for an index; expected a folder.")
+    return Path(text)

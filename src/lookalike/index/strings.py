@@ -1,0 +1,111 @@
+"""Strings: segments of which one stays whole under few edits. Nothing within the threshold is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import F64, Scale
+from lookalike.engines.strings import Measure, StringsJob
+from lookalike.errors import UsageError
+from lookalike.index.items import pieces_of, texts
+from lookalike.index.store import Blobs, Found, Keys
+from lookalike.kernels import edit_probes, lookup
+from lookalike.stages.edits import EditBar, Texts, powers
+from lookalike.stages.features import strings
+
+
+@dataclass(frozen=True, kw_only=True)
+class StringKind:
+    """Strings within some edits (`threshold`, a whole number) or, below 1, of a similarity at least so high."""
+
+    name: ClassVar[str] = "strings"
+    is_own_feature: ClassVar[bool] = False
+
+    threshold: float = 2
+    measure: Measure = "levenshtein"
+    fold_case: bool = False
+    strip_accents: bool = False
+
+    def __post_init__(self) -> None:
+        self._job(self.threshold)
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        return ("threshold", "measure", "fold_case", "strip_accents")
+
+    @classmethod
+    def make(cls, options: Mapping[str, Any]) -> Self:
+        return cls(**options)
+
+    def settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.options()}
+
+    def _job(self, threshold: float) -> StringsJob:
+        return StringsJob(threshold=threshold, by_similarity=0 < threshold < 1, measure=self.measure)
+
+    @cached_property
+    def _bar(self) -> EditBar:
+        return self._job(self.threshold).bar()
+
+    @property
+    def scale(self) -> Scale:
+        return self._job(self.threshold).scale
+
+    def plan(self) -> dict[str, Any]:
+        return {"shape": "segments, one more than there may be edits", "recall_at_threshold": 1.0}
+
+    def check(self, threshold: float | None) -> float:
+        if threshold is None:
+            return self.threshold
+        job, own = self._job(threshold), self._job(self.threshold)
+        if job.by_similarity != own.by_similarity or own.scale.sign * (threshold - self.threshold) < 0:
+            raise UsageError(
+                f"threshold is {threshold:g}; this index finds strings of a {own.scale.column} {own.scale.bound} "
+                f"{self.threshold:g}. Ask for that or nearer, or create another index."
+            )
+        return threshold
+
+    def pieces(self, items: Any) -> Iterator[pa.Array]:
+        return pieces_of(items, texts, "a list of strings")
+
+    def features(self, piece: pa.Array) -> Blobs:
+        made = Texts.of(piece, fold_case=self.fold_case, strip_accents=self.strip_accents)
+        return Blobs(made.points.view(np.uint8), made.ends * 4)
+
+    def keys(self, features: Blobs) -> Keys:
+        return self._made(edit_probes.stored_keys, features)
+
+    def probes(self, features: Blobs) -> Keys:
+        return self._made(edit_probes.probe_keys, features)
+
+    def _made(self, kernel: Callable[..., int], features: Blobs) -> Keys:
+        ends = features.offsets >> 2
+        table = powers(int(np.diff(ends).max(initial=0)) + 2)
+        room, offsets = 64 * len(features), np.empty(len(ends), np.int64)
+        while True:
+            out = np.empty(room, np.uint64)
+            need = kernel(features.data.view(np.uint32), ends, *self._bar, table, out, offsets)
+            if need <= room:
+                return Keys(out[:need], offsets)
+            room = need
+
+    def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+        out = np.empty(len(found), np.float64)
+        lookup.score_strings(
+            queries.data.view(np.uint32), queries.offsets >> 2, found.query, found.data.view(np.uint32),
+            found.starts >> 2, found.ends >> 2, *self._job(threshold).bar(), out,
+        )  # fmt: skip
+        return out
+
+    def raw(self, piece: pa.Array) -> Blobs:
+        data, ends = strings(piece)
+        return Blobs(data[ends[0] : ends[-1]], ends - ends[0])
+
+    def item(self, raw: bytes) -> str:
+        return raw.decode()

@@ -1,0 +1,77 @@
+"""All items of an index: into another index, or into a table."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import I64
+from lookalike.errors import RecipeMismatch
+from lookalike.index.grouping import Forest, pages
+from lookalike.index.kinds import Kind
+from lookalike.index.store import Blobs, Block, Store
+from lookalike.io.atomic import check_output
+from lookalike.io.write import write_table
+
+AT_ONCE = 4096
+
+
+def check_alike(mine: Kind, other: Kind, place: str) -> None:
+    """Refuse an index whose keys mean something else, and say what differs."""
+    if mine.name != other.name:
+        raise RecipeMismatch(f"{place} is an index of {other.name}, this one of {mine.name}; expected one kind.")
+    ours, theirs = mine.settings(), other.settings()
+    for name, value in ours.items():
+        if value != theirs[name]:
+            shown = "" if isinstance(value, dict) else f": {theirs[name]!r} there, {value!r} here"
+            raise RecipeMismatch(
+                f"{place} was created with another {name}{shown}. Add its items from where they came from instead."
+            )
+
+
+def all_ids(store: Store) -> Iterator[pa.Array]:
+    for items in pages(store, -1, AT_ONCE):
+        yield store.ids(items)
+
+
+def blocks(store: Store, kind: Kind, *, raw: bool) -> Iterator[Block]:
+    """All items as they are stored. raw: with the items as they came."""
+    for items in pages(store, -1, AT_ONCE):
+        features = store.features(items)
+        kept = Blobs.of([one or b"" for one in store.raw(items)]) if raw else None
+        yield Block(store.ids(items), features, kind.keys(features), kept)
+
+
+def export(store: Store, kind: Kind, forest: Forest, path: Path, *, force: bool) -> None:
+    """Write id, item and group of all items, in the order in which they came."""
+    check_output(path, force=force)
+    grouped, groups = forest.members()
+    known = dict(zip(grouped.tolist(), groups.tolist(), strict=True))
+
+    def batch(items: I64) -> pa.RecordBatch:
+        columns = {
+            "id": store.ids(items),
+            "item": pa.array(_shown(store, kind, items), pa.large_string()),
+            "group": pa.array([known.get(item, item) for item in items.tolist()], pa.int64()),
+        }
+        return pa.record_batch(columns)
+
+    nothing = np.empty(0, np.int64)  # an index without items is a table without rows
+    write_table(map(batch, itertools.chain([nothing], pages(store, -1, AT_ONCE))), path, force=force)
+
+
+def _shown(store: Store, kind: Kind, items: I64) -> list[str | None]:
+    """Texts as they are, everything else as JSON."""
+    features = store.features(items) if kind.is_own_feature else None
+    raw: list[bytes | None] = [features[i] for i in range(len(items))] if features else store.raw(items)
+    return [None if one is None else _text(kind.item(one)) for one in raw]
+
+
+def _text(item: Any) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)

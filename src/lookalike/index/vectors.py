@@ -1,0 +1,221 @@
+"""Vectors: tables of sign bits of random projections, or of buckets of them, and exact scores in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import F32, F64, I64, Scale
+from lookalike.engines.sign_plan import BITS, differing, meeting, parity_agreement
+from lookalike.engines.vector_job import VectorJob
+from lookalike.errors import UsageError
+from lookalike.index.items import AT_ONCE
+from lookalike.index.store import Blobs, Found, Keys
+from lookalike.kernels import hashing, lookup, signs
+from lookalike.kernels import vectors as kernels
+
+EXPECTED = 1_000_000  # items for which the tables are chosen
+ROWS, MOST = range(4, 29), 400
+WIDTH = 4.0  # of the buckets, in units of the distance
+# Nanoseconds of a query, on one core; only their ratios matter.
+PER_KEY, PER_CANDIDATE, PER_NUMBER = 250.0, 60.0, 1.0
+
+
+@dataclass(frozen=True)
+class Tables:
+    """rows: bits of a table's key; bands: tables; bits: of a sketch; recall: of a pair at the threshold."""
+
+    bits: int
+    rows: int
+    bands: int
+    recall: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorKind:
+    """Vectors of `dimensions` numbers within an angle in degrees, of a cosine at least, or within a distance."""
+
+    name: ClassVar[str] = "vectors"
+    is_own_feature: ClassVar[bool] = True
+
+    dimensions: int
+    threshold: float = 10.0
+    measure: Literal["angle", "cosine", "distance"] = "angle"
+    recall: float = 0.99
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        self._job(self.threshold)
+        if self.dimensions < 1:
+            raise UsageError(f"dimensions is {self.dimensions}; expected how many numbers a vector has, at least 1.")
+        if self._tables.recall < self.recall:
+            raise UsageError(
+                f"no number of tables promises a recall of {self.recall:g} for {self._job(self.threshold).words()}. "
+                "Ask for nearer vectors, or for a lower recall."
+            )
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        return ("dimensions", "threshold", "measure", "recall", "seed")
+
+    @classmethod
+    def make(cls, options: Mapping[str, Any]) -> Self:
+        if "dimensions" not in options:
+            raise UsageError(
+                "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384)."
+            )
+        return cls(**options)
+
+    def settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.options()}
+
+    def _job(self, threshold: float) -> VectorJob:
+        return VectorJob(threshold=threshold, measure=self.measure, recall=self.recall, seed=self.seed)
+
+    @property
+    def scale(self) -> Scale:
+        return self._job(self.threshold).scale
+
+    @property
+    def _is_flat(self) -> bool:
+        return self.measure == "distance"
+
+    @cached_property
+    def _tables(self) -> Tables:
+        """The cheapest tables that keep the promise, where items that do not match agree in half of their bits."""
+        chord = self._job(self.threshold).chord
+        if self._is_flat:
+            agreement = float(parity_agreement(np.array([1.0 / WIDTH]))[0])
+        else:
+            agreement = 1.0 - 2.0 * math.asin(min(1.0, chord / 2.0)) / math.pi
+        best: tuple[float, float, Tables] | None = None
+        for bits in BITS:
+            near = differing(np.array([agreement]), bits)[0]
+            for rows in ROWS:
+                bands = _fewest(near, bits, rows, self.recall)
+                made = Tables(bits, rows, bands, float(near @ meeting(bits, rows, bands)))
+                met = EXPECTED * bands * 0.5**rows
+                cost = bands * PER_KEY + met * (PER_CANDIDATE + self.dimensions * PER_NUMBER) + self.dimensions * bits
+                missing = max(0.0, self.recall - made.recall)
+                if best is None or (missing, cost) < best[:2]:
+                    best = missing, cost, made
+        assert best is not None
+        return best[2]
+
+    def plan(self) -> dict[str, Any]:
+        made = self._tables
+        shape = f"{made.bands} tables of {made.rows} of {made.bits} bits"
+        return {"shape": shape, "keys": made.bands, "recall_at_threshold": made.recall}
+
+    @cached_property
+    def _planes(self) -> tuple[F32, F32]:
+        """(directions f32[d, bits], where they are cut f32[bits])."""
+        random = np.random.default_rng(self.seed)
+        directions = random.standard_normal((self.dimensions, self._tables.bits), np.float32)
+        if not self._is_flat:
+            return directions, np.zeros(self._tables.bits, np.float32)
+        directions /= np.float32(WIDTH * (self.threshold or 1.0))
+        return directions, random.uniform(0.0, 2.0, self._tables.bits).astype(np.float32)
+
+    @cached_property
+    def _places(self) -> I64:
+        random, made = np.random.default_rng([self.seed, 1]), self._tables
+        return np.array([np.sort(random.choice(made.bits, made.rows, replace=False)) for _ in range(made.bands)])
+
+    def check(self, threshold: float | None) -> float:
+        if threshold is None:
+            return self.threshold
+        asked, own = self._job(threshold), self._job(self.threshold)
+        if asked.least < own.least:
+            raise UsageError(
+                f"threshold is {threshold:g}; the keys of this index find {own.words()}. Ask for that or nearer, or "
+                "create another index."
+            )
+        return threshold
+
+    def pieces(self, items: Any) -> Iterator[F32]:
+        for some in _blocks(items):
+            made = _rows(some)
+            if made.shape[1] != self.dimensions:
+                raise UsageError(
+                    f"these vectors have {made.shape[1]} numbers; this index is of vectors of {self.dimensions}."
+                )
+            good = np.empty(len(made), np.bool_)
+            kernels.usable(made, not self._is_flat, good)
+            if not good.all():
+                raise UsageError(
+                    f"vector {int(np.flatnonzero(~good)[0])} of a batch has no direction, or numbers that are not "
+                    "finite; leave such vectors out."
+                )
+            yield made
+
+    def features(self, piece: F32) -> Blobs:
+        return Blobs(piece.reshape(-1).view(np.uint8), np.arange(len(piece) + 1) * (4 * self.dimensions))
+
+    def _values(self, features: Blobs) -> F32:
+        return features.data.view(np.float32).reshape(-1, self.dimensions)
+
+    def keys(self, features: Blobs) -> Keys:
+        directions, shift = self._planes
+        made = self._tables
+        projected = self._values(features) @ directions
+        packed = np.empty((len(features), made.bits // 64), np.uint64)
+        (signs.pack_parities if self._is_flat else signs.pack_signs)(projected, shift, packed)
+        plain = np.empty((len(features), made.bands), np.uint32)
+        signs.table_keys(packed, self._places, plain)
+        salted = plain.astype(np.uint64) | (np.arange(made.bands, dtype=np.uint64) << np.uint64(32))
+        out = np.empty(salted.size, np.uint64)
+        hashing.mix_all(salted.reshape(-1), np.uint64(self.seed), out)
+        return Keys(out, np.arange(len(features) + 1) * made.bands)
+
+    probes = keys
+
+    def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+        job, out = self._job(threshold), np.empty(len(found), np.float64)
+        data = found.data.view(np.float32)
+        lookup.score_rows(job.code, self._values(queries), found.query, data, found.starts >> 2, job.least, out)
+        return out
+
+    def raw(self, piece: F32) -> Blobs:
+        return self.features(piece)
+
+    def item(self, raw: bytes) -> list[float]:
+        values: list[float] = np.frombuffer(raw, np.float32).tolist()
+        return values
+
+
+def _fewest(near: F64, bits: int, rows: int, recall: float) -> int:
+    """The fewest tables that find a pair at the threshold with this probability; MOST where none do."""
+    low, high = 1, MOST
+    while low < high:
+        middle = (low + high) // 2
+        if near @ meeting(bits, rows, middle) >= recall:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _blocks(items: Any) -> Iterator[Any]:
+    if isinstance(items, pa.ChunkedArray | pa.Array):
+        items = np.array(items.to_pylist(), np.float32) if len(items) else []
+    if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):
+        raise UsageError(f"got {type(items).__name__}; expected vectors: an array of rows, or a list of lists.")
+    for at in range(0, len(items), AT_ONCE):
+        yield items[at : at + AT_ONCE]
+
+
+def _rows(some: Any) -> F32:
+    try:
+        made = np.ascontiguousarray(some, np.float32)
+    except (ValueError, TypeError) as error:
+        raise UsageError("items came that are no vectors of one length; expected rows of numbers.") from error
+    if made.ndim != 2:
+        raise UsageError(f"an array of {made.ndim} dimensions came; expected rows of numbers, (n, dimensions).")
+    return made

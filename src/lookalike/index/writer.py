@@ -1,0 +1,301 @@
+"""Changes of an index folder: what is written inside one transaction of the manifest."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import I64
+from lookalike.engines.pool import Pool, usable_cores
+from lookalike.errors import OutputError, UsageError
+from lookalike.index.compaction import Old
+from lookalike.index.locks import FileLock
+from lookalike.index.manifest import Manifest
+from lookalike.index.packing import Packed, arrays_of, pack
+from lookalike.index.recent import Recent
+from lookalike.index.segments import Segment, write_segment
+from lookalike.index.store import Blobs, Block, Keys, Merge
+from lookalike.stages.features import token_hashes
+
+SMALL, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
+FLUSHED = 4096  # recent items from which on they become a segment
+SEGMENT_BYTES = 1 << 28
+COMPACTING = "compact.lock"
+PAGE = 512  # bytes of dead bits that change together
+NAMES = {"int64": "int64", "large_string": "string"}
+
+
+class Writer:
+    """One transaction. Numbers are given out as it goes; files are on the disk before it is committed."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder, self.manifest = folder, manifest
+        self._link = manifest.link
+        self._change = manifest.get("change") + 1
+        self._drafts: list[tuple[Path, Path]] = []
+        self._layout = False
+
+    @classmethod
+    @contextmanager
+    def begin(cls, folder: Path, *, sweep: bool) -> Iterator[Writer]:
+        manifest = Manifest(folder, read_only=False)
+        try:
+            with manifest.changing():
+                writer = cls(folder, manifest)
+                if sweep:
+                    writer._sweep()
+                try:
+                    yield writer
+                    writer._settle()
+                except BaseException:
+                    writer._give_up()
+                    raise
+        except OSError as error:
+            raise unwritten(folder, error) from error
+        finally:
+            manifest.close()
+
+    def _settle(self) -> None:
+        """Give files their names; the commit that follows makes them count."""
+        for draft, path in self._drafts:
+            os.replace(draft, path)
+        if self._drafts:
+            flush_folder(self.folder)
+        self.manifest.set("change", self._change)
+        if self._layout:
+            self.manifest.set("layout", self.manifest.get("layout") + 1)
+
+    def _give_up(self) -> None:
+        for paths in self._drafts:
+            for path in paths:
+                path.unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove files that a writer left behind that did not come to its commit."""
+        known = {f"{row[0]:08d}.seg" for row in self._link.execute("SELECT segment FROM segments")}
+        compacting = FileLock(self.folder / COMPACTING)
+        nobody = compacting.acquire(0)
+        for path in self.folder.iterdir():
+            left = path.name not in known and path.suffix in (".seg", ".draft")
+            if left and (nobody or not path.name.startswith("compact-")):
+                path.unlink(missing_ok=True)
+        compacting.release()
+
+    # Items
+
+    def take(self, name: str, count: int) -> int:
+        """The first of the next `count` numbers of a series."""
+        first = int(self.manifest.get(name))
+        self.manifest.set(name, first + count)
+        return first
+
+    def take_ids(self, count: int) -> int:
+        self._check_type(pa.int64())
+        return self.take("next_id", count)
+
+    def _check_type(self, ids: pa.DataType) -> None:
+        name, known = NAMES[str(ids)], self.manifest.get("ids")
+        if known is None:
+            self.manifest.set("ids", name)
+        elif known != name:
+            words = {"int64": "whole numbers", "string": "strings"}
+            raise UsageError(f"the ids of this index are {words[known]}; these are {words[name]}.")
+
+    def _note_ids(self, ids: pa.Array) -> None:
+        self._check_type(ids.type)
+        if pa.types.is_int64(ids.type) and len(ids):
+            largest = int(ids.to_numpy().max())
+            if largest >= self.manifest.get("next_id"):
+                self.manifest.set("next_id", largest + 1)
+
+    def add_rows(self, blocks: Sequence[Block], segments: Sequence[Segment], recent: Recent) -> int:
+        """A few items, as rows of the manifest."""
+        replaced = 0
+        mine: dict[Any, int] = {}
+        for block in blocks:
+            self._note_ids(block.ids)
+            replaced += self._bury_old(block.ids, segments, recent)
+            first = self.take("next_item", len(block))
+            for row, id in enumerate(block.ids.to_pylist()):  # noqa: A001
+                if id in mine:
+                    replaced += self.bury(None, np.array([mine[id]]))
+                mine[id] = first + row
+                keys = block.keys.values[block.keys.offsets[row] : block.keys.offsets[row + 1]].tobytes()
+                raw = None if block.raw is None else block.raw[row]
+                values = (first + row, id, keys, block.features[row], raw, self._change)
+                self._link.execute("INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?)", values)
+        return replaced
+
+    def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: Recent) -> int:
+        """Remove the items that have these ids already."""
+        old = [item for one in ids.to_pylist() if (item := recent.items.get(one)) is not None] if len(recent) else []
+        buried = self.bury(None, np.array(old, np.int64))
+        hashes = token_hashes(ids) if segments else np.empty(0, np.uint64)
+        for segment in segments:
+            rows = segment.rows_of(ids, hashes)
+            buried += self.bury(segment, rows[rows >= 0])
+        return buried
+
+    def add_segments(self, blocks: Iterable[Block], segments: Sequence[Segment]) -> int:
+        """Many items, as segments. The next blocks are made while a segment is sorted and written.
+
+        segments: all that there are; no items are recent.
+        """
+        before = list(segments)
+        replaced, first = 0, int(self.manifest.get("next_item"))
+        under_way: Future[Made] | None = None
+        with Pool(usable_cores()) as pool, Pool(1) as behind:
+            parts: list[Packed] = []
+            for part in pool.map(pack, blocks):
+                parts.append(part)
+                if sum(one.nbytes for one in parts) >= SEGMENT_BYTES:
+                    replaced += self._finish(under_way, before)
+                    under_way = self._start(behind, first, parts)
+                    first, parts = first + sum(map(len, parts)), []
+            replaced += self._finish(under_way, before)
+            if parts:
+                replaced += self._finish(self._start(behind, first, parts), before)
+                first += sum(map(len, parts))
+        self.manifest.set("next_item", first)
+        return replaced
+
+    def _start(self, behind: Pool, first: int, parts: list[Packed]) -> Future[Made]:
+        number, draft = self.new_file()
+        return behind.submit(lambda: Made(number, draft, first, parts))
+
+    def _finish(self, under_way: Future[Made] | None, segments: list[Segment]) -> int:
+        """Take over a segment that is written; items whose ids it has again are removed."""
+        if under_way is None:
+            return 0
+        made = under_way.result()
+        self._note_ids(made.ids)
+        segment = self.add_file(made.number, made.draft, made.nbytes)
+        replaced = self._bury_old(made.ids, segments, Recent()) + self.bury(segment, made.again)
+        segments.append(segment)
+        return replaced
+
+    def new_file(self) -> tuple[int, Path]:
+        """The number of the next segment, and where to write it."""
+        number = self.take("next_segment", 1)
+        draft = self.folder / f"{number:08d}.draft"
+        self._drafts.append((draft, draft.with_suffix(".seg")))
+        return number, draft
+
+    def add_file(self, number: int, draft: Path, nbytes: int) -> Segment:
+        segment = Segment(draft, number, nbytes)
+        values = (number, int(segment.items[0]), int(segment.items[-1]), len(segment), 0, nbytes)
+        self._link.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", values)
+        self._layout = True
+        return segment
+
+    def swap(self, olds: Sequence[Old], draft: Path, nbytes: int) -> None:
+        """Put a segment in the place of others; what was removed from them in the meantime is removed from it."""
+        late = []
+        for old in olds:
+            query = "SELECT page, bits FROM dead WHERE segment = ?"
+            for page, bits in self._link.execute(query, (old.segment.number,)):
+                at = 8 * PAGE * page
+                rows = np.arange(at, min(at + 8 * PAGE, len(old.segment)))
+                now = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[: len(rows)] == 1
+                late.append(old.segment.items[rows[now & ~old.is_dead(rows)]])
+            self._link.execute("DELETE FROM segments WHERE segment = ?", (old.segment.number,))
+            self._link.execute("DELETE FROM dead WHERE segment = ?", (old.segment.number,))
+        self._layout = True
+        if nbytes:
+            number, mine = self.new_file()
+            os.replace(draft, mine)
+            segment = self.add_file(number, mine, nbytes)
+            gone = np.concatenate([np.empty(0, np.int64), *late])
+            self.bury(segment, np.searchsorted(segment.items, gone))
+
+    def recent_count(self) -> int:
+        return int(self._link.execute("SELECT count(*) FROM recent").fetchone()[0])
+
+    def flush(self) -> list[Segment]:
+        """Make a segment of the recent items; none where there are none."""
+        rows = self._link.execute("SELECT item, id, keys, features, raw FROM recent WHERE id IS NOT NULL ORDER BY item")
+        kept = rows.fetchall()
+        self._link.execute("DELETE FROM recent")
+        self._layout = True
+        if not kept:
+            return []
+        items, ids, keys, features, raw = zip(*kept, strict=True)
+        values = Blobs.of(keys)
+        block = Block(
+            pa.array(ids, pa.int64() if isinstance(ids[0], int) else pa.large_string()), Blobs.of(features),
+            Keys(values.data.view(np.uint64), values.offsets // 8), None if raw[0] is None else Blobs.of(raw),
+        )  # fmt: skip
+        arrays, _ = arrays_of(np.array(items, np.int64), [pack(block)])
+        number, draft = self.new_file()
+        return [self.add_file(number, draft, write_segment(draft, arrays))]
+
+    def bury(self, segment: Segment | None, rows: I64) -> int:
+        """Mark rows of a segment, or recent items (None), as no longer there. How many were there until now."""
+        if not len(rows):
+            return 0
+        if segment is None:
+            query = (
+                "UPDATE recent SET id = NULL, keys = NULL, features = NULL, raw = NULL, changed = ? "
+                "WHERE item = ? AND id IS NOT NULL"
+            )
+            return self._link.executemany(query, [(self._change, item) for item in rows.tolist()]).rowcount
+        buried = 0
+        for page in np.unique(rows // (8 * PAGE)).tolist():
+            query = "SELECT bits FROM dead WHERE segment = ? AND page = ?"
+            known = self._link.execute(query, (segment.number, page)).fetchone()
+            bits = np.zeros(PAGE, np.uint8) if known is None else np.frombuffer(known[0], np.uint8).copy()
+            before = int(np.bitwise_count(bits).sum())
+            inside = rows[rows // (8 * PAGE) == page] - page * 8 * PAGE
+            np.bitwise_or.at(bits, inside >> 3, (1 << (inside & 7)).astype(np.uint8))
+            buried += int(np.bitwise_count(bits).sum()) - before
+            values = (segment.number, page, bits.tobytes(), self._change)
+            self._link.execute("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?)", values)
+        query = "UPDATE segments SET dead = dead + ? WHERE segment = ?"
+        self._link.execute(query, (buried, segment.number))
+        return buried
+
+    # Groups
+
+    def join(self, items: I64, parents: I64, merges: Sequence[Merge], grouped: int) -> None:
+        rows = zip(items.tolist(), parents.tolist(), strict=True)
+        self._link.executemany("INSERT OR REPLACE INTO groups VALUES (?, ?)", rows)
+        first = self._link.execute("SELECT count(*) FROM merges").fetchone()[0]
+        numbered = [(*merge, first + number) for number, merge in enumerate(merges)]
+        self._link.executemany("INSERT INTO merges VALUES (?, ?, ?, ?)", numbered)
+        self.manifest.set("grouped", grouped)
+
+
+class Made:
+    """A segment on the disk that the manifest does not name yet."""
+
+    def __init__(self, number: int, draft: Path, first: int, parts: list[Packed]) -> None:
+        items = np.arange(first, first + sum(map(len, parts)), dtype=np.int64)
+        arrays, self.again = arrays_of(items, parts)
+        self.number, self.draft = number, draft
+        self.ids = pa.concat_arrays([part.block.ids for part in parts])
+        self.nbytes = write_segment(draft, arrays)
+
+
+def unwritten(folder: Path, error: OSError) -> OutputError:
+    """What to say where the system refuses a write."""
+    if error.errno == errno.ENOSPC:
+        return OutputError(f"disk full while writing {folder}; nothing of this change was kept.")
+    return OutputError(f"cannot write {folder}: {error.strerror or error}; nothing of this change was kept.")
+
+
+def flush_folder(folder: Path) -> None:
+    """Ask the system to put the entries of a folder on the disk."""
+    with suppress(OSError):  # not every system lets a folder be opened
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

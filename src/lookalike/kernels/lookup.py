@@ -1,0 +1,193 @@
+"""Keys to rows of a sorted table, and the exact scores of the items found that way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+from lookalike.kernels.bits import popcount
+from lookalike.kernels.bounds import required, score
+from lookalike.kernels.edits import INDEL, allowed, banded
+from lookalike.kernels.edits import score as edit_score
+from lookalike.kernels.shingles import table_size
+from lookalike.kernels.vectors import product
+from lookalike.kernels.vectors import score as row_score
+from lookalike.kernels.verify import ZERO, fill, overlap_at_least
+
+SEVEN, EIGHTH = np.uint32(7), np.uint32(3)
+
+
+@jit
+def fill_directory(keys: Any, shift: Any, out: Any) -> None:  # keys u64[m], sorted; shift u64; out u32 or i64[2**b + 1]
+    """out[p] = how many keys are below p << shift, so that those with the prefix p stand from out[p] to out[p + 1]."""
+    at = 0
+    for p in range(len(out) - 1):
+        while at < len(keys) and keys[at] >> shift < np.uint64(p):
+            at += 1
+        out[p] = at
+    out[len(out) - 1] = len(keys)
+
+
+@jit
+def find_runs(keys: Any, directory: Any, shift: Any, wanted: Any, low: Any, high: Any) -> int:
+    """keys[low[i]:high[i]] == wanted[i]; returns the sum of the lengths of all runs.
+
+    keys u64[m], sorted; directory, shift: see `fill_directory`; wanted u64[w]; low, high i64[w].
+    """
+    total = 0
+    for i in range(len(wanted)):
+        key = wanted[i]
+        prefix = key >> shift
+        at: Any = np.int64(directory[prefix])
+        end: Any = np.int64(directory[prefix + np.uint64(1)])
+        while end - at > 8:  # crowded: a key that many items have
+            middle = (at + end) // 2
+            if keys[middle] < key:
+                at = middle + 1
+            else:
+                end = middle
+        while at < len(keys) and keys[at] < key:
+            at += 1
+        stop = at
+        while stop < len(keys) and keys[stop] == key:
+            stop += 1
+        low[i], high[i] = at, stop
+        total += stop - at
+    return total
+
+
+@jit
+def gather_rows(low: Any, high: Any, offsets: Any, rows: Any, dead: Any, queries: Any, out: Any) -> int:
+    """The rows of all runs of each query, each once, without dead ones; returns how many.
+
+    low, high i64[w]: runs; offsets i64[q+1]: the runs of each query; rows u32[m]; dead u8[]: a bit for each row, or
+    nothing; queries i64[], out u32[]: the query and the row of each find, in the order of both; room for all runs.
+    """
+    count = 0
+    for q in range(len(offsets) - 1):
+        begin = count
+        for i in range(offsets[q], offsets[q + 1]):
+            for at in range(low[i], high[i]):
+                row = rows[at]
+                if len(dead) == 0 or not (dead[row >> EIGHTH] >> (row & SEVEN)) & 1:
+                    out[count] = row
+                    count += 1
+        if count - begin > 1:
+            out[begin:count].sort()
+            last = begin
+            for at in range(begin + 1, count):
+                if out[at] != out[last]:
+                    last += 1
+                    out[last] = out[at]
+            count = last + 1
+        queries[begin:count] = q
+    return count
+
+
+@jit
+def score_sets(
+    elements: Any,  # u64[]: of the queries, none 0
+    offsets: Any,  # i64[q+1]
+    query: Any,  # i64[c]: ascending
+    data: Any,  # u64[]: elements of the candidates
+    starts: Any,  # i64[c]
+    ends: Any,  # i64[c]
+    measure: int,
+    num: int,
+    den: int,
+    out: Any,  # f64[c]: the similarity, or -inf where it is below num/den
+) -> None:
+    """Score every candidate exactly."""
+    most, last = 0, -1
+    for i in range(len(query)):
+        most = max(most, offsets[query[i] + 1] - offsets[query[i]])
+    whole = np.zeros(table_size(most), np.uint64)
+    table = whole
+    size = 0
+    for i in range(len(query)):
+        q = query[i]
+        if q != last:
+            table[:] = ZERO
+            size = offsets[q + 1] - offsets[q]
+            table = whole[: table_size(size)]
+            fill(elements, offsets[q], offsets[q + 1], table)
+            last = q
+        other = ends[i] - starts[i]
+        need = max(1, required(measure, size, other, num, den))
+        out[i] = -np.inf
+        if need <= min(size, other):
+            shared = overlap_at_least(data, starts[i], ends[i], table, need)
+            if shared >= 0:
+                out[i] = score(measure, shared, size, other)
+
+
+@jit
+def score_rows(
+    code: int,
+    queries: Any,  # f32[q, d]
+    query: Any,  # i64[c]
+    data: Any,  # f32[]: rows of the candidates
+    starts: Any,  # i64[c]
+    least: float,
+    out: Any,  # f64[c]: the score, or -inf where it is below `least`
+) -> None:
+    """Score rows of numbers in float64, as `vectors.score` does."""
+    last, norm = -1, 0.0
+    width = queries.shape[1]
+    for i in range(len(query)):
+        row = queries[query[i]]
+        if query[i] != last:
+            norm = math.sqrt(product(row, row))
+            last = query[i]
+        other = data[starts[i] : starts[i] + width]
+        found = row_score(code, row, other, norm, math.sqrt(product(other, other)))
+        out[i] = found if found >= least else -np.inf
+
+
+@jit
+def score_codes(queries: Any, query: Any, data: Any, starts: Any, most: int, out: Any) -> None:
+    """out[i] = in how many bits two codes differ, with the sign turned; -inf where these are more than `most`.
+
+    queries u64[q, words]; query i64[c]; data u64[]; starts i64[c]; out f64[c].
+    """
+    for i in range(len(query)):
+        apart = 0
+        for w in range(queries.shape[1]):
+            apart += popcount(queries[query[i], w] ^ data[starts[i] + w])
+        out[i] = -float(apart) if apart <= most else -np.inf
+
+
+@jit
+def score_strings(
+    points: Any,  # u32[]: code points of the queries
+    offsets: Any,  # i64[q+1]
+    query: Any,  # i64[c]
+    data: Any,  # u32[]: code points of the candidates
+    starts: Any,  # i64[c]
+    ends: Any,  # i64[c]
+    measure: int,
+    num: int,
+    den: int,
+    out: Any,  # f64[c]: the score, or -inf where the bar is not reached
+) -> None:
+    """Measure strings as `kernels.edits` does; an empty one matches nothing."""
+    longest = 0
+    for q in range(len(offsets) - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    for i in range(len(query)):
+        longest = max(longest, ends[i] - starts[i])
+    row = np.empty(longest + 2, np.int64)
+    for i in range(len(query)):
+        x = points[offsets[query[i]] : offsets[query[i] + 1]]
+        y = data[starts[i] : ends[i]]
+        if len(x) < len(y):
+            x, y = y, x
+        out[i] = -np.inf
+        if len(y) > 0:
+            most = allowed(measure, num, den, len(x), len(y))
+            apart = banded(x, y, most, 1 + (measure & INDEL), row)
+            if apart <= most:
+                out[i] = edit_score(measure, apart, len(x), len(y))

@@ -1,0 +1,414 @@
+"""One contract of an index, over every store and every kind of item.
+
+A store is a function that names a fresh place; `STORES` has them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lookalike as la
+from index_kinds import SAMPLES, Sample, connected
+from lookalike.errors import LookalikeError, RecipeMismatch, UsageError
+from lookalike.index import compaction, folder, writer
+
+Place = Callable[[], str]
+
+
+def in_folders(request: pytest.FixtureRequest) -> Place:
+    base, number = request.getfixturevalue("tmp_path"), itertools.count()
+    return lambda: str(base / f"index{next(number)}")
+
+
+STORES: dict[str, Callable[[pytest.FixtureRequest], Place]] = {"folder": in_folders}
+
+
+@pytest.fixture(params=sorted(STORES))
+def place(request: pytest.FixtureRequest) -> Place:
+    return STORES[request.param](request)
+
+
+@pytest.fixture(params=sorted(SAMPLES))
+def sample(request: pytest.FixtureRequest) -> Sample:
+    return SAMPLES[request.param]
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a few items become segments, so that a small index has many, and they are compacted."""
+    for name, value in {"SMALL": 12, "FLUSHED": 20}.items():
+        monkeypatch.setattr(folder, name, value)
+    monkeypatch.setattr(writer, "SEGMENT_BYTES", 4000)
+    monkeypatch.setattr(compaction, "BIG", 1 << 40)
+
+
+def made(place: str, sample: Sample, **options: Any) -> la.Index:
+    return la.Index.create(place, kind=sample.kind, **(sample.options | options))
+
+
+def truth(index: la.Index, queries: list[Any], items: list[Any]) -> list[list[tuple[int, float]]]:
+    """What `compare` says of every query and item, nearest first."""
+    sign = index.kind.scale.sign
+    out = []
+    for query in queries:
+        scores = [(number, index.compare(query, item)) for number, item in enumerate(items)]
+        near = [(number, score) for number, score in scores if score is not None]
+        out.append(sorted(near, key=lambda one: (-sign * one[1], one[0])))
+    return out
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -> None:
+    items, queries = sample.items(120, 1), sample.items(140, 1)[90:]
+    with made(place(), sample) as index:
+        for low in range(0, 120, 30):
+            index.add(items[low : low + 30])
+        expected, found = truth(index, queries, items), index.query(queries)
+        assert all(set(map(tuple, got)) <= set(want) for got, want in zip(found, expected, strict=True))
+        for got, want in zip(found, expected, strict=True):
+            ids = [match.id for match in got]
+            assert ids == [number for number, _ in want if number in ids]
+        share = sum(map(len, found)) / sum(map(len, expected))
+        assert share == 1 if sample.kind in ("bits", "strings") else share > 0.95
+        assert [query[:2] for query in found] == index.query(queries, k=2)
+
+
+@pytest.mark.parametrize("kind", ["documents", "sets", "bits", "strings", "vectors"])
+def test_the_same_as_batch(place: Place, kind: str) -> None:
+    sample = SAMPLES[kind]
+    items, queries = sample.items(150, 2), sample.items(190, 2)[110:]
+    with made(place(), sample) as index:
+        index.add(items)
+        table = index.query_table(queries)
+        plan = index.kind.plan()
+    options: dict[str, Any] = {"audit": 0}
+    if kind in ("documents", "sets"):
+        shape = {"bands": int(plan["shape"].split()[0]), "rows": int(plan["shape"].split()[3])}
+        options |= {"method": "lsh", "threshold": 0.6, **shape} | ({"k": 2} if kind == "documents" else {})
+        run = la.pairs
+    elif kind == "bits":
+        options, run = {"max_bits": 6, "method": "exact"}, la.bits.pairs
+    elif kind == "strings":
+        options, run = {"max_edits": 2}, la.strings.pairs
+    else:
+        options, run = {"max_angle": 12.0, "exact": True}, la.vectors.pairs
+        items, queries = np.array(items, np.float32), np.array(queries, np.float32)
+    batch = run(queries, against=items, **options).pairs
+    want = {(row["left"], row["right"]): row[batch.column_names[2]] for row in batch.to_pylist()}
+    got = {(row["query"], row["id"]): row[table.column_names[2]] for row in table.to_pylist()}
+    assert table.column_names[2] == batch.column_names[2]
+    if kind == "vectors":  # other planes, so other misses
+        assert got.items() <= want.items()
+        assert len(got) > 0.97 * len(want)
+    else:
+        assert got == want
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_updates_and_removals(place: Place, sample: Sample) -> None:
+    items = sample.items(60, 3)
+    where = place()
+    with made(where, sample) as index:
+        ids = [f"i{number}" for number in range(50)]
+        assert index.add(items[:50], ids=ids) == index_added(50, 0)
+        assert index.add(items[50:], ids=ids[:10]) == index_added(10, 10)
+        assert (len(index), "i3" in index, "i99" in index) == (50, True, False)
+        assert index.remove(["i40", "i41", "i40", "i99"]) == 2
+        assert index.remove([]) == 0
+        assert (len(index), "i40" in index) == (48, False)
+        assert sorted(index) == sorted(set(ids) - {"i40", "i41"})
+        assert list(index) == [*ids[10:40], *ids[42:], *ids[:10]]
+        page = index.ids(limit=30)
+        assert page + index.ids(after=page[-1], limit=30) == list(index)
+        assert all("i40" not in [match.id for match in found] for found in index.query(items[35:45]))
+        if sample.kind not in ("vectors", "bits"):
+            assert index.item("i3").item == items[53]
+        with pytest.raises(KeyError):
+            index.item("i40")
+        before = index.query(items)
+    with la.Index.open(where) as again:
+        assert again.query(items) == before
+        assert len(again) == 48
+
+
+def index_added(count: int, replaced: int) -> Any:
+    from lookalike.index.index import Added
+
+    return Added(count, replaced)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_only_what_is_new(place: Place, sample: Sample) -> None:
+    items = sample.items(80, 4)
+    with made(place(), sample) as index:
+        index.add(items[:20])
+        out = [match for low in range(20, 80, 15) for match in index.add_if_new(items[low : low + 15])]
+        kept = {number: items[number] for number in range(20)}
+        sign = index.kind.scale.sign
+        for number, match in zip(range(20, 80), out, strict=True):
+            near = {i: score for i, old in kept.items() if (score := index.compare(items[number], old)) is not None}
+            if match is None:
+                assert sample.kind not in ("bits", "strings") or not near
+                kept[number] = items[number]
+            else:
+                assert near[match.id] == match.similarity
+                if sample.kind in ("bits", "strings"):
+                    assert match.similarity == sign * max(sign * score for score in near.values())
+        assert sorted(index) == sorted(kept)
+
+
+def test_an_item_is_no_copy_of_its_older_self(place: Place) -> None:
+    with la.Index.create(place(), k=2) as index:
+        index.add(["a rose is a rose"], ids=["r"])
+        assert index.add_if_new(["a rose is a rose"], ids=["r"]) == [None]
+        assert len(index) == 1
+        again = index.add_if_new(["one two three", "one two three"], ids=["a", "b"])
+        assert (again[0], again[1].id) == (None, "a")  # type: ignore[union-attr]
+
+
+def edges_of(index: la.Index, items: list[Any]) -> list[tuple[int, int]]:
+    return [(match.id, i) for i, found in enumerate(index.query(items)) for match in found if match.id < i]
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("asked", ["at the end", "after each"])
+def test_groups_are_components_and_keep_their_names(place: Place, sample: Sample, asked: str) -> None:
+    items = sample.items(70, 5)
+    with made(place(), sample) as index:
+        named: dict[Any, int] = {}
+        merged: dict[int, int] = {}
+        for low in range(0, 70, 7):
+            index.add(items[low : low + 7])
+            if asked == "after each":
+                merged = dict(zip(*(index.merges()[name].to_pylist() for name in ("merged", "into")), strict=True))
+                for item, group in named.items():  # a name goes only where a merge says so
+                    while group in merged:
+                        group = merged[group]
+                    assert index.group_of(item) == group
+                named = {item: index.group_of(item) for item in range(low + 7)}
+        want = connected(edges_of(index, items), 70)
+        assert [index.group_of(number) for number in range(70)] == want
+        table = index.groups()
+        sizes = {group: want.count(group) for group in want}
+        assert {row["id"]: (row["group"], row["size"]) for row in table.to_pylist()} == {
+            number: (group, sizes[group]) for number, group in enumerate(want) if sizes[group] > 1
+        }
+        assert table["size"].to_pylist() == sorted(table["size"].to_pylist(), reverse=True)
+        merges = index.merges()
+        assert all(
+            into < gone for gone, into in zip(merges["merged"].to_pylist(), merges["into"].to_pylist(), strict=True)
+        )
+        gone = set(merges["merged"].to_pylist())
+        assert not gone & set(want)
+
+
+def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
+    left, right = "a b c d e f", "f g h i j k"
+    between = "a b c d e f g h i j k"
+    where = place()
+    with la.Index.create(where, k=1, threshold=0.5) as index:
+        index.add([left, right, "x y"], ids=["left", "right", "other"])
+        assert index.group_of("left") != index.group_of("right")
+        old = index.group_of("right")
+        index.add([between], ids=["between"])
+        assert index.group_of("right") == index.group_of("left") == index.group_of("between")
+        assert [(row["merged"], row["into"]) for row in index.merges().to_pylist()] == [(old, index.group_of("left"))]
+        index.remove(["between"])
+        assert index.group_of("right") == index.group_of("left")
+        assert index.groups()["size"].to_pylist() == [2, 2]
+        index.remove(["left"])
+        index.add([left], ids=["again"])
+        assert index.groups().num_rows == 0  # the group of "left" is that of "right" alone
+    with la.Index.open(where, read_only=True) as index:
+        assert index.group_of("again") != index.group_of("right")
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_groups_do_not_depend_on_when_they_are_asked_for(place: Place) -> None:
+    sample = SAMPLES["documents"]
+    items = sample.items(80, 8)
+    tables = []
+    for eager in (False, True):
+        draw = random.Random(8)
+        with made(place(), sample) as index:
+            for low in range(0, 80, 8):
+                index.add(items[low : low + 8], ids=[f"n{number}" for number in range(low, low + 8)])
+                index.remove([f"n{draw.randrange(low + 8)}"])
+                index.add([items[low]], ids=[f"n{draw.randrange(low + 8)}"])
+                if eager:
+                    index.groups()
+            tables.append((index.groups(), index.merges().drop_columns("when")))
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_compaction_changes_no_answer(place: Place, sample: Sample) -> None:
+    items = sample.items(90, 6)
+    with made(place(), sample) as index:
+        for low in range(0, 90, 15):
+            index.add(items[low : low + 15])
+        index.remove(list(range(0, 90, 7)))
+        before = index.query(items), index.groups(), list(index), [index.item(number) for number in (1, 50, 89)]
+        index.compact()
+        assert (index.query(items), index.groups(), list(index), [index.item(n) for n in (1, 50, 89)]) == before
+        index.add(items[:7], ids=[number + 1000 for number in range(7)])
+        assert 1000 in [match.id for match in index.query(items[:1])[0]]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_merge_and_export(place: Place, sample: Sample, tmp_path: Path) -> None:
+    items = sample.items(60, 7)
+    other_place = place()
+    with made(place(), sample) as index, made(other_place, sample) as other, made(place(), sample) as whole:
+        index.add(items[:40], ids=[f"i{number}" for number in range(40)])
+        other.add(items[20:], ids=[f"i{number}" for number in range(20, 60)])
+        whole.add(items, ids=[f"i{number}" for number in range(60)])
+        assert index.merge(other_place) == index_added(40, 20)
+        assert sorted(index) == sorted(whole)
+        assert index.query(items) == [sorted_like(index, found) for found in whole.query(items)]
+        index.export(tmp_path / "all.parquet")
+        table = pq.read_table(tmp_path / "all.parquet")
+        assert table["id"].to_pylist() == list(index)
+        assert table["group"].to_pylist() == [index.group_of(one) for one in index]
+        shown = [index.item(one).item for one in table["id"].to_pylist()]
+        if sample.kind in ("documents", "strings", "bits"):
+            assert table["item"].to_pylist() == shown
+        with pytest.raises(UsageError, match="cannot be merged with itself"):
+            other.merge(other_place)
+
+
+def sorted_like(index: la.Index, found: list[Any]) -> list[Any]:
+    """Among equals, in the order in which this index has them."""
+    order = {one: number for number, one in enumerate(index)}
+    sign = index.kind.scale.sign
+    return sorted(found, key=lambda match: (-sign * match.similarity, order[match.id]))
+
+
+def test_merge_refuses_another_recipe(place: Place) -> None:
+    other = place()
+    la.Index.create(other, k=3).close()
+    with la.Index.create(place(), k=2) as index:
+        with pytest.raises(RecipeMismatch, match="created with another k: 3 there, 2 here"):
+            index.merge(other)
+        third = place()
+        la.Index.create(third, kind="strings").close()
+        with pytest.raises(RecipeMismatch, match="an index of strings, this one of documents"):
+            index.merge(third)
+
+
+def test_a_commit_is_seen_by_others_at_once(place: Place, sample: Sample) -> None:
+    items, where = sample.items(40, 9), place()
+    with made(where, sample) as index, la.Index.open(where, read_only=True) as reader:
+        for low in range(0, 40, 10):
+            index.add(items[low : low + 10])
+            assert reader.query(items) == index.query(items)
+            assert len(reader) == low + 10
+        index.remove([0, 39])
+        assert reader.query(items) == index.query(items)
+        assert reader.groups() == index.groups()
+
+
+def test_an_error_changes_nothing(place: Place, sample: Sample) -> None:
+    items = sample.items(30, 10)
+    with made(place(), sample) as index:
+        index.add(items[:10])
+        for bad in ({"items": items, "ids": [1, 2]}, {"items": items[:2], "ids": ["a", "b"]}):
+            with pytest.raises(UsageError):
+                index.add(**bad)
+        with pytest.raises(LookalikeError):
+            index.add(sample.wrong)
+        assert (len(index), list(index)) == (10, list(range(10)))
+        assert index.add(items[10:12]) == index_added(2, 0)
+        assert list(index)[-2:] == [10, 11] or len(set(index)) == 12
+
+
+def test_wrong_questions_say_what_to_do(place: Place, sample: Sample) -> None:
+    with made(place(), sample) as index:
+        farther = index.kind.threshold - index.kind.scale.sign * (1 if index.kind.scale.sign < 0 else 0.1)
+        with pytest.raises(UsageError, match="threshold is"):
+            index.query(sample.items(1, 1), threshold=farther)
+        with pytest.raises(UsageError, match="k is 0; expected at least 1"):
+            index.query(sample.items(1, 1), k=0)
+        with pytest.raises(LookalikeError):
+            index.query(sample.wrong)
+        assert index.query([]) == []
+        assert index.query(sample.items(2, 1)) == [[], []]
+        assert index.query_table(sample.items(2, 1)).num_rows == 0
+
+
+def test_nothing_matches_an_empty_document(place: Place) -> None:
+    with la.Index.create(place()) as index:
+        index.add(["", "", "a b c d e f"])
+        assert index.query(["", "a b c d e f"]) == [[], [(2, 1.0)]]
+        assert index.add_if_new([""]) == [None]
+        assert index.groups().num_rows == 0
+
+
+def test_nearer_ones_only(place: Place) -> None:
+    with la.Index.create(place(), kind="sets", threshold=0.5) as index:
+        index.add([[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 8, 9]], ids=["same", "near", "far"])
+        assert [match.id for match in index.query([[1, 2, 3, 4]])[0]] == ["same", "near"]
+        assert [match.id for match in index.query([[1, 2, 3, 4]], threshold=0.7)[0]] == ["same"]
+        # three of five elements, exactly at the threshold, as a fraction
+        assert [match.id for match in index.query([[1, 2, 3, 4]], threshold=0.6)[0]] == ["same", "near"]
+
+
+def test_ids_are_of_one_type(place: Place) -> None:
+    with la.Index.create(place()) as index:
+        index.add(["one text"], ids=["a"])
+        with pytest.raises(UsageError, match="the ids of this index are strings; these are whole numbers"):
+            index.add(["another"], ids=[1])
+        assert index.remove([1]) == 0
+        assert 1 not in index
+    with la.Index.create(place()) as index:
+        index.add(["one text"], ids=[41])
+        index.add(["one more"])
+        assert list(index) == [41, 42]
+
+
+def test_arrow_and_iterables(place: Place) -> None:
+    texts = SAMPLES["documents"].items(30, 11)
+    with la.Index.create(place()) as index:
+        index.add(pa.chunked_array([texts[:10], texts[10:15]]), ids=pa.array(range(15), pa.int32()))
+        index.add((text for text in texts[15:]), ids=iter(range(15, 30)))
+        assert [found[0].id for found in index.query(texts)] == [texts.index(text) for text in texts]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_against_a_plain_model(place: Place) -> None:
+    """Many random changes, each checked against a dictionary."""
+    sample, draw = SAMPLES["strings"], random.Random(12)
+    pool = sample.items(150, 12)
+    where = place()
+    index, model = made(where, sample), {}
+    for step in range(60):
+        some = [draw.randrange(60) for _ in range(draw.choice([1, 3, 25]))]
+        if draw.random() < 0.7:
+            items = [draw.choice(pool) for _ in some]
+            index.add(items, ids=some)
+            for one, item in zip(some, items, strict=True):
+                model.pop(one, None)
+                model[one] = item
+        else:
+            assert index.remove(some) == len(set(some) & set(model))
+            for one in some:
+                model.pop(one, None)
+        if draw.random() < 0.1:
+            index.close()
+            index = la.Index.open(where)
+        if draw.random() < 0.1:
+            index.compact()
+        assert (len(index), list(index)) == (len(model), list(model)), step
+        query = draw.choice(pool)
+        want = {one: score for one, item in model.items() if (score := index.compare(query, item)) is not None}
+        assert dict(index.query([query])[0]) == want
+    index.close()

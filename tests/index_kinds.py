@@ -1,0 +1,111 @@
+"""Items of every kind of index, with what is near: what the contract of an index is tried on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Sample:
+    """items(n, seed): n items, many of them near an earlier one; options: of the index; wrong: items of another kind."""
+
+    kind: str
+    items: Callable[[int, int], list[Any]]
+    options: dict[str, Any] = field(default_factory=dict)
+    wrong: Any = (3.5,)
+
+
+def _chain(n: int, seed: int, fresh: Callable[[random.Random], Any], near: Callable[[random.Random, Any], Any]) -> list:
+    draw = random.Random(seed)
+    out: list[Any] = []
+    for _ in range(n):
+        out.append(near(draw, draw.choice(out)) if out and draw.random() < 0.6 else fresh(draw))
+    return out
+
+
+def texts(n: int, seed: int) -> list[str]:
+    def near(draw: random.Random, old: str) -> str:
+        words = old.split()
+        for _ in range(draw.randint(0, 2)):
+            words[draw.randrange(len(words))] = f"w{draw.randint(0, 300)}"
+        return " ".join(words)
+
+    return _chain(n, seed, lambda draw: " ".join(f"w{draw.randint(0, 300)}" for _ in range(30)), near)
+
+
+def lists(n: int, seed: int) -> list[list[int]]:
+    return [[int(word[1:]) for word in text.split()] for text in texts(n, seed)]
+
+
+def vectors(n: int, seed: int) -> list[list[float]]:
+    def near(draw: random.Random, old: list[float]) -> list[float]:
+        return [x + draw.gauss(0, 0.08) for x in old]
+
+    made = _chain(n, seed, lambda draw: [draw.gauss(0, 1) for _ in range(16)], near)
+    return np.array(made, np.float32).tolist()
+
+
+def codes(n: int, seed: int) -> list[int]:
+    def near(draw: random.Random, old: int) -> int:
+        for _ in range(draw.randint(0, 5)):
+            old ^= 1 << draw.randrange(64)
+        return old
+
+    return _chain(n, seed, lambda draw: draw.getrandbits(64) | 1 << 63, near)
+
+
+def words(n: int, seed: int) -> list[str]:
+    def near(draw: random.Random, old: str) -> str:
+        at = draw.randrange(len(old) + 1)
+        return draw.choice([old[:at] + "é" + old[at:], old[:at] + old[at + 1 :] or "a", old])
+
+    return _chain(n, seed, lambda draw: "".join(draw.choice("abcdé") for _ in range(draw.randint(1, 12))), near)
+
+
+NAMES = ["Anna", "Bertha", "Carla", "Doris", "Emma", "Frieda", "Gerda", "Hanna", "Ida", "Johanna"]
+
+
+def people(n: int, seed: int) -> list[dict[str, Any]]:
+    def fresh(draw: random.Random) -> dict[str, Any]:
+        name = f"{draw.choice(NAMES)} {''.join(draw.choice('bcdfgaeiou') for _ in range(8))}"
+        return {"name": name, "town": draw.choice(["York", "Leeds", "Hull", "Ripon"]), "born": draw.randint(1900, 2000)}
+
+    def near(draw: random.Random, old: dict[str, Any]) -> dict[str, Any]:
+        return draw.choice(
+            [dict(old), {**old, "name": " ".join(reversed(old["name"].split()))}, {**old, "town": "Hull"}]
+        )
+
+    return _chain(n, seed, fresh, near)
+
+
+SAMPLES: dict[str, Sample] = {
+    "documents": Sample("documents", texts, {"k": 2, "threshold": 0.6}, [[1, 2]]),
+    "sets": Sample("sets", lists, {"threshold": 0.6}, ["a text"]),
+    "vectors": Sample("vectors", vectors, {"dimensions": 16, "threshold": 12.0}, ["a text"]),
+    "bits": Sample("bits", codes, {"bits": 64, "threshold": 6}, ["xyz"]),
+    "strings": Sample("strings", words, {"threshold": 2}, [[1.0]]),
+    "records": Sample(
+        "records", people, {"sample": pa.Table.from_pylist(people(400, 99)), "threshold": 0.75}, ["text"]
+    ),
+}
+
+
+def connected(edges: Sequence[tuple[int, int]], n: int) -> list[int]:
+    """The least member of the component of each of n items."""
+    parent = list(range(n))
+
+    def root(x: int) -> int:
+        while parent[x] != x:
+            x = parent[x]
+        return x
+
+    for a, b in edges:
+        low, high = sorted((root(a), root(b)))
+        parent[high] = low
+    return [root(x) for x in range(n)]
