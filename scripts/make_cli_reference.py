@@ -11,7 +11,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs/reference/cli.md"
 
 
-PLAIN = {"COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}  # a terminal of 110 columns
+PLAIN = {"COLUMNS": "90", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}  # a terminal of 90 columns
 
 
 def helps() -> list[str]:
