@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ from lookalike.data import DISTANCE, F64, U64, Bits, Scale
 from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.choice import NEAR
 from lookalike.errors import UsageError
+from lookalike.index.draws import order
 from lookalike.index.items import AT_ONCE
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.io.codes import open_codes
@@ -28,6 +29,7 @@ class BitKind:
     """Codes of `bits` bits that differ in `threshold` bits at most."""
 
     name: ClassVar[str] = "bits"
+    scheme: ClassVar[str] = "pieces-1"
     is_own_feature: ClassVar[bool] = True
     scale: ClassVar[Scale] = DISTANCE
 
@@ -35,6 +37,7 @@ class BitKind:
     threshold: int = 8
     recall: float = 0.99
     seed: int = 42
+    fixed: PiecePlan | None = None
 
     def __post_init__(self) -> None:
         job = BitsJob(threshold=self.threshold, recall=self.recall, seed=self.seed)
@@ -52,13 +55,25 @@ class BitKind:
             raise UsageError(
                 "an index of bits needs to know the length of the codes: give bits=64 (--bits 64), or the like."
             )
-        return cls(**options)
+        given = dict(options)
+        planned = given.pop("plan", None)
+        made = cls(**given)
+        if planned is None:
+            return made
+        shape = {name: tuple(planned[name]) for name in ("widths", "flips")}
+        plan = PiecePlan(
+            bits=made.bits, threshold=made.threshold, recall=made.recall, rounds=planned["rounds"], **shape
+        )
+        return replace(made, fixed=plan)
 
     def settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.options()}
+        own = {name: getattr(self, name) for name in self.options()}
+        return own | {"plan": {name: getattr(self._plan, name) for name in ("widths", "flips", "rounds")}}
 
     @cached_property
     def _plan(self) -> PiecePlan:
+        if self.fixed is not None:
+            return self.fixed
         costs = Costs(EXPECTED, self._words, 0.5)
         exact = exact_plan(self.bits, self.threshold, costs)
         fewer = lsh_plan(self.bits, self.threshold, self.recall, costs)
@@ -70,7 +85,14 @@ class BitKind:
 
     @cached_property
     def _pieces(self) -> list[Piece]:
-        return self._plan.pieces(np.arange(self.bits, dtype=np.uint64), self.seed)
+        """Of every round, from a random order of the places."""
+        out = []
+        for number in range(self._plan.rounds):
+            places, at = order(self.seed, number, self.bits).astype(np.uint64), 0
+            for width, flips in zip(self._plan.widths, self._plan.flips, strict=True):
+                out.append(Piece(places[at : at + width], flips))
+                at += width
+        return out
 
     def plan(self) -> dict[str, Any]:
         made = self._plan

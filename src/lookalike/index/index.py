@@ -85,7 +85,7 @@ class Index:
         given = {"threshold": threshold, "recall": recall}
         made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
         keeps = store_items and not made.is_own_feature
-        settings = {"kind": made.name, "store_items": keeps, "settings": made.settings()}
+        settings = {"kind": made.name, "scheme": made.scheme, "store_items": keeps, "settings": made.settings()}
         return cls(places.create(place, settings), made, keeps_items=keeps)
 
     @classmethod
@@ -93,7 +93,7 @@ class Index:
         """The index at this place. It costs milliseconds, whatever its size."""
         store = places.open(place, read_only=read_only)
         settings = store.settings
-        return cls(store, kind_again(settings["kind"], settings["settings"]), keeps_items=settings["store_items"])
+        return cls(store, kind_again(settings, store.place), keeps_items=settings["store_items"])
 
     # Changes
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from lookalike.data import F64, Scale, check_choice
-from lookalike.errors import UsageError, nearest
+from lookalike.errors import InputError, RecallWarning, UsageError, nearest
 from lookalike.index.bits import BitKind
 from lookalike.index.records import RecordKind
 from lookalike.index.sets import DocumentKind, SetKind
@@ -20,6 +21,10 @@ class Kind(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def scheme(self) -> str:
+        """The name of the way in which keys are made; another way has another name."""
 
     @property
     def is_own_feature(self) -> bool:
@@ -82,8 +87,15 @@ def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
     return made
 
 
-def kind_again(name: str, settings: Mapping[str, Any]) -> Kind:
-    """The kind that `settings` of an index were made of."""
-    check_choice("kind", name, tuple(KINDS))
-    made: Kind = KINDS[name].make(settings)
+def kind_again(stored: Mapping[str, Any], place: str) -> Kind:
+    """The kind of an index, from what it has stored; InputError where this version does not know it."""
+    name, scheme = stored["kind"], stored["scheme"]
+    if name not in KINDS or KINDS[name].scheme != scheme:
+        raise InputError(
+            f"{place} is an index of {name} by the scheme {scheme}, which this version of lookalike does not know. "
+            "Use the version that made it."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecallWarning)  # it was told at the creation
+        made: Kind = KINDS[name].make(stored["settings"])
     return made

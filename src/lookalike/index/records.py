@@ -98,6 +98,7 @@ class RecordKind:
     """Rows with fields that mean the same: see `lookalike.records`. Rules and what a sample told never change."""
 
     name: ClassVar[str] = "records"
+    scheme: ClassVar[str] = "fields-1"
     is_own_feature: ClassVar[bool] = False
     scale: ClassVar[Scale] = SIMILARITY
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import F64, SIMILARITY, U64, Recipe, RuleOptions, Scale, ShingleRule
-from lookalike.errors import RecallWarning, UsageError
+from lookalike.errors import UsageError
 from lookalike.index.items import pieces_of, texts, token_lists
 from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.kernels import hashing, lookup
@@ -30,6 +29,7 @@ class SetKind:
     """Lists of tokens (strings or whole numbers), compared as sets or, with `bag`, as bags."""
 
     name: ClassVar[str] = "sets"
+    scheme: ClassVar[str] = "fss-1"
     unit: ClassVar[str] = "token"
     is_own_feature: ClassVar[bool] = False
     scale: ClassVar[Scale] = SIMILARITY
@@ -67,7 +67,8 @@ class SetKind:
 
     def settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.options() if name not in RULE_OPTIONS}
-        return own | self.rule.as_dict()
+        planned = {"bands": self.bands_and_rows.bands, "rows": self.bands_and_rows.rows}
+        return own | planned | self.rule.as_dict()
 
     @cached_property
     def bands_and_rows(self) -> Plan:
@@ -77,9 +78,7 @@ class SetKind:
         return plan(least(self.threshold), **wish)  # type: ignore[arg-type]
 
     def plan(self) -> dict[str, Any]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RecallWarning)  # it was told at the creation
-            made = self.bands_and_rows
+        made = self.bands_and_rows
         return {"shape": made.shape, "keys": made.bands, "recall_at_threshold": made.probability(made.threshold)}
 
     @cached_property

@@ -25,6 +25,7 @@ class StringKind:
     """Strings within some edits (`threshold`, a whole number) or, below 1, of a similarity at least so high."""
 
     name: ClassVar[str] = "strings"
+    scheme: ClassVar[str] = "segments-1"
     is_own_feature: ClassVar[bool] = False
 
     threshold: float = 2

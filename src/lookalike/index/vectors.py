@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,6 +15,7 @@ from lookalike.data import F32, F64, I64, Scale
 from lookalike.engines.sign_plan import BITS, differing, meeting, parity_agreement
 from lookalike.engines.vector_job import VectorJob
 from lookalike.errors import UsageError
+from lookalike.index.draws import normal, order, uniform
 from lookalike.index.items import AT_ONCE
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.kernels import hashing, lookup, signs
@@ -29,11 +30,13 @@ PER_KEY, PER_CANDIDATE, PER_NUMBER = 250.0, 60.0, 1.0
 
 @dataclass(frozen=True)
 class Tables:
-    """rows: bits of a table's key; bands: tables; bits: of a sketch; recall: of a pair at the threshold."""
+    """rows: bits of a table's key; bands: tables; bits: of a sketch; width: of the buckets, 0 for signs; recall: of a
+    pair at the threshold."""
 
     bits: int
     rows: int
     bands: int
+    width: float
     recall: float
 
 
@@ -42,6 +45,7 @@ class VectorKind:
     """Vectors of `dimensions` numbers within an angle in degrees, of a cosine at least, or within a distance."""
 
     name: ClassVar[str] = "vectors"
+    scheme: ClassVar[str] = "signs-1"
     is_own_feature: ClassVar[bool] = True
 
     dimensions: int
@@ -49,6 +53,7 @@ class VectorKind:
     measure: Literal["angle", "cosine", "distance"] = "angle"
     recall: float = 0.99
     seed: int = 42
+    fixed: Tables | None = None
 
     def __post_init__(self) -> None:
         self._job(self.threshold)
@@ -70,10 +75,12 @@ class VectorKind:
             raise UsageError(
                 "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384)."
             )
-        return cls(**options)
+        given = dict(options)
+        planned = given.pop("plan", None)
+        return cls(**given, fixed=None if planned is None else Tables(**planned))
 
     def settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.options()}
+        return {name: getattr(self, name) for name in self.options()} | {"plan": asdict(self._tables)}
 
     def _job(self, threshold: float) -> VectorJob:
         return VectorJob(threshold=threshold, measure=self.measure, recall=self.recall, seed=self.seed)
@@ -89,6 +96,8 @@ class VectorKind:
     @cached_property
     def _tables(self) -> Tables:
         """The cheapest tables that keep the promise, where items that do not match agree in half of their bits."""
+        if self.fixed is not None:
+            return self.fixed
         chord = self._job(self.threshold).chord
         if self._is_flat:
             agreement = float(parity_agreement(np.array([1.0 / WIDTH]))[0])
@@ -99,7 +108,8 @@ class VectorKind:
             near = differing(np.array([agreement]), bits)[0]
             for rows in ROWS:
                 bands = _fewest(near, bits, rows, self.recall)
-                made = Tables(bits, rows, bands, float(near @ meeting(bits, rows, bands)))
+                reached = float(near @ meeting(bits, rows, bands))
+                made = Tables(bits, rows, bands, WIDTH * (self.threshold or 1.0) if self._is_flat else 0.0, reached)
                 met = EXPECTED * bands * 0.5**rows
                 cost = bands * PER_KEY + met * (PER_CANDIDATE + self.dimensions * PER_NUMBER) + self.dimensions * bits
                 missing = max(0.0, self.recall - made.recall)
@@ -116,17 +126,17 @@ class VectorKind:
     @cached_property
     def _planes(self) -> tuple[F32, F32]:
         """(directions f32[d, bits], where they are cut f32[bits])."""
-        random = np.random.default_rng(self.seed)
-        directions = random.standard_normal((self.dimensions, self._tables.bits), np.float32)
+        bits = self._tables.bits
+        directions = normal(self.seed, 0, self.dimensions * bits).reshape(self.dimensions, bits)
         if not self._is_flat:
-            return directions, np.zeros(self._tables.bits, np.float32)
-        directions /= np.float32(WIDTH * (self.threshold or 1.0))
-        return directions, random.uniform(0.0, 2.0, self._tables.bits).astype(np.float32)
+            return directions, np.zeros(bits, np.float32)
+        directions /= np.float32(self._tables.width)
+        return directions, (2.0 * uniform(self.seed, 2, bits)).astype(np.float32)
 
     @cached_property
     def _places(self) -> I64:
-        random, made = np.random.default_rng([self.seed, 1]), self._tables
-        return np.array([np.sort(random.choice(made.bits, made.rows, replace=False)) for _ in range(made.bands)])
+        made = self._tables
+        return np.array([np.sort(order(self.seed, 3 + t, made.bits)[: made.rows]) for t in range(made.bands)])
 
     def check(self, threshold: float | None) -> float:
         if threshold is None:

@@ -1,0 +1,34 @@
+"""Indexes of format 1, made once, are read as they were."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import lookalike as la
+from golden.make_index import FOLDER, answers
+from index_kinds import SAMPLES
+
+TOLD = json.loads((FOLDER / "answers.json").read_text())
+
+
+@pytest.mark.parametrize("kind", sorted(TOLD))
+def test_a_golden_index_is_read_back(kind: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / kind, tmp_path / "index")
+    told = dict(TOLD[kind])
+    queries = told.pop("queries")
+    assert any(told["matches"])
+    with la.Index.open(tmp_path / "index", read_only=True) as index:
+        assert json.loads(json.dumps(answers(index, queries))) == told
+    with la.Index.open(tmp_path / "index") as index:
+        before = len(index)
+        index.add(SAMPLES[kind].items(3, 78), ids=["x", "y", "z"])
+        index.compact()
+        assert len(index) == before + 3
+
+
+def test_every_kind_has_one() -> None:
+    assert set(TOLD) == set(SAMPLES)
