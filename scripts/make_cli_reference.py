@@ -34,7 +34,7 @@ def print_helps() -> None:
 
 
 def commands() -> list[tuple[str, ...]]:
-    """The names of all commands, those of a kind of item after its own."""
+    """The names of all commands, the whole first, those of a kind of item after its own."""
     from lookalike.cli.main import app
 
     names: list[tuple[str, ...]] = []
@@ -46,7 +46,7 @@ def commands() -> list[tuple[str, ...]]:
         names.append((group.name,))
         for command in group.typer_instance.registered_commands:
             names += [(group.name, command.name or command.callback.__name__)] if command.callback else []
-    return sorted(names)
+    return [(), *sorted(names)]
 
 
 def reference() -> str:
@@ -54,7 +54,7 @@ def reference() -> str:
     parts = ["# Command line", "Made from `--help` by `scripts/make_cli_reference.py`; a test keeps it current."]
     parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."]
     for name, text in zip(commands(), helps(), strict=True):
-        parts += [f"{'#' * (1 + len(name))} lookalike {' '.join(name)}", f"```text\n{text}\n```"]
+        parts += [f"{'#' * max(2, 1 + len(name))} {' '.join(('lookalike', *name))}", f"```text\n{text}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
