@@ -198,7 +198,17 @@ def specs() -> Iterator[tuple[str, dict[str, Any], str]]:
             warnings.simplefilter("ignore")
             spec = draw().to_dict()
         spec.pop("$schema")  # it names the version of the drawing program
+        spec = rounded(spec)
         yield name, spec, hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def rounded(part: Any) -> Any:
+    """Numbers with nine digits: the last ones differ between processors."""
+    if isinstance(part, float):
+        return float(f"{part:.9g}")
+    if isinstance(part, dict):
+        return {key: rounded(value) for key, value in part.items()}
+    return [rounded(value) for value in part] if isinstance(part, list) else part
 
 
 def main() -> None:
