@@ -52,4 +52,4 @@ lock: ## pin what is installed (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS) --extra graph --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
 
 clean: ## remove what make has made
-	rm -rf $(VENV) .bench .demo .site
+	rm -rf $(VENV) .bench .demo .demo.html .demo-texts.parquet .site

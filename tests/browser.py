@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -22,6 +23,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage",
     "--window-size=1300,900", "--remote-debugging-pipe",
 )  # fmt: skip
+CODES = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 PATIENCE = 60  # seconds until an answer that does not come is an error
 
 needs_browser = pytest.mark.skipif(
@@ -64,10 +66,12 @@ class Browser:
         os.close(self._in)
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def open(self, path: Path) -> None:
-        """Load a file and wait until it is there."""
-        self._call("Page.navigate", url=path.as_uri())
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+    def open(self, page: Path | str) -> None:
+        """Load a file, or an address, and wait until it is there."""
+        url = page if isinstance(page, str) else page.as_uri()
+        self._call("Page.navigate", url="about:blank")  # a mere change of the fragment would not load it anew
+        self._call("Page.navigate", url=url)
+        self.wait(f"document.readyState === 'complete' && location.protocol === '{url.split(':')[0]}:'")
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression gives."""
@@ -85,8 +89,26 @@ class Browser:
     def press(self, key: str) -> None:
         """A key, as a person would press it."""
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        code = CODES.get(key, 0)  # without it the browser's own controls, such as sliders, do not know the key
         for kind in ("keyDown", "keyUp"):
-            self._call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "")
+            self._call(
+                "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
+                text=text if kind == "keyDown" else "",
+            )  # fmt: skip
+
+    def type(self, text: str) -> None:
+        """Text into what has the focus, as if pasted."""
+        self._call("Input.insertText", text=text)
+
+    def size(self, width: int, height: int) -> None:
+        """Of the window, from now on."""
+        self._call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+
+    def screenshot(self, path: Path) -> None:
+        """What a person sees, as a PNG."""
+        path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
 
     def dark(self, yes: bool) -> None:
         """Whether the person's system is dark."""

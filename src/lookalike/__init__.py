@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from lookalike.data import Recipe, ShingleRule
     from lookalike.index.index import Index
     from lookalike.result import Result
+    from lookalike.web.exploring import explore
+    from lookalike.web.report import report
 
 __version__ = "0.1.0"
 
@@ -40,6 +42,8 @@ _HOMES = {
     "Recipe": "lookalike.data",
     "ShingleRule": "lookalike.data",
     "Result": "lookalike.result",
+    "explore": "lookalike.web.exploring",
+    "report": "lookalike.web.report",
 }
 
 KINDS = ("baskets", "bits", "faces", "folding", "images", "records", "strings", "textbook", "vectors")
@@ -47,8 +51,8 @@ _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan", "records",
-    "stories", "strings", "textbook", "vectors",
+    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan",
+    "records", "report", "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

@@ -46,6 +46,26 @@ class IndexBusy(LookalikeError):
     """An index that another process is writing."""
 
 
+class DatabaseFailed(LookalikeError):
+    """A database that cannot be reached, or refuses."""
+
+
+class CannotListen(LookalikeError):
+    """A host or port on which no server can be started."""
+
+
+class BadJson(InputError):
+    """A request whose body is not JSON."""
+
+
+class BadBody(InputError):
+    """A request whose body is not what the schema says."""
+
+
+class BatchTooLarge(LookalikeError):
+    """More items in one request than the server takes."""
+
+
 class TooManyPairs(LookalikeError):
     """The answer is larger than the user allowed."""
 

@@ -41,6 +41,7 @@ class Result:
     receipt: dict[str, Any]
     found: Found
     source: Source
+    against: Source | None = None
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -222,7 +223,10 @@ def answer(
     asked: Asked, grouping: Grouping, job: Question, sources: Sequence[Source], found: Found, trace: Trace
 ) -> Result:
     """The result of a run, with its receipt; makes the table that was asked for, so that its size can be told."""
-    result = Result(asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0])
+    result = Result(
+        asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0],
+        against=sources[1] if len(sources) > 1 else None,
+    )  # fmt: skip
     with trace.stage(asked):
         if asked == "pairs":
             trace.add(pairs=result.pairs.num_rows)
@@ -231,6 +235,7 @@ def answer(
         else:
             trace.add(kept=result.kept_count, removed=result.removed.num_rows)
     result.receipt.update(make_receipt(asked, sources, job, found, trace))
+    result.receipt["grouping"] = grouping
     return result
 
 

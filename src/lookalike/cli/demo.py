@@ -22,9 +22,14 @@ def demo(
 
     from lookalike.apps import documents
     from lookalike.cli import show
-    from lookalike.io.atomic import check_folder
+    from lookalike.io.atomic import check_folder, check_place
+    from lookalike.io.write import write_table
+    from lookalike.web.report import report
 
+    texts_file, page = folder.with_name(folder.name + "-texts.parquet"), folder.with_name(folder.name + ".html")
     check_folder(folder, force=force)
+    check_place(texts_file, force=force)
+    check_place(page, force=force)
     library = Path(sysconfig.get_path("stdlib"))
     files = [path for path in sorted(library.rglob("*.py")) if "site-packages" not in path.parts]
     texts = pa.table(
@@ -35,22 +40,27 @@ def demo(
     )
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"Reading {len(files):,} source files of Python's standard library in {library} ...", markup=False)
+    write_table(texts, texts_file, force=force)
     with show.progress(False) as progress:
-        result = documents.dedup(texts, threshold=0.8, keep="longest", progress=progress)
+        result = documents.dedup(texts_file, threshold=0.8, keep="longest", progress=progress)
         result.save(folder, force=force)
+    report(folder, page, force=force)
     table = result.groups
     out.print(f"\nThe largest groups of files that are at least 80 % alike ({len(table['group'].unique())} in all):\n")
     for size, members in _largest(table.to_pylist(), 5):
         out.print(f"  {size:>4} files  {', '.join(members[:3])}{' ...' if size > 3 else ''}", markup=False)
     out.print()
     sys.stdout.flush()
-    show.summary(result.receipt, [folder / name for name in sorted(path.name for path in folder.iterdir())])
+    wrote = [folder / name for name in sorted(path.name for path in folder.iterdir())]
+    show.summary(result.receipt, [*wrote, texts_file])
     name = "lookalike" if shutil.which("lookalike") else sys.argv[0]
+    out.print(f"\nLook at it in your browser: open {page}", markup=False)
     out.print("\nTry next:")
+    out.print(f"  {name} explore {folder}", markup=False)
     for least_alike in result.pairs.sort_by([("similarity", "ascending")]).slice(0, 1).to_pylist():
         left, right = (library / least_alike[side] for side in ("left", "right"))
         out.print(f"  {name} compare {left} {right}", markup=False)
-    out.print(f"  {name} pairs '{library}/encodings/*.py' -t 0.5", markup=False)
+    out.print(f"  {name} pairs '{library}/encodings/*.py' -t 0.5 -o alike && {name} report alike", markup=False)
     out.print(f"  {name} plan -t 0.8 -o curve.html", markup=False)
     out.print(f"  {name} dedup YOUR.parquet --text COLUMN -o clean.parquet --removed removed.csv", markup=False)
 

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from lookalike.cli import baskets, compare, demo, evaluate, index, passages, plan, records, stories
+from lookalike.cli import baskets, compare, demo, evaluate, explore, index, passages, plan, records, serve, stories
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
@@ -48,6 +48,9 @@ app.add_typer(records.app, name="records")
 app.command()(plan.plan)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
+app.command()(serve.serve)
+app.command()(explore.report)
+app.command()(explore.explore)
 app.command()(demo.demo)
 app.add_typer(index.app, name="index")
 app.add_typer(runs, name="runs")

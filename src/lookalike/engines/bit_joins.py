@@ -126,6 +126,7 @@ class BitsJoin:
             def pieces() -> Iterator[tuple[Block, int]]:
                 masks, flips, indexes = self._indexes(plan)
                 for index in indexes:
+                    self.trace.add_buckets(np.diff(index.starts))
                     step = max(1, len(self.codes) // (TASKS * self.pool.threads))
                     spans = [(at, min(at + step, len(self.codes))) for at in range(0, len(self.codes), step)]
                     yield from self.pool.map(partial(self._join, index, index.piece.xors, masks, flips), spans)

@@ -45,7 +45,8 @@ def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Space
             index = join.merge(join.divide(held, quiet), held, held, quiet)
             trace.add(postings=join.postings, triples=join.triples.sum())
         with trace.stage("match") as report:
-            units = [("counted", partial(join.match, index, held, report))]
+            # its lists are walked from end to end, they are no buckets: nothing to count
+            units = [("counted", lambda _sizes: join.match(index, held, report))]
             left, right, similarity = collect(units, space, trace, limit)
     return order[left], order[right], similarity
 

@@ -16,7 +16,7 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import Rows, read_rows
 from lookalike.engines.trace import Trace
 from lookalike.io.vectors import Vectors
-from lookalike.kernels import measurements
+from lookalike.kernels import buckets, measurements
 from lookalike.stages.audit import Audit, measure
 
 FEW = 2000  # different items below which every pair is looked at
@@ -24,6 +24,7 @@ SAMPLED = 300  # items whose pairs tell how ranges meet
 NEAR, ENOUGH = 0.1, 20  # agreement above the threshold that counts as at it; pairs of that kind that tell enough
 ADVICE = "Ask for groups or dedup instead, ask for a larger share or a smaller tolerance, or raise --max-pairs."
 ROOM = 1 << 16
+KEY_ABOVE = 32  # bits of the item below the key in a packed table
 
 
 def run(sources: Sequence[Vectors], job: FaceJob, want: Want, trace: Trace, *, keep: str = "first") -> Found:
@@ -127,6 +128,8 @@ class RangeJoin:
         with trace.stage("index") as report:
             for done, _ in enumerate(pool.map(fill, range(plan.bands)), 1):
                 report(done, plan.bands)
+        for table in self.packed:
+            buckets.bucket_sizes(table, KEY_ABOVE, trace.buckets)
 
     def pairs(self, trace: Trace) -> Pairs:
         """The matches of every item, or of every probe, among the members of its buckets."""

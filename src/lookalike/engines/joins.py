@@ -12,7 +12,7 @@ import numpy as np
 from lookalike.data import F64, I64, U32, U64, Groups, Recipe
 from lookalike.engines.pool import Pool
 from lookalike.engines.runs import spans
-from lookalike.engines.trace import Trace
+from lookalike.engines.trace import DOUBLINGS, Trace
 from lookalike.engines.work import Arrays, Space
 from lookalike.errors import TooManyPairs
 from lookalike.kernels import bounds, prefixes, skew
@@ -26,7 +26,7 @@ from lookalike.stages.verify import estimated, verified
 Scored = tuple[I64, I64, F64]
 Span = tuple[int, int]
 Block = tuple[U32, U32, F64]
-Pieces = Callable[[], Iterator[tuple[Block, int]]]
+Pieces = Callable[[I64], Iterator[tuple[Block, int]]]  # takes the array in which it counts buckets by size
 Report = Callable[[int, int | None], None]
 COUNTED = 1 << 20  # elements that are counted to tell common ones from rare ones
 BLOCK = 1 << 13  # items whose candidates one task looks for
@@ -66,11 +66,14 @@ def collect(units: Iterable[tuple[str, Pieces]], space: Space, trace: Trace, lim
     for name, pieces in units:
 
         def make(pieces: Pieces = pieces, allowed: int = limit - total) -> tuple[Arrays, dict[str, int]]:
-            block, candidates = gather(pieces(), allowed)
-            return dict(zip(("left", "right", "similarity"), block, strict=True)), {"candidates": candidates}
+            sizes = np.zeros(DOUBLINGS, np.int64)
+            (left, right, similarity), candidates = gather(pieces(sizes), allowed)
+            made: Arrays = {"left": left, "right": right, "similarity": similarity, "buckets": sizes}
+            return made, {"candidates": candidates}
 
         arrays, counts = space.part(name, make)
         trace.add(**counts)
+        trace.buckets += arrays["buckets"]
         found.append((arrays["left"], arrays["right"], arrays["similarity"]))
         total += len(arrays["left"])
         check_count(total, limit)
@@ -163,8 +166,9 @@ class BandedJoin:
         step = max(256, min(BLOCK, len(self.items) // (4 * self.pool.threads)))
         step = min(step, self.space.keeper.at_once(self.pool.threads))
 
-        def pieces(number: int) -> Iterator[tuple[Block, int]]:
+        def pieces(number: int, sizes: I64) -> Iterator[tuple[Block, int]]:
             band = self._sorted(number)
+            band.count_sizes(sizes)
 
             def work(block: tuple[int, int]) -> tuple[Block, int]:
                 proposed = band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
@@ -196,6 +200,7 @@ class BandedJoin:
                     self.items.elements, self.items.starts, self.items.sizes, *self.bar, parent,
                 )  # fmt: skip
                 trace.add(candidates=checked)
+                band.count_sizes(trace.buckets)
                 report(band.number + 1, self.plan.bands)
         skew.settle(parent)
         return represented(parent, order)
@@ -209,7 +214,9 @@ class BandedJoin:
         by_rank = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
         with trace.stage("match"):
             for number in range(plan.bands):
-                skew.bucket_starts(Band.sort(keys, number).packed, item_bits(n), first[number])
+                band = Band.sort(keys, number)
+                band.count_sizes(trace.buckets)
+                skew.bucket_starts(band.packed, item_bits(n), first[number])
             checked = skew.walk_stars(
                 first, np.empty_like(first), np.zeros_like(first), keys, item_bits(n), values, plan.cut,
                 ranked.elements, ranked.starts, ranked.sizes, *self.bar, by_rank.representative, by_rank.similarity,
@@ -233,9 +240,10 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Space, 
     at_once = space.keeper.at_once(pool.threads)
     joins = part_pairs(rarest.parts(space.budget), items, bar)
 
-    def pieces(one: Span, other: Span) -> Iterator[tuple[Block, int]]:
+    def pieces(one: Span, other: Span, sizes: I64) -> Iterator[tuple[Block, int]]:
         with trace.stage("index"):
             postings = rarest.index_of(one, other)
+            postings.count_sizes(sizes)
         numbers = np.concatenate([np.arange(*one), np.arange(*other)]).astype(np.uint32)
         for (left, right, similarity), candidates in postings_pairs(postings, pool, limit, at_once):
             yield (numbers[left], numbers[right], similarity), candidates

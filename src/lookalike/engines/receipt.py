@@ -25,14 +25,16 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, found.ids, strict=True)],
         "items": job.noun,
         "compared": job.words(),
+        "scale": {"column": job.scale.column, "sign": job.scale.sign},
         "job": job.as_dict(),
         "choice": found.choice.as_dict(),
         "plan": None if found.plan is None else found.plan.as_dict(),
         "recall_at_threshold": _planned_recall(found),
-        "recall_measured": None if found.audit is None else found.audit.as_dict(len(found.pairs or ())),
+        "recall_measured": _audited(found, job),
         "verified": job.verify,
         "pairs_complete": found.pairs is not None,
         "counts": trace.counts,
+        "bucket_sizes": bucket_sizes(trace),
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
         "warnings": trace.warnings,
@@ -40,6 +42,22 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "work": _work(found.space),
         "versions": versions(),
     }
+
+
+def _audited(found: Found, job: Question) -> dict[str, object] | None:
+    return None if found.audit is None else found.audit.as_dict(len(found.pairs or ()), job.scale.sign)
+
+
+def bucket_sizes(trace: Trace) -> dict[str, int]:
+    """How many buckets there were of each size, in doublings; empty where the way has none.
+
+    >>> trace = Trace()
+    >>> trace.buckets[:3] = 10, 0, 2
+    >>> bucket_sizes(trace)
+    {'1': 10, '4-7': 2}
+    """
+    names = ["1", *(f"{1 << d}-{(2 << d) - 1}" for d in range(1, len(trace.buckets)))]
+    return {name: int(count) for name, count in zip(names, trace.buckets, strict=True) if count}
 
 
 def passages_receipt(

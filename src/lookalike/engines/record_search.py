@@ -53,6 +53,7 @@ class Search:
         with trace.stage("keys"):
             crowd = CROWD if len(firsts) < LARGE else CROWD // 2
             index, crowded, stranded = index_keys(own, side, pool.map, crowd=crowd)
+            trace.add_buckets(index.sizes)
             trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded), stranded=stranded)
             trace.counts["crowded"] = [c.as_dict() for c in describe_crowds(own, crowded[:CROWDS_SHOWN])]
         with trace.stage("candidates") as report:

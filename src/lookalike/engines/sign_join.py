@@ -17,9 +17,10 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.sign_plan import SignPlan
 from lookalike.engines.trace import Trace
 from lookalike.engines.vector_space import I16, Space
-from lookalike.kernels import signs
+from lookalike.kernels import buckets, signs
 
 BLOCK = 1 << 12
+KEY_ABOVE = 32  # bits of the item below the key in a packed table
 CHECKS = 1 << 16  # pairs in buckets that one task looks at
 ROOM = 1 << 15  # pairs that a task may find before they are scored
 
@@ -83,6 +84,7 @@ class SignJoin:
 
             def pieces() -> Iterator[tuple[Block, int]]:
                 for number, table in enumerate(self._tables()):
+                    buckets.bucket_sizes(table.packed, KEY_ABOVE, trace.buckets)
                     yield from self.pool.map(table.search, table.blocks())
                     report(number + 1, self.plan.bands)
 

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from lookalike.data import I64
+
 Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: not known)
 
 
@@ -15,14 +19,18 @@ def silent(_stage: str, _done: int, _total: int | None) -> None:
     """The progress of a run that nobody watches."""
 
 
+DOUBLINGS = 32  # classes of bucket sizes: 1, 2 to 3, 4 to 7, ...
+
+
 @dataclass
 class Trace:
-    """Counts, seconds per stage and warnings of one run."""
+    """Counts, seconds per stage and warnings of one run. buckets i64[d]: how many hold 2^d to 2^(d+1) - 1 items."""
 
     progress: Progress = silent
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    buckets: I64 = field(default_factory=lambda: np.zeros(DOUBLINGS, np.int64))
     _inner: list[float] = field(default_factory=lambda: [0.0])
 
     @contextmanager
@@ -35,6 +43,11 @@ class Trace:
         spent = time.perf_counter() - begin
         self.seconds[name] = round(self.seconds.get(name, 0.0) + spent - self._inner.pop(), 4)
         self._inner[-1] += spent
+
+    def add_buckets(self, sizes: I64) -> None:
+        """Count buckets of these sizes (0 is none)."""
+        doublings = np.minimum(np.log2(sizes[sizes > 0]).astype(np.int64), DOUBLINGS - 1)
+        self.buckets += np.bincount(doublings, minlength=DOUBLINGS)
 
     def add(self, **counts: int) -> None:
         for name, count in counts.items():

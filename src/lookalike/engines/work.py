@@ -32,7 +32,7 @@ from lookalike.io.results import write_json
 ABOUT, PROGRESS, LOCK = "lookalike.json", "progress.json", "lock"
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
-FORMAT = 1  # of a work folder; another one is not read
+FORMAT = 2  # of a work folder; another one is not read
 
 
 def digest(about: Mapping[str, Any]) -> str:

@@ -20,12 +20,16 @@ ABOUT = "index.json"
 
 def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
     """An empty store with these settings."""
+    whole = {"format": FORMAT, **settings}
+    if _is_database(place):
+        from lookalike.index.postgres import PostgresStore
+
+        return PostgresStore.create(str(place), whole)
     folder = _folder(place)
     if os.path.lexists(folder):
         raise OutputError(f"{folder} exists. Add to it, or use another name.")
     if not folder.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {folder.parent}. Make it first, or use another name.")
-    whole = {"format": FORMAT, **settings}
     with replacing(folder, force=False) as draft:
         draft.path.mkdir()
         manifest.create(draft.path)
@@ -35,6 +39,12 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
 
 def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001  (as the method of the index)
     """The store at this place."""
+    if _is_database(place):
+        from lookalike.index.postgres import PostgresStore
+
+        store = PostgresStore.open(str(place), read_only=read_only)
+        _check_format(store.place, store.settings)
+        return store
     folder = _folder(place)
     try:
         settings = json.loads((folder / ABOUT).read_text())
@@ -45,16 +55,24 @@ def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {folder / ABOUT}: {error}.") from error
+    _check_format(str(folder), settings)
+    return FolderStore(folder, settings, read_only=read_only)
+
+
+def _check_format(place: str, settings: dict[str, Any]) -> None:
     if settings.get("format") != FORMAT:
         raise InputError(
-            f"{folder} is an index of format {settings.get('format')}; this version of lookalike reads format "
+            f"{place} is an index of format {settings.get('format')}; this version of lookalike reads format "
             f"{FORMAT}. Use the version that made it."
         )
-    return FolderStore(folder, settings, read_only=read_only)
+
+
+def _is_database(place: str | PathLike[str]) -> bool:
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
 def _folder(place: str | PathLike[str]) -> Path:
     text = os.fspath(place)
     if "://" in text:
-        raise UsageError(f"{text.split('://')[0]}:// is not a place for an index; expected a folder.")
+        raise UsageError(f"{text.split('://')[0]}:// is not a place for an index; expected a folder or postgresql://.")
     return Path(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection as PythonCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from lookalike.io.basket_columns import Columns, choose_columns
 from lookalike.io.baskets import Baskets, by_owner, int64
 from lookalike.io.collection import Collection, check_ids
 from lookalike.io.lines import TextLines
+from lookalike.io.origin import given_paths
 from lookalike.io.paths import find, kind_of
 from lookalike.io.ratings import Ratings, rated
 from lookalike.io.tables import OpenTable, as_ids, numbered, open_table
@@ -73,6 +74,11 @@ def open_baskets(source: Any, rule: BasketRule, *, extra: Sequence[str] = ()) ->
     ([0, 1], ['milk', 'bread', 'eggs'], [0, 1, 0, 2])
     """
     made = _open(source, rule, extra)
+    if isinstance(source, Baskets):
+        return made.dual() if rule.dual else made
+    given = given_paths(source)
+    files = [file for path in given for file in ((Path(path),) if Path(path).is_file() else find([path]).files)]
+    made = replace(made, paths=given, files=tuple(files), read_by=asdict(rule))
     return made.dual() if rule.dual else made
 
 

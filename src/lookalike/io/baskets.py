@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.io.collection import Collection
 from lookalike.io.columnar import InMemory
+from lookalike.io.origin import origin
 from lookalike.io.tables import numbered
 
 ROWS = 1 << 14  # baskets of a batch
@@ -26,7 +28,8 @@ class Baskets:
     items: the name of each item number. numbers i64[nnz]: item numbers, basket by basket, as often as they count;
     offsets i64[n+1]. given: the user's rows with all their columns, or None where the baskets themselves are the rows.
     owners: (basket, item) of each of these rows, i64[rows] each; None where each row is one basket.
-    extra: more columns of the user's, with one value for each basket.
+    extra: more columns of the user's, with one value for each basket. paths: those that the user named, files: what
+    they stand for, read_by: the rule by which they were read.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Baskets:
     given: Collection | None = None
     owners: tuple[I64, I64] | None = None
     extra: dict[str, pa.Array] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    read_by: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -52,7 +58,8 @@ class Baskets:
         return (self.set_name, self.item_name) if self.given is None else self.given.columns
 
     def describe(self) -> dict[str, Any]:
-        return {"name": self.name, "form": self.form, "set": self.set_name, "item": self.item_name}
+        read = {"name": self.name, "form": self.form, "set": self.set_name, "item": self.item_name}
+        return {**read, "rule": self.read_by, "origin": origin(self.paths, self.files)}
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """One row for each basket: the user's own where there are such, else its id and the list of its items."""

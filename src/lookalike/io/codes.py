@@ -15,6 +15,7 @@ from lookalike.errors import InputError, UsageError
 from lookalike.io.code_forms import FORMS, Form, parse
 from lookalike.io.collection import Collection, check_ids, common_schema
 from lookalike.io.columns import check_column, choose_id
+from lookalike.io.origin import given_paths
 from lookalike.io.read import open_readers
 from lookalike.io.reader import select
 from lookalike.io.texts import Where, as_ids, is_text
@@ -51,7 +52,8 @@ class CodeSource:
         return self.collection.rows()
 
     def describe(self) -> dict[str, Any]:
-        return {"name": self.name, "code": self.collection.text_column, "id": self.collection.id_column}
+        known = self.collection.describe()
+        return {"name": known["name"], "code": known["text"], "id": known["id"], "origin": known["origin"]}
 
     def read(self, extra: Sequence[str] = ()) -> Codes:
         """All codes, in memory; the extra columns too."""
@@ -125,7 +127,7 @@ def open_codes(
     collection = Collection(
         name=name, text_column=column, id_column=id_column,
         columns=tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names)) or (column,),
-        nbytes=0, rows_hint=None, on_bad_text="error", readers=readers,
+        nbytes=0, rows_hint=None, on_bad_text="error", readers=readers, given=given_paths(source),
     )  # fmt: skip
     return CodeSource(collection=collection, form=form)
 

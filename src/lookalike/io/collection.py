@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,10 +14,12 @@ from lookalike.errors import DuplicateIds, InputError
 from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.columns import check_column
+from lookalike.io.origin import origin
 from lookalike.io.reader import Reader, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 
 OnBadFile = Literal["error", "skip"]
+FAR = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
 BEGUN = 8  # batches of a few MB that are read before anyone asks for them
 
 
@@ -26,7 +28,8 @@ class Collection:
     """Documents that can be read more than once, always in the same order, with bounded memory.
 
     id_column: None for row numbers; nbytes: about the size of the text, or of the files; rows_hint: None where only
-    reading tells; readers: where the rows come from, those without any rows left out.
+    reading tells; readers: where the rows come from, those without any rows left out; given: the paths that the user
+    named, if any.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Collection:
     on_bad_text: OnBadText
     readers: tuple[Reader, ...]
     on_bad_file: OnBadFile = "error"
+    given: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list, compare=False)
     _begun: list[Iterator[TextBatch]] = field(default_factory=list, repr=False, compare=False)
 
@@ -49,7 +53,10 @@ class Collection:
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the collection."""
-        return {"name": self.name, "text": self.text_column, "id": self.id_column}
+        return {
+            "name": self.name, "text": self.text_column, "id": self.id_column,
+            "origin": origin(self.given, (path for reader in self.readers for path in reader.paths)),
+        }  # fmt: skip
 
     def part(self, number: int) -> Collection:
         """The documents of one reader alone."""
@@ -96,6 +103,39 @@ class Collection:
         if self._begun and not extra and not start:
             return self._begun.pop()
         return ahead(resized(self._texts(tuple(extra), start)))
+
+    def picked(self, rows: Iterable[int]) -> dict[int, Any]:
+        """The texts (or token lists) of these rows, by number; those beyond the end are left out.
+
+        Row groups and files in between are skipped where the format allows it; nothing is read ahead.
+        """
+        wanted = sorted(set(rows))
+        found: dict[int, Any] = {}
+        while wanted:
+            batches = self._texts((), wanted[0])
+            for batch in batches:
+                end = batch.first_row + len(batch)
+                here = [row for row in wanted if row < end]
+                texts = batch.texts.take(pa.array([row - batch.first_row for row in here], pa.int64()))
+                found.update(zip(here, texts.to_pylist(), strict=True))
+                wanted = wanted[len(here) :]
+                if not wanted or wanted[0] > end + FAR:
+                    break
+            else:
+                break
+            batches.close()
+        return found
+
+    def ids(self) -> pa.ChunkedArray | None:
+        """The ids of all rows; None where rows are known by their number. Only the column of ids is read."""
+        if self.id_column is None:
+            return None
+        chunks = [
+            as_ids(batch.column(self.id_column), where=reader.where)
+            for reader in self.readers
+            for batch in self._good(reader, select(reader.schema, [self.id_column]), 0)
+        ]
+        return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """All columns of the input, in the same order, in one schema; at least one batch.

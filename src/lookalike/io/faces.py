@@ -27,6 +27,10 @@ class FacePart:
     columns: tuple[str, ...] = ("file",)
     _made: list[VectorBatch] = field(default_factory=list, repr=False, compare=False)
 
+    @property
+    def files(self) -> Sequence[Path]:
+        return self.folder.files
+
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
         for name in extra:
             raise InputError(f"{self.folder.name} is a folder of pictures, so there is no column {name!r} to keep by.")
@@ -60,7 +64,7 @@ def open_faces(
     part = FacePart(open_pictures(source), _grid(grid))
     return Vectors(
         name=part.folder.name, column=f"{part.grid[0]}x{part.grid[1]} blocks", id_column="file", columns=part.columns,
-        parts=(part,),
+        parts=(part,), given=part.folder.given,
     )  # fmt: skip
 
 

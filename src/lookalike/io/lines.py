@@ -75,7 +75,14 @@ class TextFiles(Reader):
         self._sizes = [self._size(file) for file in files]
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        yield from in_order(self._read, self._slices())
+        yield from self.batches_from(schema, 0)
+
+    def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """Files before `start` are not read, and none where only ids are asked for."""
+        if "text" in schema.names:
+            yield from in_order(self._read, self._slices(start))
+        elif start < len(self._ids):
+            yield pa.record_batch({"id": pa.array(self._ids[start:], pa.string())})
 
     def size(self, names: Sequence[str]) -> int:
         return sum(self._sizes)
@@ -83,9 +90,9 @@ class TextFiles(Reader):
     def where(self, row: int) -> str:
         return str(self._files[row])
 
-    def _slices(self) -> Iterator[slice]:
-        first = nbytes = 0
-        for index, size in enumerate(self._sizes):
+    def _slices(self, start: int = 0) -> Iterator[slice]:
+        first, nbytes = start, 0
+        for index, size in enumerate(self._sizes[start:], start):
             nbytes += size
             if nbytes >= TARGET_BYTES or index - first + 1 == FILES_PER_BATCH:
                 yield slice(first, index + 1)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.io.atomic import check_place, replacing
+from lookalike.io.pages import block, framed
 
 PARTS = Path(__file__).with_name("report_page")
 MOST_TEXT = 100_000_000  # characters of text in a page; pairs beyond are left out, and the page says so
@@ -57,16 +55,13 @@ def write_report(page: Page, path: Path, *, force: bool = False) -> None:
     """
     check_place(path, force=force)
     shown, documents = _fitting(page)
-    script, style = ((PARTS / name).read_text(encoding="utf-8") for name in ("script.js", "style.css"))
-    frame = (PARTS / "page.html").read_text(encoding="utf-8")
-    frame = frame.replace("$SCRIPT_HASH", _hash(script)).replace("$STYLE_HASH", _hash(style))
-    before, after = frame.replace("$STYLE", style).split("$DATA")
+    before, after = framed(PARTS, ["style.css"], ["script.js"])
     with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8") as file:
         file.write(before)
         for piece in _data(page, shown, documents):
             draft.nbytes += len(piece)
             file.write(piece)
-        file.write(after.replace("$SCRIPT", script))
+        file.write(after)
 
 
 def _fitting(page: Page) -> tuple[list[Pair], list[int]]:
@@ -98,9 +93,9 @@ def _data(page: Page, shown: Sequence[Pair], documents: Sequence[int]) -> Iterat
         "unit": page.unit,
         "code": page.code,
     }
-    yield _block("index", index)
+    yield block("index", index)
     for document in documents:
-        yield _block(f"text-{number[document]}", page.texts[document])
+        yield block(f"text-{number[document]}", page.texts[document])
 
 
 def _pair(pair: Pair, number: dict[int, int], units: dict[int, npt.NDArray[np.int64] | None]) -> list[Any]:
@@ -120,15 +115,3 @@ def _utf16(text: str) -> npt.NDArray[np.int64] | None:
 
 def _at(units: npt.NDArray[np.int64] | None, character: int) -> int:
     return character if units is None else int(units[character])
-
-
-def _block(name: str, value: object) -> str:
-    """JSON inside HTML: no `<`, `>` or `&` is left in it, so that nothing in it can end the block or begin another."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return f'<script type="application/json" id="{name}">{text}</script>\n'
-
-
-def _hash(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

@@ -72,7 +72,7 @@ def find(given: Sequence[str | os.PathLike[str]]) -> Found:
         elif path.exists():
             part = _single(path, name)
         elif glob.has_magic(name):
-            base = _fixed_part(path)
+            base = fixed_part(path)
             files = [Path(match) for match in glob.glob(name, recursive=True) if os.path.isfile(match)]
             part = _group(files, base, name, several=len(given) > 1)
         else:
@@ -131,7 +131,7 @@ def _walk(folder: Path) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
-def _fixed_part(pattern: Path) -> Path:
+def fixed_part(pattern: Path) -> Path:
     """The leading folders of a glob that hold no wildcard."""
     fixed = Path()
     for part in pattern.parts[:-1]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lookalike.errors import InputError, MissingExtra, UsageError, nearest
+from lookalike.io.origin import given_paths, origin
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,6 +44,7 @@ class PictureFolder:
     name: str
     files: tuple[Path, ...]
     ids: tuple[str, ...]
+    given: tuple[str, ...] = ()
     broken: list[tuple[str, str]] = field(default_factory=list)
     described: list[dict[str, Any]] = field(default_factory=list)
 
@@ -50,7 +52,8 @@ class PictureFolder:
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says: also every file that could not be read, and why."""
-        return {"name": self.name, "broken": [{"file": file, "reason": reason} for file, reason in self.broken]}
+        broken = [{"file": file, "reason": reason} for file, reason in self.broken]
+        return {"name": self.name, "broken": broken, "origin": origin(self.given, self.files)}
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """file, width, height, bytes of each picture; null where it is broken."""
@@ -98,7 +101,7 @@ def open_pictures(source: Any) -> PictureFolder:
     if not files:
         raise InputError(f"no pictures in {os.fspath(given[0])}. Known: {', '.join(PICTURES)}.")
     name = os.fspath(given[0]) + (f" and {len(given) - 1} more" if len(given) > 1 else "")
-    return PictureFolder(name, tuple(files), tuple(ids))
+    return PictureFolder(name, tuple(files), tuple(ids), given_paths(list(map(Path, given))))
 
 
 def load_picture(file: Path, id: str) -> Picture:  # noqa: A002

@@ -16,6 +16,7 @@ from lookalike.io.columns import check_id, check_text, choose_id, choose_text
 from lookalike.io.delimited import Delimited
 from lookalike.io.jsonlines import JsonLines
 from lookalike.io.lines import TextFiles, TextLines
+from lookalike.io.origin import given_paths
 from lookalike.io.paths import TEXT_FILES, find
 from lookalike.io.reader import Reader
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
@@ -73,6 +74,7 @@ def open_collection(
         on_bad_text=on_bad_text,
         readers=tuple(readers),
         on_bad_file=on_bad_file,
+        given=given_paths(source),
         left_out=left_out or [],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from lookalike.errors import ColumnNotFound, InputError
 from lookalike.io.collection import check_ids, common_schema
 from lookalike.io.columns import check_column, check_id
 from lookalike.io.delimited import Delimited
+from lookalike.io.origin import given_paths, origin
 from lookalike.io.read import open_readers
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import as_ids, is_text
@@ -29,10 +30,12 @@ class RecordTable:
     id_column: str | None
     columns: tuple[str, ...]
     readers: tuple[Reader, ...]
+    given: tuple[str, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the table."""
-        return {"name": self.name, "id": self.id_column}
+        files = (path for reader in self.readers for path in reader.paths)
+        return {"name": self.name, "id": self.id_column, "origin": origin(self.given, files)}
 
     def usable(self) -> list[str]:
         """The columns that can be fields: plain values, no lists."""
@@ -102,13 +105,13 @@ def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa:
     name, opened = open_readers(source)
     readers = tuple(reader for reader in opened if reader.schema.names)
     columns = tuple(dict.fromkeys(column for reader in readers for column in reader.schema.names))
-    table = RecordTable(name=name, id_column=None, columns=columns, readers=readers)
+    table = RecordTable(name=name, id_column=None, columns=columns, readers=readers, given=given_paths(source))
     if id is not None:
         for reader in readers:
             check_id(reader.schema, id, reader.name)
         if not readers:
             raise ColumnNotFound(id, name, columns)
-    return RecordTable(name=name, id_column=id or _guess_id(table), columns=columns, readers=readers)
+    return replace(table, id_column=id or _guess_id(table))
 
 
 def _guess_id(table: RecordTable) -> str | None:

@@ -76,18 +76,18 @@ def _figure(shown: Shown) -> str:
     kept = ' class="kept"' if shown.kept else ""
     name, about = html.escape(shown.name), html.escape(shown.about)
     return (
-        f'<figure{kept}><img src="{_thumbnail(shown.file)}" alt="{name}" loading="lazy">'
+        f'<figure{kept}><img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy">'
         f'<figcaption>{name}<br><span class="note">{about}</span></figcaption></figure>'
     )
 
 
-def _thumbnail(file: Path) -> str:
-    """The picture as a small JPEG in a data URL."""
+def thumbnail(file: Path, edge: int = EDGE) -> str:
+    """The picture as a small JPEG in a data URL; nothing where it cannot be read."""
     try:
         with pillow().open(file) as image:
-            image.draft("RGB", (EDGE, EDGE))
+            image.draft("RGB", (edge, edge))
             small = image.convert("RGB")
-            small.thumbnail((EDGE, EDGE))
+            small.thumbnail((edge, edge))
     except (OSError, ValueError, SyntaxError):  # it has changed since it was hashed
         return ""
     buffer = io.BytesIO()

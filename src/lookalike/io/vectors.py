@@ -17,6 +17,7 @@ from lookalike.errors import InputError, UsageError
 from lookalike.io.arrays import ARRAY_FILES, as_matrix, load_arrays
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.lists import choose_numbers, numbers_of
+from lookalike.io.origin import given_paths, origin
 from lookalike.io.reader import Reader, select
 from lookalike.io.tables import open_table
 from lookalike.io.texts import as_ids
@@ -40,6 +41,9 @@ class Part(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
+    @property
+    def files(self) -> Sequence[Path]: ...
+
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]: ...
 
     def rows(self) -> Iterator[pa.RecordBatch]: ...
@@ -53,6 +57,7 @@ class ArrayPart:
     values: npt.NDArray[Any]
     names: pa.Array | None = None
     columns: tuple[str, ...] = ("vector",)
+    files: tuple[Path, ...] = ()
 
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
         for name in extra:
@@ -82,6 +87,10 @@ class TablePart:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.reader.schema.names)
+
+    @property
+    def files(self) -> Sequence[Path]:
+        return self.reader.paths
 
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
         for name in extra:
@@ -115,10 +124,14 @@ class Vectors:
     id_column: str | None
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
+    given: tuple[str, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of them."""
-        return {"name": self.name, "vectors": self.column, "id": self.id_column}
+        files = (file for part in self.parts for file in part.files)
+        return {
+            "name": self.name, "vectors": self.column, "id": self.id_column, "origin": origin(self.given, files)
+        }  # fmt: skip
 
     def batches(self, extra: Sequence[str] = ()) -> Iterator[VectorBatch]:
         """The vectors, as float32, with ids and the `extra` columns."""
@@ -154,6 +167,7 @@ def open_vectors(source: Any, *, column: str | None = None, id: str | None = Non
         id_column=tables[0].id_column if tables else id,
         columns=first.columns,
         parts=tuple(parts),
+        given=given_paths(source),
     )
 
 
@@ -181,7 +195,7 @@ def _file_parts(file: Path, column: str | None, id: str | None) -> list[Part]:  
     if file.suffix.lower() not in ARRAY_FILES:
         return _table_parts(file, column, id)
     values, names = load_arrays(file, column, id)
-    return [ArrayPart(str(file), values, names, ("vector",) if names is None else ("id", "vector"))]
+    return [ArrayPart(str(file), values, names, ("vector",) if names is None else ("id", "vector"), (file,))]
 
 
 def _table_parts(source: Any, column: str | None, id: str | None) -> list[Part]:  # noqa: A002

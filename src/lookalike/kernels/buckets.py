@@ -37,6 +37,20 @@ def pairs_in_buckets(
 
 
 @jit
+def bucket_sizes(packed: Any, bits: int, out: Any) -> None:  # packed u64[n], sorted; out i64[d], counted up
+    """Buckets by size: out[d] more by how many hold 2^d to 2^(d+1) - 1 items, the last d all that are larger."""
+    shift = np.uint64(bits)
+    start = 0
+    for a in range(1, len(packed) + 1):
+        if a == len(packed) or (packed[a] >> shift) != (packed[start] >> shift):
+            d, size = 0, (a - start) >> 1
+            while size and d < len(out) - 1:
+                d, size = d + 1, size >> 1
+            out[d] += 1
+            start = a
+
+
+@jit
 def met_before(keys: Any, x: int, y: int, band: int, shift: Any) -> bool:  # keys u64[n, bands]; shift u64
     """True where the two items share a bucket of an earlier band: keys alike but for the bits that packing drops."""
     for j in range(band):

@@ -66,6 +66,18 @@ def joined(left: Any, right: Any, parent: Any, when: Any, out: Any) -> None:
 
 
 @jit
+def largest(child: Any, parent: Any, out: Any) -> None:  # child i64[m], parent i64[n], of `grow`; out i64[m]
+    """out[k] = the size of the largest group after merge k."""
+    size = np.ones(len(parent), np.int64)
+    most = 1
+    for k in range(len(child)):
+        b = child[k]
+        size[parent[b]] += size[b]
+        most = max(most, size[parent[b]])
+        out[k] = most
+
+
+@jit
 def products(place: Any, merge: Any, class_size: Any, together: Any, weighted: Any) -> None:
     """Over the links between neighbours of one class, by merge: how many pairs of the class each merge makes.
 

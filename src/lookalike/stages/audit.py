@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lookalike.data import F64, I64, U32, U64, Pairs
 from lookalike.kernels import audit, bounds, prefixes
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items, commonness
+
+PARTS, ENOUGH = 8, 25  # ranges of the score in which recall is told apart, at most; pairs in one, at least
 
 
 @dataclass(frozen=True)
@@ -68,17 +71,40 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The true pairs of the sample whose scores lie in one range: their mean score, how many, how many were found, and
+    the share that the plan expects."""
+
+    score: float
+    true: int
+    found: int
+    predicted: float
+
+    def as_dict(self, sign: int) -> dict[str, object]:
+        return {
+            "at": sign * self.score,
+            "true_pairs": self.true,
+            "found_pairs": self.found,
+            "recall": self.found / self.true,
+            "interval_95": list(clopper_pearson(self.found, self.true)),
+            "predicted": self.predicted,
+        }
+
+
+@dataclass(frozen=True)
 class Audit:
     """sampled: items looked at; true, found: their pairs; predicted: the recall that the plan expects at the
-    similarities observed."""
+    similarities observed; parts: the same in ranges of the score, where the plan expects something of each pair."""
 
     sampled: int
     true: int
     found: int
     predicted: float
+    parts: tuple[Part, ...] = ()
 
-    def as_dict(self, pairs: int) -> dict[str, object]:
-        """For the receipt. pairs: how many the whole run found, from which the missed are reckoned."""
+    def as_dict(self, pairs: int, sign: int = 1) -> dict[str, object]:
+        """For the receipt. pairs: how many the whole run found, from which the missed are reckoned; sign: -1 where
+        scores are distances."""
         if self.true == 0:
             return {"sampled": self.sampled, "true_pairs": 0, "recall": None, "note": "no pairs in the sample"}
         recall = self.found / self.true
@@ -92,6 +118,7 @@ class Audit:
             "predicted": self.predicted,
             "probably_missed": None if recall == 0 else round(pairs * (1 - recall) / recall),
             "probably_missed_at_most": None if low == 0 else math.ceil(pairs * (1 - low) / low),
+            "parts": [part.as_dict(sign) for part in self.parts],
         }
 
 
@@ -116,8 +143,22 @@ def measure(truth: Pairs, found: Pairs, sampled: int, probability: Iterable[floa
     hit = np.zeros(len(wanted), np.bool_)
     inside = at < len(known)
     hit[inside] = known[at[inside]] == wanted[inside]
-    chances = list(probability)
-    return Audit(sampled, len(wanted), int(hit.sum()), sum(chances) / len(chances) if chances else 1.0)
+    chances = np.array(list(probability), np.float64)
+    parts = _parts(truth.similarity, hit, chances) if len(chances) else ()
+    return Audit(sampled, len(wanted), int(hit.sum()), float(chances.mean()) if len(chances) else 1.0, parts)
+
+
+def _parts(score: F64, hit: npt.NDArray[np.bool_], chance: F64) -> tuple[Part, ...]:
+    """Ranges of the score with about as many pairs each, enough to tell something; equal scores stay together."""
+    count = max(1, min(PARTS, len(score) // ENOUGH))
+    edges = np.unique(np.quantile(score, np.arange(1, count) / count))
+    number = np.searchsorted(edges, score, side="right")
+    made = []
+    for part in np.unique(number):
+        here = number == part
+        told = int(here.sum()), int(hit[here].sum())
+        made.append(Part(float(score[here].mean()), *told, float(chance[here].mean())))
+    return tuple(made)
 
 
 def _packed(pairs: Pairs) -> U64:

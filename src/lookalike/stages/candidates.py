@@ -87,6 +87,10 @@ class Band:
         total, largest, _ = buckets.pairs_in_buckets(self.packed, item_bits(len(self.packed)))
         return int(total), int(largest)
 
+    def count_sizes(self, out: I64) -> None:
+        """Count the buckets by size, in doublings, into out i64[d]."""
+        buckets.bucket_sizes(self.packed, item_bits(len(self.packed)), out)
+
     def blocks(self, size: int) -> list[tuple[int, int]]:
         return [(at, min(at + size, len(self.packed))) for at in range(0, len(self.packed), size)]
 
@@ -126,6 +130,10 @@ class Postings:
         """(pairs of postings with one element, the longest list of postings, where it starts)."""
         total, longest, where = buckets.pairs_in_buckets(self.packed, self.bits)
         return int(total), int(longest), int(where)
+
+    def count_sizes(self, out: I64) -> None:
+        """As `Band.count_sizes`, of the lists of postings."""
+        buckets.bucket_sizes(self.packed, self.bits, out)
 
     def blocks(self, size: int) -> list[tuple[int, int]]:
         first = max(0, self.split)

@@ -94,6 +94,10 @@ def test_the_demo_ends_with_what_to_try(tmp_path: Path, lookalike, monkeypatch: 
         "removed.parquet",
         "receipt.json",
     }
+    assert f"open {tmp_path / 'demo.html'}" in done.out
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert '"kind":"text"' in page  # the texts are there
+    assert "explore" in done.out.split("Try next:")[1]
 
 
 def test_groups_and_a_result_folder(tmp_path: Path, lookalike) -> None:

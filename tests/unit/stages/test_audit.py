@@ -16,7 +16,7 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.measures import bar, set_measure
 from lookalike.plan import plan
-from lookalike.stages.audit import clopper_pearson, index_sample
+from lookalike.stages.audit import clopper_pearson, index_sample, measure
 from lookalike.stages.verify import verified
 from oracles import MEASURES, join
 from strategies import families, make_items
@@ -92,3 +92,27 @@ def test_clopper_pearson_at_the_ends() -> None:
     assert clopper_pearson(10, 10) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
     low, high = clopper_pearson(99_000, 100_000)
     assert low < 0.99 < high
+
+
+def test_recall_is_told_apart_by_the_score() -> None:
+    score = np.concatenate([np.full(50, 0.8), np.linspace(0.9, 0.99, 100)])
+    truth = Pairs(np.arange(150), np.arange(150) + 1000, score)
+    kept = np.concatenate([np.arange(30), np.arange(50, 150)])
+    found = Pairs(truth.left[kept], truth.right[kept], score[kept])
+    told = measure(truth, found, 9, np.where(score > 0.85, 1.0, 0.6)).as_dict(130)
+    parts = told["parts"]
+    assert sum(part["true_pairs"] for part in parts) == 150
+    assert sum(part["found_pairs"] for part in parts) == 130
+    assert (parts[0]["at"], parts[0]["true_pairs"], parts[0]["recall"]) == pytest.approx(
+        (0.8, 50, 0.6)
+    )  # equal scores stay together
+    assert all(part["recall"] == 1.0 and part["predicted"] == 1.0 for part in parts[1:])
+    assert parts[0]["interval_95"][0] < 0.6 < parts[0]["interval_95"][1]
+    assert [part["at"] for part in parts] == sorted(part["at"] for part in parts)
+
+
+def test_distances_are_told_as_they_are_shown() -> None:
+    truth = Pairs(np.arange(3), np.arange(3) + 10, np.array([-1.0, -2.0, -3.0]))
+    parts = measure(truth, truth, 3, [1.0, 1.0, 1.0]).as_dict(3, sign=-1)["parts"]
+    assert [part["at"] for part in parts] == [2.0]
+    assert measure(truth, truth, 3, ()).as_dict(3)["parts"] == []

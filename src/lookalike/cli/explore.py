@@ -1,0 +1,52 @@
+"""lookalike explore and lookalike report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookalike.cli import options as o
+
+WHERE = "Where it listens"
+Inputs = Annotated[
+    list[Path] | None,
+    o.option(
+        o.RUN, "--input", help="Where the items are now, if not where the run read them; one for each of its inputs."
+    ),
+]
+
+
+def report(
+    result: Annotated[Path, typer.Argument(help="A result folder (-o FOLDER of pairs, groups or dedup).")],
+    output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
+    input: Inputs = None,  # noqa: A002  (the option's name)
+    force: o.RunOptions.Force = False,
+    quiet: o.RunOptions.Quiet = False,
+) -> None:
+    """Write a page about a result, one file for any browser: the funnel, thresholds, recall, groups, and pairs side by
+    side. It asks for nothing from elsewhere; of a large result it holds a part, and says which."""
+    from lookalike.web.report import report as write
+
+    path = write(result, output, inputs=input, force=force)
+    if not quiet:
+        sys.stderr.write(f"Wrote    {path} ({path.stat().st_size / 1e6:.1f} MB)\n")
+
+
+def explore(
+    source: Annotated[
+        str, typer.Argument(help="A result folder, an index, or a postgresql:// URL.", show_default=False)
+    ],
+    input: Inputs = None,  # noqa: A002
+    port: Annotated[int, o.option(WHERE, help="0 for any free one.")] = 8300,
+    host: Annotated[str, o.option(WHERE, help="127.0.0.1: this machine only.")] = "127.0.0.1",
+) -> None:
+    """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
+    from lookalike.web.exploring import explore as run
+    from lookalike.web.serving import is_loopback
+
+    if not is_loopback(host):
+        sys.stderr.write("Anyone who reaches this machine can look at this, and at the inputs it was made from.\n")
+    run(source, inputs=input, port=port, host=host)

@@ -1,0 +1,164 @@
+"""Connections to PostgreSQL: one for each thread that needs one at the moment, and turns for writers."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from lookalike.errors import DatabaseFailed, IndexBusy, MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.sql import Composed
+
+SCHEMA = "lookalike"
+STALE = 5.0  # seconds after which an idle connection is asked whether it lives
+PATIENCE = 60  # seconds that a writer waits for its turn
+GIVEN_UP = 300  # seconds after which a writer that does nothing loses its turn, as when its machine has died
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an index is: what libpq needs, the schema of its tables, and the URL without its password."""
+
+    url: str
+    schema: str
+    shown: str
+
+    @classmethod
+    def of(cls, url: str) -> Place:
+        """From postgresql://user@host/database?schema=NAME, with libpq's own parameters beside it.
+
+        >>> Place.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
+        Place(url='postgresql://me:secret@db/shop?sslmode=require', schema='news', shown='postgresql://me@db/shop?schema=news')
+        """
+        parts = urlsplit(url)
+        given = dict(parse_qsl(parts.query, keep_blank_values=True))
+        schema = given.pop("schema", SCHEMA)
+        if not schema.isidentifier() or len(schema.encode()) > 63 or schema.startswith("pg_"):
+            raise UsageError(f"schema={schema} cannot name the tables of an index: letters, digits and _, 63 at most.")
+        user, at, host = parts.netloc.rpartition("@")
+        shown = {"host": given["host"]} if "host" in given else {}
+        if schema != SCHEMA:
+            shown["schema"] = schema
+        bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=urlencode(shown, safe="/"))
+        return cls(parts._replace(query=urlencode(given)).geturl(), schema, bare.geturl())
+
+    @property
+    def lock(self) -> int:
+        """The number of the advisory lock of this index within its database."""
+        digest = hashlib.blake2b(f"lookalike index {self.schema}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, signed=True)
+
+    def sql(self, text: str) -> Composed:
+        """A statement, with {s} for the schema."""
+        from psycopg.sql import SQL, Identifier
+
+        return SQL(text).format(s=Identifier(self.schema))
+
+
+class Connections:
+    """To one index. All methods may be called from several threads."""
+
+    def __init__(self, place: Place, *, read_only: bool = False) -> None:
+        self.place, self.read_only = place, read_only
+        self._idle: list[tuple[float, Connection]] = []
+        self._writer = threading.local()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection on which each statement sees what is committed."""
+        import psycopg
+
+        link = self._take()
+        try:
+            yield link
+        except psycopg.Error as error:
+            raise self._failed(error) from error
+        finally:
+            self._give_back(link)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Be the only writer, in one transaction; entered again in the same thread, it is the same one."""
+        if (mine := self.mine()) is not None:
+            yield mine
+            return
+        if self.read_only:
+            raise UsageError(f"{self.place.shown} was opened with read_only=True; open it without to change it.")
+        import psycopg
+
+        with self.reading() as link, link.transaction():
+            settings = {"lock_timeout": f"{PATIENCE}s", "idle_in_transaction_session_timeout": f"{GIVEN_UP}s"}
+            for name, value in settings.items():
+                link.execute("SELECT set_config(%s, %s, true)", [name, value])
+            try:
+                link.execute("SELECT pg_advisory_xact_lock(%s)", [self.place.lock])
+            except psycopg.errors.LockNotAvailable as error:
+                raise IndexBusy(f"{self.place.shown}: others have been writing for {PATIENCE} s. Try again.") from error
+            self._writer.link = link
+            try:
+                yield link
+            finally:
+                self._writer.link = None
+
+    def mine(self) -> Connection | None:
+        """The connection of the transaction that this thread is in, if it is writing."""
+        link: Connection | None = getattr(self._writer, "link", None)
+        return link
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop()[1].close()
+
+    def _take(self) -> Connection:
+        import psycopg
+
+        while self._idle:
+            try:
+                since, link = self._idle.pop()
+            except IndexError:  # another thread has taken the last one
+                break
+            if time.monotonic() - since < STALE:
+                return link
+            try:
+                link.execute("")
+                return link
+            except psycopg.Error:
+                link.close()
+        return self._connect()
+
+    def _give_back(self, link: Connection) -> None:
+        if not link.closed:
+            self._idle.append((time.monotonic(), link))
+
+    def _connect(self) -> Connection:
+        import psycopg
+
+        try:
+            link = psycopg.connect(
+                self.place.url, autocommit=True, application_name="lookalike", connect_timeout=10, keepalives_idle=30
+            )
+            link.execute("SET tcp_keepalives_idle = 30")
+            link.read_only = self.read_only
+        except psycopg.Error as error:
+            raise self._failed(error) from error
+        return link
+
+    def _failed(self, error: Exception) -> DatabaseFailed:
+        words = " ".join(str(error).split())
+        return DatabaseFailed(f"PostgreSQL at {self.place.shown}: {words.removesuffix('.')}.")
+
+
+def check_installed() -> None:
+    """An error with the pip line where psycopg is missing."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("an index in PostgreSQL", "postgres") from error

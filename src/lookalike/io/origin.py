@@ -1,0 +1,53 @@
+"""Where a source comes from, and what tells whether it is still the same: for receipts, and for opening it again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def given_paths(source: Any) -> tuple[str, ...]:
+    """The paths that a user named as a source, as they were named; none where it lives in memory.
+
+    >>> given_paths([Path("a.csv"), Path("b.csv")]), given_paths(["a text", "another"])
+    (('a.csv', 'b.csv'), ())
+    """
+    if isinstance(source, str | os.PathLike):
+        return (os.fspath(source),)
+    if isinstance(source, list | tuple) and any(isinstance(item, os.PathLike) for item in source):
+        return tuple(os.fspath(item) for item in source)
+    return ()
+
+
+def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None:
+    """Paths, the folder they are relative to, and how many files they stand for, how large and when last changed; None
+    without paths. A file that is not there counts as empty."""
+    if not given:
+        return None
+    count = nbytes = newest = 0
+    for file in files:
+        count += 1
+        try:
+            known = file.stat()
+        except OSError:
+            continue
+        nbytes += known.st_size
+        newest = max(newest, known.st_mtime_ns)
+    return {"paths": list(given), "folder": os.getcwd(), "files": count, "bytes": nbytes, "newest": newest}
+
+
+def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:
+    """In a few words, how an input is no longer what it was; None where it is the same.
+
+    >>> differs({"files": 1, "bytes": 9, "newest": 5}, {"files": 1, "bytes": 9, "newest": 6})
+    'it was written to since'
+    """
+    if now is None:
+        return "it is no longer a file"
+    if then["files"] != now["files"]:
+        return f"it had {then['files']:,} files, now {now['files']:,}"
+    if then["bytes"] != now["bytes"]:
+        return f"it had {then['bytes']:,} bytes, now {now['bytes']:,}"
+    return "it was written to since" if then["newest"] != now["newest"] else None

@@ -1,0 +1,49 @@
+"""Pages for the browser: one frame, style and script for all of them, and data that can never become markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+BASE = Path(__file__).with_name("page_base")  # what all pages share: colours, controls, small functions
+
+
+def framed(folder: Path, styles: Sequence[str], scripts: Sequence[str], *, connect: str = "'none'") -> tuple[str, str]:
+    """The page in `folder` before its data and after it.
+
+    Styles and scripts stand in the page; its own rules allow these alone, by their hashes, pictures that stand in it
+    too, and requests to `connect` ('none', or 'self' for a page that a server gives).
+    """
+    style = "\n".join(_part(folder, name) for name in ("base.css", *styles))
+    script = '"use strict";\n(() => {\n' + "\n".join(_part(folder, name) for name in ("base.js", *scripts)) + "})();\n"
+    frame = (folder / "page.html").read_text(encoding="utf-8")
+    rules = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+    before, after = frame.replace("$RULES", rules).split("$DATA")
+    return before.replace("$STYLE", style), after.replace("$SCRIPT", script)
+
+
+def block(name: str, value: object) -> str:
+    """JSON inside HTML: no `<`, `>` or `&` is left in it, so that nothing in it can end the block or begin another.
+
+    >>> print(block("a", {"b": "</script>"}), end="")
+    <script type="application/json" id="a">{"b":"\\u003c/script\\u003e"}</script>
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
+
+
+def _part(folder: Path, name: str) -> str:
+    own = folder / name
+    return (own if own.exists() else BASE / name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

@@ -1,0 +1,87 @@
+"""Who may ask, and how much: tokens, and limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from dataclasses import dataclass
+
+from fastapi import Request
+
+DRAINED = 4  # times the limit: so much of a body that is too large is still taken, for its sender to hear the answer
+
+
+class Refused(Exception):
+    """A request that is not served. error: a name for programs; message: one line for people."""
+
+    def __init__(self, status: int, error: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.error, self.message, self.headers = status, error, message, headers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """body: bytes of a request; batch: items in it; seconds: from its first byte to the last of the work."""
+
+    body: int = 16_000_000
+    batch: int = 1000
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Who may do what. reads: whether reading needs the token too; closed: why nobody may write, if so."""
+
+    token: str | None = None
+    reads: bool = False
+    closed: str = ""
+
+    def check(self, request: Request, *, write: bool) -> None:
+        """Refuse a request that may not do this. Tokens are compared in a time that tells nothing of them."""
+        if write and self.closed:
+            raise Refused(403, "WritesAreClosed", self.closed)
+        if self.token is None or not (write or self.reads):
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        asks = {"WWW-Authenticate": "Bearer"}
+        if not given or scheme.lower() != "bearer":
+            raise Refused(401, "TokenMissing", "this needs a token: send the header Authorization: Bearer TOKEN.", asks)
+        if not hmac.compare_digest(given.strip().encode(), self.token.encode()):
+            raise Refused(401, "TokenWrong", "the token is not the one this server was started with.", asks)
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """The whole body of a JSON request, refused as soon as it is known to be too large, or too slow."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # also what keeps pages of other sites out: a browser asks before it sends JSON
+        came = f"of the type {kind}" if kind else "without a Content-Type"
+        raise Refused(415, "NotJson", f"the body came {came}; expected Content-Type: application/json.")
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limits.body and "expect" in request.headers:
+        raise _too_large(limits)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            return await _read(request, limits)
+    except TimeoutError:
+        message = f"the body did not arrive within {limits.seconds:g} s."
+        raise Refused(408, "BodyTooSlow", message, {"Connection": "close"}) from None
+
+
+async def _read(request: Request, limits: Limits) -> bytes:
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size <= limits.body:
+            pieces.append(piece)
+        else:
+            pieces.clear()
+            if size > DRAINED * limits.body:
+                break
+    if size > limits.body:
+        raise _too_large(limits)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(limits: Limits) -> Refused:
+    message = f"the body is larger than the {limits.body:,} bytes this server takes. Send several requests."
+    return Refused(413, "BodyTooLarge", message, {"Connection": "close"})

@@ -1,0 +1,112 @@
+"""The explorer: a page on this machine, over a result or an index, that asks a server of its own and nobody else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, Protocol
+
+from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from lookalike.errors import BadJson, UsageError
+from lookalike.io.pages import framed
+from lookalike.web.admission import Limits, read_body
+from lookalike.web.answers import answer, handle_errors
+from lookalike.web.report import PAGE, SCRIPTS, STYLES
+
+LIMITS = Limits(body=4_000_000)
+SAFE = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class View(Protocol):
+    """What can be asked of a result, or of an index."""
+
+    def overview(self) -> dict[str, Any]: ...
+    def groups(self, cut: int, offset: int, limit: int) -> dict[str, Any]: ...
+    def group(self, item: Any, cut: int, offset: int, limit: int) -> dict[str, Any]: ...
+    def pairs(self, cut: int, order: str, offset: int, limit: int, item: Any) -> dict[str, Any]: ...
+    def pair(self, left: Any, right: Any) -> dict[str, Any]: ...
+    def item(self, item: Any) -> dict[str, Any]: ...
+    def search(self, query: str) -> dict[str, Any]: ...
+    def find(self, text: str) -> dict[str, Any]: ...
+
+
+def explorer(view: View) -> FastAPI:
+    """The application: the page at /, what it asks for under /api. Questions are answered one at a time."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    handle_errors(app)
+    page = "".join(framed(PAGE, STYLES, SCRIPTS, connect="'self'"))
+    turn = threading.Lock()  # a view remembers what it has read
+
+    def ask(name: str, *given: Any) -> Response:
+        with turn:
+            return answer(getattr(view, name)(*given), headers=SAFE)
+
+    @app.get("/")
+    def home() -> Response:
+        return Response(page, headers=SAFE, media_type="text/html")
+
+    @app.get("/api/overview")
+    def overview() -> Response:
+        return ask("overview")
+
+    @app.get("/api/groups")
+    def groups(cut: int = 0, offset: int = 0, limit: int = 50) -> Response:
+        return ask("groups", cut, _from(offset), limit)
+
+    @app.get("/api/group")
+    def group(item: str, cut: int = 0, offset: int = 0, limit: int = 50) -> Response:
+        return ask("group", _key(item), cut, _from(offset), limit)
+
+    @app.get("/api/pairs")
+    def pairs(cut: int = 0, order: str = "near", offset: int = 0, limit: int = 50, item: str | None = None) -> Response:
+        return ask("pairs", cut, order, _from(offset), limit, None if item is None else _key(item))
+
+    @app.get("/api/pair")
+    def pair(left: str, right: str) -> Response:
+        return ask("pair", _key(left), _key(right))
+
+    @app.get("/api/item")
+    def item(item: str) -> Response:
+        return ask("item", _key(item))
+
+    @app.get("/api/search")
+    def search(q: str) -> Response:
+        return ask("search", q)
+
+    @app.post("/api/find")
+    async def find(request: Request) -> Response:
+        try:
+            body = json.loads(await read_body(request, LIMITS))
+            text = body["text"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadJson('the body is not JSON with a "text".') from error
+        if not isinstance(text, str):
+            raise BadJson('"text" is not a string.')
+        return await run_in_threadpool(ask, "find", text)
+
+    return app
+
+
+def _key(text: str) -> Any:
+    """An item as the page names it: a whole number or a string, in JSON."""
+    try:
+        key = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"item {text!r} is not JSON; expected a number or a string in quotes.") from error
+    if not isinstance(key, int | str) or isinstance(key, bool):
+        raise UsageError(f"item {text!r} is no item; expected a number or a string in quotes.")
+    return key
+
+
+def _from(offset: int) -> int:
+    if offset < 0:
+        raise UsageError(f"offset is {offset}; expected 0 or more.")
+    return offset

@@ -1,0 +1,63 @@
+"""Looking at a result or an index in the browser: what `lookalike explore` and `la.explore` do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import LookalikeError
+from lookalike.index.index import Index
+from lookalike.index.places import ABOUT
+from lookalike.io.results import RECEIPT
+from lookalike.web import serving
+
+PORT = 8300
+
+
+def explore(
+    source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None, port: int = PORT, host: str = "127.0.0.1",
+) -> None:  # fmt: skip
+    """Serve the explorer of a result (or of its folder), or of an index (or of its place), until Ctrl-C.
+
+    inputs: where the items of a result are to be read, if not where the run read them. The server answers this machine
+    only, unless another host is named.
+    """
+    serving.check_installed()
+    from lookalike.web.explorer import View, explorer
+    from lookalike.web.index_view import IndexView
+    from lookalike.web.opened import open_result
+    from lookalike.web.view import ResultView
+
+    with ExitStack() as stack:
+        view: View
+        if isinstance(source, Index):
+            view = IndexView(source)
+        elif is_index(source):
+            view = IndexView(stack.enter_context(_opened(source)))
+        else:
+            view = ResultView(open_result(source, inputs=inputs))
+        serving.run(explorer(view), host, port, title="Exploring " + _name(source))
+
+
+def _opened(place: Any) -> Index:
+    """The index; groups that are worked out on the way are written down there, unless it cannot be written to."""
+    try:
+        return Index.open(place)
+    except (LookalikeError, OSError):
+        return Index.open(place, read_only=True)
+
+
+def is_index(source: Any) -> bool:
+    """Whether this is the place of an index, and of no result."""
+    if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return False
+    return Path(source, ABOUT).is_file() and not Path(source, RECEIPT).is_file()
+
+
+def _name(source: Any) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "a result"

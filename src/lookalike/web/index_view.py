@@ -1,0 +1,238 @@
+"""What the explorer shows of an index: the same questions as of a result. Items are known by their ids here."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.data import I64, RuleOptions
+from lookalike.errors import UsageError
+from lookalike.index.items import ids_of
+from lookalike.io.contents import Content
+from lookalike.web import marks, summary
+from lookalike.web.view import MATRIX, NAMED, PAGE, Answer, bounded
+
+if TYPE_CHECKING:
+    from lookalike.index.index import Index
+
+FRESH, STALE = 5.0, 600.0  # seconds that a table of groups is shown: of an index that has changed, of one that has not
+SCANNED = 300_000  # ids that a search looks through
+CONTENT = {
+    "documents": "text",
+    "strings": "text",
+    "bits": "text",
+    "sets": "items",
+    "vectors": "numbers",
+    "records": "fields",
+}
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """made: when; state: what the index was like then; begins, sizes i64[g]: of the groups in the table."""
+
+    made: float
+    state: tuple[int, int]
+    table: pa.Table
+    begins: I64
+    sizes: I64
+
+
+class IndexView:
+    """An index, ready to be asked; it may grow meanwhile."""
+
+    def __init__(self, index: Index) -> None:
+        self.index, self.kind = index, index.kind.name
+        self.settings = index.kind.settings()
+        self._groups: _Groups | None = None
+
+    def overview(self) -> Answer:
+        """As of a result; an index has no list of pairs, and one threshold."""
+        info, (_, begins, sizes) = self.index.info(), self._table()
+        plan = info["plan"]
+        grouped = int(sizes.sum())
+        facts = [
+            ("Compared", info["compared"]),
+            ("Keys", str(plan.get("shape", ""))),
+            ("Recall at the threshold", f"{plan['recall_at_threshold']:.4f}" if "recall_at_threshold" in plan else ""),
+            ("Segments", str(info.get("segments", ""))),
+            ("On disk", f"{info['bytes'] / 1e6:,.1f} MB" if info.get("bytes") else ""),
+            ("Items kept", "yes" if info["store_items"] else "only what they are compared by"),
+            ("Format", str(info["format"])),
+        ]
+        return {
+            "of": "index",
+            "items": self.kind,
+            "inputs": [info["place"]],
+            "asked": "index",
+            "compared": info["compared"],
+            "column": self.index.kind.scale.column,
+            "sign": self.index.kind.scale.sign,
+            "threshold": self.index.kind.threshold,
+            "cuts": [self.index.kind.threshold],
+            "pairs": None,
+            "groups": [len(begins)],
+            "grouped": [grouped],
+            "largest": [int(sizes.max(initial=0))],
+            "funnel": [
+                {"name": f"{self.kind} in the index", "count": info["items"], "note": ""},
+                {"name": f"{self.kind} like others", "count": grouped, "note": "in groups of two or more"},
+                {"name": "groups", "count": len(begins), "note": f"the largest has {int(sizes.max(initial=0)):,}"},
+            ],
+            "curve": self._curve(plan),
+            "buckets": {},
+            "facts": [(name, said) for name, said in facts if said],
+            "warnings": [],
+            "notes": [],
+            "paste": True,
+        }
+
+    def _curve(self, plan: dict[str, Any]) -> Answer | None:
+        bands = getattr(self.index.kind, "bands_and_rows", None)
+        if bands is None or self.settings.get("measure") != "jaccard":
+            return None
+        told = {"shape": bands.shape, "planned": plan["recall_at_threshold"], "measured": None}
+        return {"points": summary.points(bands), **told}
+
+    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+        """Groups, the largest first: (an id, size, some ids)."""
+        table, begins, sizes = self._table()
+        rows = []
+        for begin, size in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
+            ids = table["id"].slice(begin, min(size, NAMED)).to_pylist()
+            rows.append({"item": ids[0], "size": size, "names": [str(one) for one in ids]})
+        return {"total": len(begins), "rows": rows}
+
+    def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+        """The group of an item: members with the beginning of what they hold, and the pairs of the first of them."""
+        table, _, _ = self._table()
+        of = pc.index(table["id"], pa.scalar(self._known(item), table["id"].type)).as_py() if len(table) else -1
+        members = [item] if of < 0 else table.filter(pc.equal(table["group"], table["group"][of]))["id"].to_pylist()
+        shown = members[offset : offset + bounded(limit)]
+        contents = self._contents(shown)
+        rows = [{**_label(one), "excerpt": marks.excerpt(contents.get(one, {}))} for one in shown]
+        return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
+
+    def _links(self, members: list[Any]) -> list[tuple[int, int, float]]:
+        place = {one: at for at, one in enumerate(members)}
+        items = [(place[one], stored) for one, stored in self._stored(members).items()]
+        if not items:
+            return []
+        found = self.index.query([stored for _, stored in items])
+        return [
+            (at, place[match.id], match.similarity)
+            for (at, _), matches in zip(items, found, strict=True)
+            for match in matches
+            if at < place.get(match.id, -1)
+        ]
+
+    def pairs(self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE, item: Any = None) -> Answer:
+        """What is near one item; all pairs are not kept by an index."""
+        if item is None:
+            return {"total": 0, "rows": []}
+        stored = self._stored([self._known(item)]).get(item)
+        found = [] if stored is None else [match for match in self.index.query([stored])[0] if match.id != item]
+        rows = [{"left": _label(item), "right": _label(match.id), "score": match.similarity} for match in found]
+        return {"total": len(rows), "rows": rows[offset : offset + bounded(limit)]}
+
+    def pair(self, left: Any, right: Any) -> Answer:
+        """Two items side by side."""
+        answer: Answer = {
+            "left": _label(left),
+            "right": _label(right),
+            "score": None,
+            "details": [],
+            "adds": [],
+            "prior": None,
+        }
+        one, other = (self._stored([self._known(side)]).get(side) for side in (left, right))
+        if one is None or other is None:
+            return {**answer, "view": {"kind": "none"}}
+        job = (
+            {"rule": {name: self.settings[name] for name in RuleOptions.__annotations__}}
+            if self.kind == "documents"
+            else {}
+        )
+        view = marks.side_by_side(self._content(one), self._content(other), job, {})
+        return {**answer, "score": self.index.compare(one, other), "view": view}
+
+    def item(self, item: Any) -> Answer:
+        stored = self._stored([self._known(item)]).get(item)
+        return {**_label(item), "view": {"kind": "none"} if stored is None else marks.whole(self._content(stored))}
+
+    def search(self, query: str, limit: int = PAGE) -> Answer:
+        """Items whose id is the query, or holds it, among the first of the index."""
+        wanted = query.strip()
+        exact = [one for one in (wanted, _number(wanted)) if one is not None and one in self.index]
+        held = (one for one in islice(self.index, SCANNED) if wanted.lower() in str(one).lower() and one not in exact)
+        found = [*exact, *islice(held, bounded(limit))]
+        return {"total": len(found), "rows": [_label(one) for one in found[: bounded(limit)]]}
+
+    def find(self, text: str, limit: int = PAGE) -> Answer:
+        """What is near a pasted item: a text or string as it is, others as JSON."""
+        if not text.strip():
+            raise UsageError("nothing was pasted; paste an item.")
+        item: Any = text
+        if CONTENT[self.kind] != "text":
+            try:
+                item = json.loads(text)
+            except ValueError as error:
+                raise UsageError(f"{self.kind} are looked for as JSON, such as {EXAMPLES[self.kind]}.") from error
+        found = self.index.query([item], k=bounded(limit))[0]
+        rows = [{**_label(match.id), "score": match.similarity} for match in found]
+        return {"total": len(rows), "rows": rows, "of": self.index.kind.scale.column}
+
+    def _table(self) -> tuple[pa.Table, Any, Any]:
+        """(the table of groups, where each begins in it, how many items it has), as it was a short while ago."""
+        state, now = (len(self.index), self.index.store.grouped()), time.monotonic()
+        known = self._groups
+        if known is None or now - known.made > (FRESH if known.state != state else STALE):
+            table = self.index.groups()
+            group = table["group"].to_numpy()
+            begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])) if len(group) else group[:0]
+            known = self._groups = _Groups(now, state, table, begins, np.diff(np.append(begins, len(group))))
+        return known.table, known.begins, known.sizes
+
+    def _known(self, item: Any) -> Any:
+        if item not in self.index:
+            raise UsageError(f"no item has the id {item!r}; it may have been removed.")
+        return item
+
+    def _stored(self, items: Sequence[Any]) -> dict[Any, Any]:
+        """Items as they were given, by id; those that are gone, or not kept, are left out. (`Index.item` would also put
+        every new item into its group.)"""
+        store, kind = self.index.store, self.index.kind
+        numbers = store.numbers(ids_of(list(items))) if items else np.empty(0, np.int64)
+        there = numbers >= 0
+        raw = store.features(numbers[there]) if kind.is_own_feature else store.raw(numbers[there])
+        held = [item for item, is_there in zip(items, there.tolist(), strict=True) if is_there]
+        blobs = [raw[at] for at in range(len(held))]
+        return {item: kind.item(one) for item, one in zip(held, blobs, strict=True) if one is not None}
+
+    def _content(self, stored: Any) -> Content:
+        return {CONTENT[self.kind]: stored}
+
+    def _contents(self, items: list[Any]) -> dict[Any, Content]:
+        return {one: self._content(stored) for one, stored in self._stored(items).items()}
+
+
+EXAMPLES = {"sets": '["milk", "tea"]', "vectors": "[0.1, 0.9]", "records": '{"name": "Ann Lee"}'}
+
+
+def _label(item: Any) -> Answer:
+    return {"item": item, "name": str(item)}
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -1,0 +1,101 @@
+"""A result to be looked at: from its folder, or as it stands in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import InputError, UsageError
+from lookalike.io.contents import Contents, contents_of
+from lookalike.io.reopen import reopen
+from lookalike.io.results import RECEIPT, read_folder
+from lookalike.result import Result
+
+REQUIRED = (
+    "asked", "inputs", "items", "compared", "job", "choice", "plan", "recall_at_threshold", "recall_measured",
+    "verified", "counts", "seconds", "peak_memory_mb", "warnings", "left_out", "versions",
+)  # fmt: skip
+SCORES = {"similarity": 1, "agreement": 1, "cosine": 1, "shared_tokens": 1, "distance": -1, "angle": -1, "bits": -1}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """tables: pairs, groups, removed, passages, as far as the result has them. contents: of each input, None where they
+    cannot be had; notes: why not."""
+
+    receipt: dict[str, Any]
+    tables: dict[str, pa.Table]
+    contents: tuple[Contents | None, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def scale(self) -> tuple[str, int]:
+        """The column that tells how near two items are, and 1 for a similarity, -1 for a distance."""
+        told = self.receipt.get("scale")
+        if told is not None:
+            return told["column"], told["sign"]
+        names = self.tables["pairs"].column_names if "pairs" in self.tables else []
+        return next(((name, SCORES[name]) for name in names if name in SCORES), ("similarity", 1))
+
+
+def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None) -> Opened:
+    """The result of a run: a `Result`, or the folder that it was saved to.
+
+    inputs: where the items are to be read, one path for each input of the run, if not where the run read them.
+    """
+    if isinstance(source, Result):
+        return _in_memory(source)
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(f"cannot look at {type(source).__name__}; expected a result or the path of a result folder.")
+    folder = Path(source)
+    if not folder.is_dir() or not (folder / RECEIPT).is_file():
+        raise InputError(
+            f"{folder} is {'not there' if not folder.exists() else f'no result folder: it has no {RECEIPT}'}. "
+            "pairs, groups and dedup write one with -o FOLDER (a name without an extension)."
+        )
+    tables, receipt = read_folder(folder)
+    if "pairs" not in tables and "groups" not in tables:
+        raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
+    if missing := [name for name in REQUIRED if name not in receipt]:
+        told = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
+        raise InputError(told + " Run again.")
+    described = receipt["inputs"]
+    if inputs is not None and len(inputs) != len(described):
+        raise UsageError(f"{len(inputs)} --input given; the run had {len(described)}. Give one for each.")
+    made: list[Contents | None] = []
+    notes: list[str] = []
+    for number, one in enumerate(described):
+        try:
+            made.append(reopen(one, paths=None if inputs is None else [os.fspath(inputs[number])]))
+        except InputError as error:
+            made.append(None)
+            notes.append(str(error))
+    return Opened(receipt, _known(tables), tuple(made), tuple(notes))
+
+
+def _in_memory(result: Result) -> Opened:
+    tables = {} if result.found.pairs is None else {"pairs": result.pairs}
+    if result.against is None:
+        tables["groups"] = result.groups
+    if result.asked == "dedup":
+        tables["removed"] = result.removed
+    sources = [source for source in (result.source, result.against) if source is not None]
+    return Opened(result.receipt, tables, tuple(contents_of(source) for source in sources), ())
+
+
+def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables by the names that all kinds of results share; of stories, the better of their two scores counts."""
+    known: dict[str, pa.Table] = {
+        name: tables[name] for name in ("pairs", "groups", "removed", "passages") if name in tables
+    }
+    if "stories" in tables and "pairs" in known:
+        pairs = known["pairs"]
+        score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null where it is too low
+        known["pairs"] = pairs.append_column("similarity", score)
+    return known

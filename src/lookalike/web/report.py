@@ -1,0 +1,179 @@
+"""The report: the explorer as one file that asks for nothing. What it holds is bounded, and it says so."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.data import I64
+from lookalike.io.atomic import check_place, replacing
+from lookalike.io.contents import Content
+from lookalike.io.pages import block, framed
+from lookalike.web import marks
+from lookalike.web.opened import open_result
+from lookalike.web.view import MATRIX, ResultView
+
+PAGE = Path(__file__).with_name("explorer_page")
+STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "views.js", "main.js")
+MEMBERS = 6000  # items of the largest groups
+NEAR, HIGH, SAMPLED, LINKED = 1500, 500, 1000, 3000  # pairs: at the threshold, most alike, in between, inside groups
+VIEWS, TEXT = 400, 6_000_000  # pairs that are shown side by side, and the characters that these may take
+PICTURES = 4_000_000  # characters of small pictures
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a report holds of a result. items i64[e]: their numbers there; pairs i64[p]: the nearest first; order i64:
+    items of the largest groups, link: the cut at which each and the next part; first: pairs to show side by side, the
+    most interesting first."""
+
+    items: I64
+    pairs: I64
+    order: I64
+    link: I64
+    first: list[int]
+
+
+def report(
+    source: Any, path: str | os.PathLike[str], *, inputs: Sequence[str | os.PathLike[str]] | None = None,
+    force: bool = False,
+) -> Path:  # fmt: skip
+    """Write the page of a result (or of its folder) for the browser: one file that holds all it shows.
+
+    inputs: where the items are to be read, if not where the run read them.
+    """
+    path = Path(path)
+    check_place(path, force=force)
+    view = ResultView(open_result(source, inputs=inputs))
+    before, after = framed(PAGE, STYLES, SCRIPTS)
+    with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8", errors="replace") as file:
+        for piece in chain([before], _blocks(view), [after]):
+            draft.nbytes += len(piece)
+            file.write(piece)
+    return path
+
+
+def choose(view: ResultView) -> Kept:
+    """The largest groups; pairs at the threshold, the most alike, some from in between, and those inside the groups."""
+    graph, linkage = view.graph, view.graph.linkage
+    begins, sizes = linkage.runs(0)
+    fits = max(1, int(np.searchsorted(np.cumsum(sizes), MEMBERS, side="right"))) if len(sizes) else 0
+    runs = [
+        linkage.order[b : b + min(s, MEMBERS)]
+        for b, s in zip(begins[:fits].tolist(), sizes[:fits].tolist(), strict=True)
+    ]
+    bonds = [linkage.link[b : b + min(s, MEMBERS) - 1] for b, s in zip(begins[:fits], sizes[:fits], strict=True)]
+    parts = [[*bond.tolist(), -1] for bond in bonds]
+    best = graph.by_score
+    near, high = best[-NEAR:][::-1], best[:HIGH]
+    between = best[np.unique(np.linspace(0, max(0, len(best) - 1), min(SAMPLED, len(best))).astype(np.int64))]
+    inside, first_inside = _inside(view, runs)
+    pairs = np.unique(np.concatenate([near, high, between, np.array(inside, np.int64)]).astype(np.int64))
+    rank = np.empty(len(best), np.int64)
+    rank[best] = np.arange(len(best))
+    pairs = pairs[np.argsort(rank[pairs])]
+    items = np.unique(np.concatenate([graph.left[pairs], graph.right[pairs], *runs]).astype(np.int64))
+    order = np.concatenate([np.empty(0, np.int64), *runs])
+    ways = zip_longest(
+        first_inside, near[:VIEWS].tolist(), high[:VIEWS].tolist(), between[:: max(1, SAMPLED // VIEWS)].tolist()
+    )
+    first = list(dict.fromkeys(pair for some in ways for pair in some if pair is not None))[:VIEWS]
+    return Kept(items, pairs, order, np.array(list(chain(*parts)), np.int64), first)
+
+
+def _inside(view: ResultView, runs: list[I64]) -> tuple[list[int], list[int]]:
+    """(pairs among the first members of each group; of each of these members its nearest one: shown on a click)."""
+    graph = view.graph
+    inside: dict[int, None] = {}
+    nearest: dict[int, None] = {}
+    if not view.has_pairs:
+        return [], []
+    for run in runs:
+        members = run[:MATRIX]
+        for item in members.tolist():
+            mine = graph.pairs_of(item)
+            mine = mine[np.isin(graph.left[mine] + graph.right[mine] - item, members)]
+            inside |= dict.fromkeys(mine.tolist())
+            nearest |= dict.fromkeys(mine[:1].tolist())
+        if len(inside) >= LINKED:
+            break
+    return list(inside), list(nearest)
+
+
+def _blocks(view: ResultView) -> Iterator[str]:
+    overview, kept, graph = view.overview(), choose(view), view.graph
+    number = {int(item): at for at, item in enumerate(kept.items)}
+    place = {int(pair): at for at, pair in enumerate(kept.pairs)}
+    contents = view.contents(kept.items.tolist(), keep=False)
+    labels = [view.label(int(item)) for item in kept.items]
+    overview["paste"] = any("text" in one for one in contents.values())
+    yield block("data-overview", overview)
+    shown = []
+    room = TEXT
+    for pair in kept.first:
+        left, right = int(graph.left[pair]), int(graph.right[pair])
+        made = view.pair(left, right, contents)
+        text = json.dumps(made["view"])
+        if len(text) <= room:
+            room -= len(text)
+            shown.append(place[pair])
+            yield block(
+                f"data-view-{place[pair]}", {name: made[name] for name in ("score", "details", "adds", "prior", "view")}
+            )
+    items: dict[str, Any] = {
+        "names": [one["name"] for one in labels],
+        "excerpts": [marks.excerpt(contents.get(int(item), {})) for item in kept.items],
+        "pictures": _stamps([contents.get(int(item), {}) for item in kept.items]),
+        "sides": [one["side"] for one in labels] if view.cross else None,
+        "gone": [int(one.get("gone", False)) for one in labels] if view.removed else None,
+    }
+    rows = zip(
+        *(part[kept.pairs].tolist() for part in (graph.left, graph.right, graph.shown, graph.level)), strict=True
+    )
+    yield block(
+        "data-kept",
+        {
+            "items": items,
+            "order": [number[int(item)] for item in kept.order],
+            "link": kept.link.tolist(),
+            "pairs": [[number[left], number[right], score, level] for left, right, score, level in rows],
+            "views": shown,
+            "totals": _left_out(view, kept, len(shown)),
+        },
+    )
+
+
+def _stamps(contents: list[Content]) -> list[str | None] | None:
+    """Small pictures of the items, as far as there is room; None where items are none."""
+    if not any("picture" in one for one in contents):
+        return None
+    made: list[str | None] = []
+    room = PICTURES
+    for one in contents:
+        small = marks.stamp(one) if room > 0 else None
+        room -= len(small or "")
+        made.append(small)
+    return made
+
+
+def _left_out(view: ResultView, kept: Kept, shown: int) -> list[str]:
+    """What the file does not hold, in words."""
+    all_pairs, all_items = len(view.graph.left), int(view.graph.linkage.grouped[0])
+    said = []
+    if len(kept.pairs) < all_pairs:
+        said.append(
+            f"This file lists {len(kept.pairs):,} of {all_pairs:,} pairs (those nearest the threshold, the most alike, "
+            "some from in between, and those inside the largest groups); the counts are of all."
+        )
+    if len(kept.order) < all_items:
+        said.append(f"It lists the largest groups, {len(kept.order):,} of {all_items:,} grouped items.")
+    if shown < len(kept.pairs) and any(view.opened.contents):
+        said.append(f"{shown:,} pairs can be seen side by side here; lookalike explore shows all of them.")
+    return said

@@ -1,0 +1,228 @@
+"""The service: an index over HTTP. Few items are looked up in the event loop, many in threads; writes take turns."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse
+from pydantic import BaseModel
+
+from lookalike import __version__
+from lookalike.web import bodies
+from lookalike.web.admission import Access, Limits, Refused, read_body
+from lookalike.web.answers import answer, handle_errors
+from lookalike.web.api_page import api_page
+from lookalike.web.metrics import CONTENT_TYPE, Metrics
+from lookalike.web.serving import Receive, Send
+
+if TYPE_CHECKING:
+    from lookalike.index.index import Index
+
+FEW = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
+PART = 64  # items between two looks at the clock
+THREADS = 4
+CLOSED = "Nobody may write here."
+BAD_BODY = {
+    400: "The body is not JSON.",
+    408: "The body came too slowly.",
+    413: "The body or the batch is too large.",
+    415: "The Content-Type is not application/json.",
+    422: "A field is missing, unknown or of the wrong kind.",
+}
+Made = TypeVar("Made")
+
+
+class Service:
+    """An ASGI application. The index stays the caller's: it is closed by who opened it."""
+
+    def __init__(self, index: Index, *, limits: Limits | None = None, access: Access | None = None) -> None:
+        self.index, self.limits, self.access = index, limits or Limits(), access or Access()
+        self.metrics = Metrics()
+        self.kind, self.column = index.kind.name, index.kind.scale.column
+        self.bodies = bodies.bodies(self.kind, index.kind.scale, index.kind.threshold, self.limits.batch)
+        self._few = 0 if "://" in index.store.place else FEW  # a database may let us wait
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
+        self._turn = asyncio.Lock()  # of writers
+        self.app = self._routes()
+
+    def warm(self) -> None:
+        """Ask once, so that nobody waits for the compiler."""
+        item = self.index.store.raw(first)[0] if len(first := self.index.store.after(-1, 1)) else None
+        if item is not None:
+            self.index.query([self.index.kind.item(item)], k=1)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begin, status = time.perf_counter(), 500
+
+        async def noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        self.metrics.under_way += 1
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            self.metrics.under_way -= 1
+            path = getattr(scope.get("route"), "path_format", "other")
+            self.metrics.answered(path, status, time.perf_counter() - begin)
+
+    # Requests
+
+    async def query(self, request: Request) -> Response:
+        """Which items of the index are near each of these, exactly scored, nearest first."""
+        until = time.monotonic() + self.limits.seconds
+        self.access.check(request, write=False)
+        asked = bodies.parse(await read_body(request, self.limits), self.bodies.query)
+        if len(asked.items) <= self._few:
+            found = self.index.query(asked.items, threshold=asked.threshold, k=asked.k)
+        else:
+            found = await self._in_time(lambda: self._query(asked, until), until)
+        self.metrics.count("queried_items", len(asked.items))
+        self.metrics.count("matches", sum(map(len, found)))
+        return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
+
+    def _query(self, asked: Any, until: float) -> list[Any]:
+        """In parts, so that a request that nobody waits for any more ends."""
+        found: list[Any] = []
+        for low in range(0, len(asked.items), PART):
+            if time.monotonic() > until:
+                break
+            found += self.index.query(asked.items[low : low + PART], threshold=asked.threshold, k=asked.k)
+        return found
+
+    async def add(self, request: Request) -> Response:
+        """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
+        self.access.check(request, write=True)
+        asked = bodies.parse(await read_body(request, self.limits), self.bodies.items)
+        if asked.if_new:
+            met = await self._write(lambda: self.index.add_if_new(asked.items, ids=asked.ids))
+            shown = [None if one is None else {"id": one[0], self.column: one[1]} for one in met]
+            made: dict[str, Any] = {"added": met.count(None), "replaced": 0, "matches": shown}
+        else:
+            done = await self._write(lambda: self.index.add(asked.items, ids=asked.ids))
+            made = {"added": done.count - done.replaced, "replaced": done.replaced}
+        self.metrics.count("added_items", made["added"] + made["replaced"])
+        return answer(made)
+
+    async def remove(self, request: Request, id: str) -> Response:  # noqa: A002  (the user's word)
+        """Take an item out of the index."""
+        self.access.check(request, write=True)
+        removed = await self._write(lambda: self.index.remove([self._typed(id)]))
+        if not removed:
+            raise Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
+        self.metrics.count("removed_items", removed)
+        return answer({"removed": removed})
+
+    async def compare(self, request: Request) -> Response:
+        """How similar two items are, whether the index has them or not."""
+        until = time.monotonic() + self.limits.seconds
+        self.access.check(request, write=False)
+        asked = bodies.parse(await read_body(request, self.limits), self.bodies.compare)
+        near = await self._in_time(lambda: self.index.compare(asked.left, asked.right), until)
+        return answer({self.column: near})
+
+    async def stats(self, request: Request) -> Response:
+        """What the index holds, and how it was made."""
+        self.access.check(request, write=False)
+        return answer(await self._in_time(self.index.info, time.monotonic() + self.limits.seconds))
+
+    async def health(self) -> Response:
+        """Whether the index can be read."""
+        await self._in_time(lambda: len(self.index), time.monotonic() + self.limits.seconds)
+        return answer({"status": "ok"})
+
+    async def metrics_text(self, request: Request) -> Response:
+        """Counts and times, for Prometheus."""
+        self.access.check(request, write=False)
+        count = await self._in_time(lambda: len(self.index), time.monotonic() + self.limits.seconds)
+        text = self.metrics.text({"items": count}, {"kind": self.kind, "version": __version__})
+        return Response(text, media_type=CONTENT_TYPE)
+
+    async def docs(self) -> Response:
+        """This page."""
+        policy = "default-src 'none'; style-src 'unsafe-inline'"
+        return Response(
+            api_page(self.app.openapi()), media_type="text/html", headers={"Content-Security-Policy": policy}
+        )
+
+    def _typed(self, name: str) -> str | int:
+        """An id from a path: a whole number where the ids of the index are."""
+        numbers = str(self.index.store.id_type()) == "int64"
+        return int(name) if numbers and name.removeprefix("-").isdecimal() and len(name) < 19 else name
+
+    # Work
+
+    async def _in_time(self, work: Callable[[], Made], until: float) -> Made:
+        """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except TimeoutError:
+            message = f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
+            raise Refused(503, "TookTooLong", message) from None
+
+    async def _write(self, work: Callable[[], Made]) -> Made:
+        """One write at a time. It may wait for its turn no longer than the limit; once begun, it is done to the end."""
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                await self._turn.acquire()
+        except TimeoutError:
+            message = f"other writes took longer than {self.limits.seconds:g} s; nothing was written. Try again."
+            raise Refused(503, "WritersWait", message, {"Retry-After": "1"}) from None
+        writing = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        writing.add_done_callback(lambda _: self._turn.release())
+        return await asyncio.shield(writing)
+
+    # The application
+
+    def _routes(self) -> FastAPI:
+        about = f"Which of these {self.kind} are nearly the same as what is there already?"
+        app = FastAPI(
+            title=f"lookalike: an index of {self.kind}", version=__version__, description=about,
+            docs_url=None, redoc_url=None, redirect_slashes=False,
+        )  # fmt: skip
+        handle_errors(app)
+        made, token = self.bodies, self.access.token is not None
+        read, write = token and self.access.reads, token
+        _route(app, "POST", "/query", self.query, made.query, made.matches, token=read)
+        _route(app, "POST", "/items", self.add, made.items, made.added, token=write, also={403: CLOSED})
+        gone = {403: CLOSED, 404: "No item has this id."}
+        _route(app, "DELETE", "/items/{id:path}", self.remove, None, bodies.Removed, token=write, also=gone)
+        _route(app, "POST", "/compare", self.compare, made.compare, made.compared, token=read)
+        _route(app, "GET", "/stats", self.stats, None, None, token=read)
+        _route(app, "GET", "/health", self.health, None, bodies.Health, token=False)
+        app.add_api_route("/metrics", self.metrics_text, response_class=PlainTextResponse, include_in_schema=False)
+        app.add_api_route("/docs", self.docs, response_class=HTMLResponse, include_in_schema=False)
+        if token:
+            app.openapi()["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return app
+
+
+def _route(
+    app: FastAPI, method: str, path: str, call: Callable[..., Any], takes: type[BaseModel] | None,
+    gives: type[BaseModel] | None, *, token: bool, also: dict[int, str] | None = None,
+) -> None:  # fmt: skip
+    """One path, with all that it can answer in the schema."""
+    fails = {503: "Not done in time, or the store is busy.", **(also or {})}
+    more: dict[str, Any] = {}
+    if takes is not None:
+        fails |= BAD_BODY
+        schema = takes.model_json_schema()
+        more["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    if token:
+        fails[401] = "The token is missing or wrong."
+        more["security"] = [{"token": list[str]()}]
+    responses: dict[int | str, dict[str, Any]] = {
+        status: {"model": bodies.Failure, "description": words} for status, words in sorted(fails.items())
+    }
+    good = {"description": "Done."} | ({"model": gives} if gives is not None else {})
+    app.add_api_route(path, call, methods=[method], responses={200: good, **responses}, openapi_extra=more)

@@ -1,0 +1,117 @@
+"""Put an ASGI application on a socket: on this machine only unless told, until Ctrl-C or SIGTERM, requests finished."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+
+from lookalike.errors import CannotListen, MissingExtra, UsageError
+
+LOOPBACK = "127.0.0.1"
+BACKLOG = 2048  # connections that may wait
+PATIENCE = 30  # seconds that requests under way are given after a stop
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+def run(
+    app: App, host: str = LOOPBACK, port: int = 0, *,
+    title: str = "Serving", names: Collection[str] = (), patience: int = PATIENCE,
+) -> None:  # fmt: skip
+    """Serve until Ctrl-C or SIGTERM; then the requests under way are finished, for `patience` seconds at most.
+
+    port: 0 for any free one; the address is printed as soon as connections are taken. On a loopback host, requests that
+    name another host than this machine or one of `names` are refused: a page on the web that points its own name here
+    would read the answers.
+    """
+    check_installed()
+    from uvicorn import Config, Server
+
+    with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
+        sys.stdout.write(f"{title} at {url(host, listener.getsockname()[1])} (Ctrl-C to stop)\n")
+        sys.stdout.flush()
+        config = Config(
+            local_names_only(app, names) if is_loopback(host) else app,
+            log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
+            interface="asgi3", timeout_graceful_shutdown=patience,
+        )  # fmt: skip
+        Server(config).run([listener])
+
+
+def check_installed() -> None:
+    """An error with the pip line where the web server is missing."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("a server", "serve") from error
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; an error of one line where the host or port cannot be had."""
+    if not 0 <= port <= 65535:
+        raise UsageError(f"a port is a number from 0 (any free one) to 65535, not {port}.")
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise CannotListen(f"no such host: {host!r}. Try {LOOPBACK} for this machine, 0.0.0.0 for all.") from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform != "win32":  # there the option would let two servers share a port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(where)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        words = f"{reason[:1].lower()}{reason[1:]}. Try another --port, or 0 for any free one."
+        raise CannotListen(f"cannot listen on {host} port {port}: {words}") from error
+    return listener
+
+
+def url(host: str, port: int) -> str:
+    """Where a browser on this machine finds the server.
+
+    >>> url("::1", 80), url("0.0.0.0", 8080)
+    ('http://[::1]:80', 'http://127.0.0.1:8080')
+    """
+    seen = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}.get(host, host)
+    return f"http://[{seen}]:{port}" if ":" in seen else f"http://{seen}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the host.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "10.0.0.7", "example.org")]
+    [True, True, True, False, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def local_names_only(app: App, names: Collection[str] = ()) -> App:
+    """The application for requests whose Host is this machine or one of `names`; 403 for all others."""
+    allowed = {name.lower() for name in names}
+
+    async def answer(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            named = next((value for key, value in scope["headers"] if key == b"host"), b"").decode("latin-1").lower()
+            name = named.rpartition("]")[0][1:] if named.startswith("[") else named.partition(":")[0]
+            if not (is_loopback(name) or name in allowed):
+                body = b'{"error":"WrongHost","message":"this server answers to names of this machine only."}'
+                headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+                await send({"type": "http.response.start", "status": 403, "headers": headers})
+                await send({"type": "http.response.body", "body": body})
+                return
+        await app(scope, receive, send)
+
+    return answer

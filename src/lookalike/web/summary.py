@@ -1,0 +1,106 @@
+"""What a receipt says, for the first page: the funnel, the S-curve, bucket sizes, and facts in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lookalike.plan import Plan
+from lookalike.stages.pieces import PiecePlan
+
+Receipt = dict[str, Any]
+POINTS = 120  # of a curve
+
+
+def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> list[dict[str, Any]]:
+    """The steps from items to groups, as far as they were counted: name, count, and a note."""
+    counts, noun = receipt["counts"], receipt["items"]
+    read = counts.get(noun, 0)
+    steps = [{"name": f"{noun} read", "count": read, "note": _read_note(counts)}]
+    copies = counts.get("exact_duplicates", 0)
+    different = read - copies - counts.get("empty", 0) - counts.get("broken", 0) - counts.get("skipped", 0)
+    if "exact_duplicates" in counts:
+        steps.append({"name": f"different {noun}", "count": different, "note": f"{copies:,} exact copies set aside"})
+    if "candidates" in counts:
+        possible = different * (different - 1) // 2
+        compared = counts["candidates"]
+        few = len(receipt["inputs"]) == 1 and 0 < 2 * compared <= possible
+        note = f"1 in {possible / compared:,.0f} of all pairs" if few else "pairs that were compared"
+        steps.append({"name": "candidate pairs", "count": compared, "note": note})
+    if pairs is not None:
+        note = "scored exactly" if receipt["verified"] else "estimated, not verified"
+        steps.append({"name": "pairs", "count": pairs, "note": note})
+    steps.append({"name": "groups", "count": groups, "note": f"{grouped:,} {noun} in them"})
+    return steps
+
+
+def _read_note(counts: dict[str, Any]) -> str:
+    nbytes = counts.get("bytes", 0)
+    parts = [f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"] if nbytes else []
+    parts += [f"{counts[name]:,} {word}" for name, word in NOTED.items() if counts.get(name)]
+    return " · ".join(parts)
+
+
+NOTED = {"empty": "empty", "broken": "left out", "skipped": "skipped"}
+
+
+def curve(receipt: Receipt) -> dict[str, Any] | None:
+    """How likely a pair is found at each score, as planned and as measured; None where nothing could be missed."""
+    plan, measured = receipt["plan"], receipt["recall_measured"]
+    if plan is None and not measured:
+        return None
+    return {
+        "points": _points(receipt, plan) if plan else [],
+        "shape": (plan or {}).get("shape") or (f"{plan['bands']} bands of {plan['rows']} rows" if plan else ""),
+        "planned": receipt["recall_at_threshold"],
+        "measured": measured,
+    }
+
+
+def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]:
+    """The curve of the plan over the score, where the score alone decides."""
+    if "widths" in plan:
+        names = ("bits", "threshold", "recall", "widths", "flips", "rounds")
+        pieces = PiecePlan(**{name: _tuple(plan[name]) for name in names})
+        most = min(pieces.bits, 2 * pieces.threshold + 4)
+        return [(float(d), pieces.probability(d)) for d in range(most + 1)]
+    if "num_hashes" in plan and receipt["job"].get("measure") == "jaccard":
+        made = Plan(**{name: plan[name] for name in ("threshold", "recall", "num_hashes", "bands", "rows")})
+        return points(made)
+    return []
+
+
+def points(plan: Plan) -> list[tuple[float, float]]:
+    """(similarity, probability that a pair is found) along the S-curve."""
+    return [(i / POINTS, round(plan.probability(i / POINTS), 5)) for i in range(POINTS + 1)]
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def facts(receipt: Receipt) -> list[tuple[str, str]]:
+    """What a person asks of a run: how it went about it, how sure it is, what it cost."""
+    choice = receipt["choice"]
+    made = [
+        ("Compared", receipt["compared"]),
+        (
+            "Way",
+            {"lsh": "banding", "exact": "exact join", "keys": "shared keys"}.get(choice["method"], choice["method"]),
+        ),
+        ("Why", choice.get("why") or choice.get("reason") or ""),
+    ]
+    planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
+    if planned is not None:
+        made.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{planned:.4f} planned"))
+    if measured and measured["true_pairs"]:
+        low, high = measured["interval_95"]
+        said = f"{measured['recall']:.4f} ({low:.4f} to {high:.4f}), {measured['sampled']:,} sampled items"
+        made.append(("Recall measured", said))
+        if measured.get("probably_missed") is not None:
+            made.append(("Probably missed", f"{measured['probably_missed']:,} pairs"))
+    made += [
+        ("Checked", "every pair verified" if receipt["verified"] else "similarities are estimates"),
+        ("Time", f"{sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"),
+        ("Made by", f"lookalike {receipt['versions']['lookalike']}"),
+    ]
+    return [(name, str(said)) for name, said in made if said]

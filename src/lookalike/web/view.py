@@ -1,0 +1,301 @@
+"""What the explorer shows of a result: every answer is bounded, and made of plain values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import InputError, UsageError
+from lookalike.io.contents import Content, Texts
+from lookalike.web import marks, summary
+from lookalike.web.graph import Graph, graph_of_groups, make_graph
+from lookalike.web.opened import Opened
+from lookalike.web.pasted import find_like
+
+PAGE, MOST = 50, 500  # rows of an answer, and the most that may be asked for
+NAMED = 3  # members that a list of groups names
+MATRIX = 40  # members of a group whose pairs are drawn
+REMEMBERED = 2000  # contents that are kept in memory
+ORDERS = ("near", "high", "low")
+Answer = dict[str, Any]
+
+
+class ResultView:
+    """A result, ready to be asked. Items are known by numbers here; names and contents are looked up when shown."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.opened, self.receipt = opened, opened.receipt
+        self.column, self.sign = opened.scale
+        self.cross = len(self.receipt["inputs"]) == 2
+        pairs = opened.tables.get("pairs")
+        if pairs is None:
+            self.graph: Graph = graph_of_groups(opened.tables["groups"], self.threshold, self.sign)
+        else:
+            self.graph = make_graph(pairs, self.column, self.sign, self.threshold, cross=self.cross)
+        self._kept: dict[int, Content] = {}
+        self.groups_at = lru_cache(32)(self.graph.linkage.runs)
+
+    @property
+    def threshold(self) -> float:
+        """Of the run; of one that names none, the farthest score."""
+        told = self.receipt.get("rethreshold", self.receipt["job"].get("threshold"))
+        if told is not None:
+            return float(told)
+        scores = self.opened.tables["pairs"][self.column]
+        return float((pc.min(scores) if self.sign > 0 else pc.max(scores)).as_py() or 0.0)
+
+    @property
+    def has_pairs(self) -> bool:
+        return "pairs" in self.opened.tables
+
+    def overview(self) -> Answer:
+        """All that the first page needs, whatever the size of the result."""
+        receipt, linkage = self.receipt, self.graph.linkage
+        inputs = [one["name"] for one in receipt["inputs"]]
+        return {
+            "of": "result",
+            "items": receipt["items"],
+            "inputs": inputs,
+            "asked": receipt["asked"],
+            "compared": receipt["compared"],
+            "column": self.column,
+            "sign": self.sign,
+            "threshold": self.threshold,
+            "cuts": self.graph.cuts.values.tolist(),
+            "pairs": linkage.pairs.tolist() if self.has_pairs else None,
+            "groups": linkage.groups.tolist(),
+            "grouped": linkage.grouped.tolist(),
+            "largest": linkage.largest.tolist(),
+            "funnel": summary.funnel(
+                receipt,
+                int(linkage.pairs[0]) if self.has_pairs else None,
+                int(linkage.groups[0]),
+                int(linkage.grouped[0]),
+            ),
+            "curve": summary.curve(receipt),
+            "buckets": receipt.get("bucket_sizes") or {},
+            "facts": summary.facts(receipt),
+            "warnings": [*receipt["warnings"], *receipt["left_out"]],
+            "notes": list(self.opened.notes),
+            "paste": self.can_paste,
+        }
+
+    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+        """Groups at a cut, the largest first: (item, size, some names)."""
+        begins, sizes = self.groups_at(self._cut(cut))
+        order, rows = self.graph.linkage.order, []
+        for begin, size in zip(
+            *(part[offset : offset + bounded(limit)].tolist() for part in (begins, sizes)), strict=True
+        ):
+            members = order[begin : begin + min(size, NAMED)].tolist()
+            rows.append({"item": int(members[0]), "size": size, "names": [self.name(item) for item in members]})
+        return {"total": len(begins), "rows": rows}
+
+    def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+        """The group of an item: members, each with the beginning of what it holds, and pairs of the first of them."""
+        members = self.graph.group_of(self._item(item), self._cut(cut))
+        shown = members[offset : offset + bounded(limit)].tolist()
+        contents = self.contents(shown)
+        rows = [
+            {**self.label(one), "excerpt": marks.excerpt(held), "picture": marks.stamp(held)}
+            for one, held in ((one, contents.get(one, {})) for one in shown)
+        ]
+        return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
+
+    def _links(self, members: list[int], cut: int) -> list[tuple[int, int, float]]:
+        """Pairs among these, by place: for the matrix of a group."""
+        place = {item: at for at, item in enumerate(members)}
+        found = []
+        for item, at in place.items():
+            pairs = self.graph.pairs_of(item) if self.has_pairs else np.empty(0, np.int64)
+            others = self.graph.left[pairs] + self.graph.right[pairs] - item
+            near = (self.graph.level[pairs] >= cut) & np.isin(others, members)
+            for other, score in zip(others[near].tolist(), self.graph.shown[pairs[near]].tolist(), strict=True):
+                if at < place[other]:
+                    found.append((at, place[other], score))
+        return found
+
+    def pairs(
+        self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE, item: int | None = None
+    ) -> Answer:
+        """Pairs at a cut, of all items or of one: those near the cut first, the most alike (high), the least (low)."""
+        if order not in ORDERS:
+            raise UsageError(f"order is {order!r}; expected one of {', '.join(ORDERS)}.")
+        total = int(self.graph.linkage.pairs[self._cut(cut)]) if self.has_pairs else 0
+        chosen = self.graph.by_score[:total]
+        if item is not None:
+            mine = self.graph.pairs_of(self._item(item))
+            chosen = mine[self.graph.level[mine] >= cut]
+        if order == "near":
+            chosen = chosen[::-1]
+        elif order == "low":
+            chosen = (self.graph.by_score if item is None else chosen)[::-1]
+        limit = bounded(limit)
+        return {"total": len(chosen), "rows": [self._pair_row(int(p)) for p in chosen[offset : offset + limit]]}
+
+    def _pair_row(self, pair: int) -> Answer:
+        left, right = int(self.graph.left[pair]), int(self.graph.right[pair])
+        return {"left": self.label(left), "right": self.label(right), "score": float(self.graph.shown[pair])}
+
+    def pair(self, left: int, right: int, known: dict[int, Content] | None = None) -> Answer:
+        """Two items side by side, whether they are a pair of the result or not. known: contents that are at hand."""
+        left, right = self._item(left), self._item(right)
+        pair = self.graph.pair_of(left, right) if self.has_pairs else None
+        if pair is not None and self.graph.left[pair] != left:
+            left, right = right, left
+        contents = self.contents([left, right]) if known is None else known
+        answer: Answer = {"left": self.label(left), "right": self.label(right), "score": None, "details": []}
+        adds: dict[str, float | None] = {}
+        if pair is not None:
+            answer["score"] = float(self.graph.shown[pair])
+            told = {name: self.opened.tables["pairs"][name][pair].as_py() for name in self._more}
+            if self.receipt["items"] == "records":
+                adds = told
+            else:
+                answer["details"] = [(name, value) for name, value in told.items() if value is not None]
+        if left not in contents or right not in contents:
+            return {**answer, "view": {"kind": "none"}, "adds": list(adds.items()), "prior": self._prior}
+        shown = marks.side_by_side(contents[left], contents[right], self.receipt["job"], adds, self._runs(left, right))
+        return {**answer, "view": shown, "adds": list(adds.items()), "prior": self._prior}
+
+    @property
+    def _prior(self) -> float | None:
+        rules = self.receipt["job"].get("rules") or {}
+        value: float | None = rules.get("prior")
+        return value
+
+    @property
+    def _more(self) -> list[str]:
+        return [n for n in self.opened.tables["pairs"].column_names if n not in ("left", "right", self.column)]
+
+    def _runs(self, left: int, right: int) -> Sequence[Sequence[int]]:
+        passages = self.opened.tables.get("passages")
+        if passages is None:
+            return ()
+        of = pc.and_(pc.equal(passages["left"], self.graph.id(left)), pc.equal(passages["right"], self.graph.id(right)))
+        places = ("left_start", "left_end", "right_start", "right_end")
+        return [[row[name] for name in places] for row in passages.filter(of).to_pylist()]
+
+    def item(self, item: int) -> Answer:
+        """One item: what it holds."""
+        contents = self.contents([self._item(item)])
+        shown = marks.whole(contents[item]) if item in contents else {"kind": "none"}
+        return {**self.label(item), "view": shown}
+
+    def search(self, query: str, limit: int = PAGE) -> Answer:
+        """Items whose id holds the query, whatever its case; those that are it, or begin with it, first."""
+        rows, total, wanted = [], 0, query.strip()
+        for side, names in enumerate(self._names):
+            first = side * len(self.graph.ids[0])
+            at = np.flatnonzero(pc.match_substring(names, wanted, ignore_case=True).to_numpy(zero_copy_only=False))
+            total += len(at)
+            for number in at[: 4 * MOST].tolist():
+                name = names[number].as_py().lower()
+                rank = 0 if name == wanted.lower() else 1 if name.startswith(wanted.lower()) else 2
+                rows.append((rank, len(name), first + number))
+        found = [self.label(item) for _, _, item in sorted(rows)[: bounded(limit)]]
+        return {"total": total, "rows": found}
+
+    @property
+    def can_paste(self) -> bool:
+        known = self.opened.contents[-1] if self.opened.contents else None
+        return self.receipt["items"] in ("documents", "strings") and isinstance(known, Texts)
+
+    def find(self, text: str, limit: int = PAGE) -> Answer:
+        """Items most like a text, from all that the run has read: reads the input once."""
+        if not self.can_paste:
+            raise UsageError("a text can be looked for where the run compared texts and its input is still there.")
+        if not text.strip():
+            raise UsageError("the text is empty; paste some words.")
+        texts = self.opened.contents[-1]
+        assert isinstance(texts, Texts)
+        found = find_like(text, texts.collection, self.receipt)
+        shown = found[: bounded(limit)]
+        side = len(self.graph.ids) - 1
+        at = pc.index_in(pa.array([key for key, _ in shown], self.graph.ids[side].type), value_set=self.graph.ids[side])
+        rows = []
+        for (key, score), number in zip(shown, at.to_pylist(), strict=True):
+            item = None if number is None else number + side * len(self.graph.ids[0])
+            rows.append({**({"item": None, "name": str(key)} if item is None else self.label(item)), "score": score})
+        return {
+            "total": len(found),
+            "rows": rows,
+            "of": "share of the text" if self.receipt["items"] == "documents" else "edits",
+        }
+
+    def label(self, item: int) -> Answer:
+        """How an item is named in lists."""
+        made: Answer = {"item": item, "name": self.name(item)}
+        if self.cross:
+            made["side"] = self.graph.side(item)
+        if self.removed and not self.graph.side(item):
+            made["gone"] = self.graph.id(item) in self.removed
+        return made
+
+    def name(self, item: int) -> str:
+        return str(self.graph.id(item))
+
+    @cached_property
+    def removed(self) -> set[Any]:
+        table = self.opened.tables.get("removed")
+        return set() if table is None else set(table["id"].to_pylist())
+
+    @cached_property
+    def _names(self) -> list[pa.Array]:
+        return [ids.cast(pa.string()) for ids in self.graph.ids]
+
+    def contents(self, items: Sequence[int], *, keep: bool = True) -> dict[int, Content]:
+        """What items hold; those that cannot be had are left out. keep: remember it for the next question."""
+        if len(self._kept) > REMEMBERED:
+            self._kept.clear()
+        known = self._kept if keep else {}
+        wanted = [item for item in items if item not in known]
+        for side, rows in enumerate(self._rows):
+            contents = self.opened.contents[side]
+            first = side * len(self.graph.ids[0])
+            mine = {int(rows[item - first]): item for item in wanted if self.graph.side(item) == side}
+            mine.pop(-1, None)
+            if contents is not None and mine:
+                try:
+                    known.update({mine[row]: one for row, one in contents.take(sorted(mine)).items()})
+                except InputError:  # it went away while it was looked at: the names are shown all the same
+                    continue
+        return {item: known[item] for item in items if item in known}
+
+    @cached_property
+    def _rows(self) -> list[Any]:
+        """For each input the row of each item in it, -1 where it is unknown."""
+        made = []
+        for side, ids in enumerate(self.graph.ids):
+            contents = self.opened.contents[side] if side < len(self.opened.contents) else None
+            try:
+                known = None if contents is None else contents.ids()
+            except InputError:
+                contents = None
+            if contents is None:
+                made.append(np.full(len(ids), -1))
+            elif known is None:
+                made.append(np.asarray(ids.to_numpy(zero_copy_only=False), np.int64))
+            else:
+                at = pc.fill_null(pc.index_in(ids, value_set=known.cast(ids.type)), -1)
+                made.append(np.asarray(at.to_numpy(zero_copy_only=False), np.int64))
+        return made
+
+    def _item(self, item: int) -> int:
+        if not 0 <= item < len(self.graph):
+            raise UsageError(f"no item {item}; expected a number from 0 to {len(self.graph) - 1}.")
+        return item
+
+    def _cut(self, cut: int) -> int:
+        if not 0 <= cut < len(self.graph.cuts):
+            raise UsageError(f"no cut {cut}; expected a number from 0 to {len(self.graph.cuts) - 1}.")
+        return cut
+
+
+def bounded(limit: int) -> int:
+    return max(1, min(limit, MOST))
