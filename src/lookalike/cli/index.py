@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
@@ -138,7 +139,7 @@ def add(
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
-            line = f"{count:,} new {index.kind.name}, {matched.num_rows:,} seen before"
+            line = f"{count:,} new of {count + matched.num_rows:,} {index.kind.name}"
         else:
             made = index.add_batches(batches)
             line = f"{made.count:,} {index.kind.name}" + (f", {made.replaced:,} replaced" if made.replaced else "")
@@ -244,7 +245,8 @@ def query(
     else:
         _print_rows(found, "matches")
     if not quiet:
-        _say(f"Found    {found.num_rows:,} matches of {asked:,} items" + (f" · wrote {output}" if output else ""))
+        matches = "1 match" if found.num_rows == 1 else f"{found.num_rows:,} matches"
+        _say(f"Found    {matches} of {asked:,} items" + (f" · wrote {output}" if output else ""))
 
 
 @app.command()
@@ -260,7 +262,13 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
         return
     plan = facts["plan"]
     recall = plan["recall_at_threshold"]
-    promised = "" if recall is None else f" · recall {recall:.4f} at the threshold" if recall < 1 else " · none missed"
+    promised = (
+        ""
+        if recall is None
+        else f" · recall {rounded_down(recall)} at the threshold"
+        if recall < 1
+        else " · none missed"
+    )
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
         "Items": f"{facts['items']:,} {facts['kind']}",

@@ -43,12 +43,12 @@ def test_places(tmp_path: Path) -> None:
     la.Index.create(tmp_path / "index").close()
     with pytest.raises(OutputError, match=r"index exists\. Add to it, or use another name"):
         la.Index.create(tmp_path / "index")
-    with pytest.raises(OutputError, match="no such folder: .*no. Make it first"):
+    with pytest.raises(OutputError, match=r"no such folder: .*no. Make it first"):
         la.Index.create(tmp_path / "no" / "index")
-    with pytest.raises(InputError, match="no such index: .*nowhere has no index.json. Make one with"):
+    with pytest.raises(InputError, match=r"no such index: .*nowhere has no index.json. Make one with"):
         la.Index.open(tmp_path / "nowhere")
     (tmp_path / "other").mkdir()
-    with pytest.raises(InputError, match="no index: .*other has no index.json"):
+    with pytest.raises(InputError, match=r"no index: .*other has no index.json"):
         la.Index.open(tmp_path / "other")
     with pytest.raises(UsageError, match="ftp:// is not a place for an index"):
         la.Index.open("ftp://somewhere")
