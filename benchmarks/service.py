@@ -1,6 +1,7 @@
 """Queries per second through HTTP: one document of 1.7 kB in each request, an index of a million of them.
 
     python benchmarks/service.py [--documents 1000000] [--connections 8] [--requests 20000] [--seconds 15]
+    python benchmarks/service.py --place postgresql://... --documents 100000 --fresh     # the same in PostgreSQL
 
 The server (`lookalike serve`) and the client share the machine. The client keeps one request under way on each
 connection and is bounded in count and time. The index is kept in .bench/service-N and used again (--fresh: made anew).
@@ -46,7 +47,7 @@ def corpus(documents: int) -> tuple[Any, Any, Any]:
     return generated.generate(documents + HELD_OUT, seed=42, rows=20_000), original, np.concatenate(held)
 
 
-def build(folder: Path, documents: int) -> None:
+def build(folder: Path, place: str, documents: int) -> None:
     """Make the index, and beside it the queries with what they should find."""
     import numpy as np
 
@@ -68,7 +69,7 @@ def build(folder: Path, documents: int) -> None:
             yield batch.filter(stays[first : first + len(batch)])
 
     begin, spent = time.perf_counter(), 0.0
-    with la.Index.create(folder / "index", kind="documents", threshold=THRESHOLD) as index:
+    with la.Index.create(place, kind="documents", threshold=THRESHOLD) as index:
         for ids, many in in_parts(stored(), 10):
             start = time.perf_counter()
             index.add(many, ids=ids)
@@ -203,13 +204,15 @@ def main() -> None:
     parser.add_argument("--connections", type=int, action="append", help="default: 1, 8 and 32")
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--place", help="a postgresql:// URL without an index, instead of a folder")
     parser.add_argument("--fresh", action="store_true", help="make the index anew")
     parser.add_argument("--only-build", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--home", type=Path, default=Path(".bench"))
     given = parser.parse_args()
-    folder = given.home / f"service-{given.documents}"
+    folder = given.home / f"service{'-postgres' if given.place else ''}-{given.documents}"
+    place = given.place or str(folder / "index")
     if given.only_build:
-        build(folder, given.documents)
+        build(folder, place, given.documents)
         return
     if given.fresh or not (folder / "queries.json").exists():
         subprocess.run([sys.executable, *sys.argv, "--only-build"], check=True)  # the client stays small
@@ -218,7 +221,7 @@ def main() -> None:
     bodies = [json.dumps({"items": [query["text"]]}).encode() for query in queries]
     head = "POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
     requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
-    command = [sys.executable, "-m", "lookalike.cli.main", "serve", str(folder / "index"), "--port", "0"]
+    command = [sys.executable, "-m", "lookalike.cli.main", "serve", place, "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     rows = []
     try:

@@ -29,7 +29,12 @@ def in_folders(request: pytest.FixtureRequest) -> Place:
     return lambda: str(base / f"index{next(number)}")
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest], Place]] = {"folder": in_folders}
+def in_postgres(request: pytest.FixtureRequest) -> Place:
+    url, new = request.getfixturevalue("postgres"), request.getfixturevalue("new_schema")
+    return lambda: f"{url}&schema={new()}"
+
+
+STORES: dict[str, Callable[[pytest.FixtureRequest], Place]] = {"folder": in_folders, "postgres": in_postgres}
 
 
 @pytest.fixture(params=sorted(STORES))

@@ -156,6 +156,15 @@ class Connections:
         return DatabaseFailed(f"PostgreSQL at {self.place.shown}: {words.removesuffix('.')}.")
 
 
+@contextmanager
+def closed_if_it_fails(connections: Connections) -> Iterator[Connections]:
+    try:
+        yield connections
+    except BaseException:
+        connections.close()
+        raise
+
+
 def check_installed() -> None:
     """An error with the pip line where psycopg is missing."""
     try:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.errors import InputError, OutputError, UsageError
-from lookalike.index.connections import Connections, Place, check_installed
+from lookalike.index.connections import Connections, Place, check_installed, closed_if_it_fails
 from lookalike.index.store import Blobs, Block, Found, Keys, Merge
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TYPES = {"int64": pa.int64(), "large_string": pa.large_string()}
 WORDS = {"int64": "whole numbers", "large_string": "strings"}
+LAST = 2**63 - 1
 LONGEST_ID = 2000  # bytes; an entry of PostgreSQL's B-tree holds 2704
 TABLES = """
 CREATE TABLE {s}.state (
@@ -66,28 +67,30 @@ class PostgresStore:
     def create(cls, url: str, settings: dict[str, Any]) -> PostgresStore:
         """A new, empty index. The schema is made unless it is there."""
         check_installed()
-        connections = Connections(place := Place.of(url))
-        with connections.writing() as link:
-            if link.execute("SHOW server_encoding").fetchone() != ("UTF8",):
-                raise InputError(
-                    f"the database of {place.shown} is not in UTF8. Make one: createdb -E UTF8 -T template0."
-                )
-            if _tables(link, place):
-                raise OutputError(f"{place.shown} holds an index already. Add ?schema=NAME for another one.")
-            if not link.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [place.schema]).fetchone():
-                link.execute(place.sql("CREATE SCHEMA {s}"))
-            link.execute(place.sql(TABLES))
-            link.execute(place.sql("INSERT INTO {s}.state VALUES (%s, 0, 0, 0, 0, NULL)"), [json.dumps(settings)])
-        return cls(connections)
+        with closed_if_it_fails(Connections(place := Place.of(url))) as connections:
+            with connections.writing() as link:
+                if link.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+                    advice = "Make one that is: createdb -E UTF8 -T template0"
+                    raise InputError(f"the database of {place.shown} is not in UTF8. {advice}.")
+                if _tables(link, place):
+                    raise OutputError(
+                        f"{place.shown} holds an index already. Add schema=NAME to the URL for another one."
+                    )
+                if not link.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [place.schema]).fetchone():
+                    link.execute(place.sql("CREATE SCHEMA {s}"))
+                link.execute(place.sql(TABLES))
+                link.execute(place.sql("INSERT INTO {s}.state VALUES (%s, 0, 0, 0, 0, NULL)"), [json.dumps(settings)])
+            return cls(connections)
 
     @classmethod
     def open(cls, url: str, *, read_only: bool = False) -> PostgresStore:
+        """The index at this URL."""
         check_installed()
-        connections = Connections(place := Place.of(url), read_only=read_only)
-        with connections.reading() as link:
-            if "state" not in _tables(link, place):
-                raise InputError(f"no index at {place.shown}. Make one with: lookalike index create.")
-        return cls(connections)
+        with closed_if_it_fails(Connections(place := Place.of(url), read_only=read_only)) as connections:
+            with connections.reading() as link:
+                if "state" not in _tables(link, place):
+                    raise InputError(f"no index at {place.shown}. Make one with: lookalike index create.")
+            return cls(connections)
 
     def writing(self) -> AbstractContextManager[Any]:
         return self._connections.writing()
@@ -116,7 +119,7 @@ class PostgresStore:
                     copy.write(piece)
                 copy.write(COPY_END)
         if pa.types.is_integer(block.ids.type) and len(ids):
-            next_id = max(next_id, max(map(int, ids)) + 1)
+            next_id = max(next_id, min(max(map(int, ids)) + 1, LAST))
         link.execute(
             self._sql("UPDATE {s}.state SET next_item = %s, next_id = %s, items = items + %s"),
             [first + len(ids), next_id, len(rows) - gone],
@@ -157,7 +160,8 @@ class PostgresStore:
 
     def numbers(self, ids: pa.Array) -> I64:
         wanted = ids.cast(pa.large_string()).to_pylist()
-        there = dict(self._all("SELECT id, item FROM {s}.items WHERE id = ANY(%s)", wanted))
+        possible = [one for one in wanted if "\0" not in one]
+        there = dict(self._all("SELECT id, item FROM {s}.items WHERE id = ANY(%s)", possible))
         return np.array([there.get(one, -1) for one in wanted], np.int64)
 
     def ids(self, items: I64) -> pa.Array:

@@ -12,60 +12,84 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }
 code, pre { font: 14px/1.45 ui-monospace, monospace }
 pre { padding: .8rem; border: 1px solid #8885; border-radius: 6px; overflow-x: auto }
-h2 { margin-top: 2.5rem; font-size: 1.1rem } h2 b { display: inline-block; min-width: 4.5rem }
-table { border-collapse: collapse } td { padding: .15rem 1rem .15rem 0; vertical-align: top }
+h2 { margin-top: 2.5rem; font-size: 1.15rem } h2 code { font-size: 1.05rem }
+h3 { font-size: 1rem; margin: 1rem 0 .2rem } summary { cursor: pointer }
+table { border-collapse: collapse } td { padding: .15rem 1.2rem .15rem 0; vertical-align: top }
 """
 
 
-def api_page(schema: dict[str, Any]) -> str:
-    """HTML from an OpenAPI schema: every path with its fields, an example as a command, and its answers."""
-    parts = [f"<h1>{escape(schema['info']['title'])}</h1><p>{escape(schema['info'].get('description', ''))}</p>"]
+def api_page(schema: dict[str, Any], base: str) -> str:
+    """HTML from an OpenAPI schema: every path with its fields, an example as a command, and its answers.
+
+    base: where the server is, as http://127.0.0.1:8080.
+    """
+    title = escape(schema["info"]["title"])
+    parts = [f"<h1>{title}</h1><p>{escape(schema['info']['description'])}</p>"]
     parts.append('<p>The same for programs: <a href="openapi.json">openapi.json</a></p>')
     for path, methods in schema["paths"].items():
         for method, one in methods.items():
-            parts += _operation(path, method.upper(), one, schema)
+            parts += _operation(path, method.upper(), one, schema, base)
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    head += f"<title>{escape(schema['info']['title'])}</title><style>{STYLE}</style>"
-    return f"{head}<body>{''.join(parts)}</body></html>"
+    return f"{head}<title>{title}</title><style>{STYLE}</style><body>{''.join(parts)}</body></html>"
 
 
-def _operation(path: str, method: str, one: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
-    yield f"<h2><b>{escape(method)}</b> <code>{escape(path)}</code></h2><p>{escape(one.get('description', ''))}</p>"
+def _operation(path: str, method: str, one: dict[str, Any], schema: dict[str, Any], base: str) -> Iterator[str]:
+    yield f"<h2>{escape(method)} <code>{escape(path)}</code></h2><p>{escape(one['description'])}</p>"
     body = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     if body is not None:
-        rows = "".join(
-            f"<tr><td><code>{escape(name)}</code><td>{'' if name in body.get('required', ()) else 'optional'}"
-            f"<td>{escape(_about(field))}"
-            for name, field in body["properties"].items()
-        )
-        yield f"<table>{rows}</table>"
-    yield f"<pre>{escape(_command(path, method, one, body))}</pre><table>"
-    for status, answer in one["responses"].items():
-        media: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
-        name = media.get("schema", {}).get("$ref", "").rpartition("/")[2]
-        fields = ", ".join(schema.get("components", {}).get("schemas", {}).get(name, {}).get("properties", ()))
-        yield f"<tr><td>{escape(status)}<td>{escape(answer['description'])}<td><code>{escape(fields)}</code>"
-    yield "</table>"
+        yield _fields(body)
+    yield f"<pre>{escape(_command(base + path, method, one, body))}</pre>"
+    answers = dict(one["responses"])
+    fields = _fields(_content(answers.pop("200"), schema))
+    if fields:
+        yield f"<h3>Answer</h3>{fields}"
+    rows = "".join(f"<tr><td>{escape(status)}<td>{escape(one['description'])}" for status, one in answers.items())
+    yield f"<details><summary>What can go wrong</summary><table>{rows}</table></details>"
+
+
+def _content(answer: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an answer."""
+    found = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    name = found.get("$ref", "").rpartition("/")[2]
+    made: dict[str, Any] = schema["components"]["schemas"].get(name, found)
+    return made
+
+
+def _fields(body: dict[str, Any]) -> str:
+    """The fields of a body, as a table."""
+    rows = [
+        f"<tr><td><code>{escape(name)}</code><td>{escape(_about(field))}{'' if _needed(name, body) else ' Optional.'}"
+        for name, field in body.get("properties", {}).items()
+    ]
+    return f"<table>{''.join(rows)}</table>" if rows else ""
+
+
+def _needed(name: str, body: dict[str, Any]) -> bool:
+    return name in body.get("required", ())
 
 
 def _about(field: dict[str, Any]) -> str:
-    """What a field is for; what its items are where that says more."""
-    return str(field.get("description") or field.get("items", {}).get("description", ""))
+    """What a field is for; of a list that does not say, what its items are and how many there may be."""
+    if "description" in field:
+        return str(field["description"])
+    some = field.get("anyOf", [field])[0]
+    if "items" not in some:
+        return ""
+    return f"A list, of {some['maxItems']:,} at most. Each: {some['items']['description']}"
 
 
-def _command(path: str, method: str, one: dict[str, Any], body: dict[str, Any] | None) -> str:
-    command = "curl" if method == "GET" else f"curl -X {method}"
+def _command(url: str, method: str, one: dict[str, Any], body: dict[str, Any] | None) -> str:
+    command = "curl" if method == "GET" or body is not None else f"curl -X {method}"
     if "security" in one:
         command += " -H 'Authorization: Bearer TOKEN'"
-    if body is not None:
-        text = json.dumps(_example(body), ensure_ascii=False).replace("'", "'\\''")
-        command += f" -H 'Content-Type: application/json' \\\n  -d '{text}'"
-    return f"{command} \\\n  http://HOST:PORT{path}"
+    if body is None:
+        return f"{command} {url}"
+    text = json.dumps({name: _example(body["properties"][name]) for name in body["required"]}, ensure_ascii=False)
+    quoted = text.replace("'", "'\\''")
+    return f"{command} -H 'Content-Type: application/json' \\\n  -d '{quoted}' \\\n  {url}"
 
 
-def _example(body: dict[str, Any]) -> Any:
-    made: dict[str, Any] = {}
-    for name in body.get("required", ()):
-        field = body["properties"][name]
-        made[name] = field["items"]["examples"] if "items" in field else field["examples"][0]
-    return made
+def _example(field: dict[str, Any]) -> Any:
+    """The first of a field's examples; of a list, one with the first example of its items."""
+    some = field.get("anyOf", [field])[0]
+    return some["examples"][0] if "examples" in some else [some["items"]["examples"][0]]

@@ -17,6 +17,7 @@ from lookalike.web import bodies
 from lookalike.web.admission import Access, Limits, Refused, read_body
 from lookalike.web.answers import answer, handle_errors
 from lookalike.web.api_page import api_page
+from lookalike.web.forms import form_of
 from lookalike.web.metrics import CONTENT_TYPE, Metrics
 from lookalike.web.serving import Receive, Send
 
@@ -30,9 +31,9 @@ CLOSED = "Nobody may write here."
 BAD_BODY = {
     400: "The body is not JSON.",
     408: "The body came too slowly.",
-    413: "The body or the batch is too large.",
+    413: "The body is too large.",
     415: "The Content-Type is not application/json.",
-    422: "A field is missing, unknown or of the wrong kind.",
+    422: "A field is missing, unknown or of the wrong kind, or there are too many items.",
 }
 Made = TypeVar("Made")
 
@@ -44,7 +45,8 @@ class Service:
         self.index, self.limits, self.access = index, limits or Limits(), access or Access()
         self.metrics = Metrics()
         self.kind, self.column = index.kind.name, index.kind.scale.column
-        self.bodies = bodies.bodies(self.kind, index.kind.scale, index.kind.threshold, self.limits.batch)
+        self.form = form_of(index.kind)
+        self.bodies = bodies.bodies(index.kind, self.form, self.limits.batch)
         self._few = 0 if "://" in index.store.place else FEW  # a database may let us wait
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
         self._turn = asyncio.Lock()  # of writers
@@ -83,7 +85,7 @@ class Service:
         self.access.check(request, write=False)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.query)
         if len(asked.items) <= self._few:
-            found = self.index.query(asked.items, threshold=asked.threshold, k=asked.k)
+            found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
             found = await self._in_time(lambda: self._query(asked, until), until)
         self.metrics.count("queried_items", len(asked.items))
@@ -96,19 +98,21 @@ class Service:
         for low in range(0, len(asked.items), PART):
             if time.monotonic() > until:
                 break
-            found += self.index.query(asked.items[low : low + PART], threshold=asked.threshold, k=asked.k)
+            part = self.form.prepare(asked.items[low : low + PART])
+            found += self.index.query(part, threshold=asked.threshold, k=asked.k)
         return found
 
     async def add(self, request: Request) -> Response:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
         self.access.check(request, write=True)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.items)
+        items = self.form.prepare(asked.items)
         if asked.if_new:
-            met = await self._write(lambda: self.index.add_if_new(asked.items, ids=asked.ids))
+            met = await self._write(lambda: self.index.add_if_new(items, ids=asked.ids))
             shown = [None if one is None else {"id": one[0], self.column: one[1]} for one in met]
             made: dict[str, Any] = {"added": met.count(None), "replaced": 0, "matches": shown}
         else:
-            done = await self._write(lambda: self.index.add(asked.items, ids=asked.ids))
+            done = await self._write(lambda: self.index.add(items, ids=asked.ids))
             made = {"added": done.count - done.replaced, "replaced": done.replaced}
         self.metrics.count("added_items", made["added"] + made["replaced"])
         return answer(made)
@@ -127,7 +131,8 @@ class Service:
         until = time.monotonic() + self.limits.seconds
         self.access.check(request, write=False)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.compare)
-        near = await self._in_time(lambda: self.index.compare(asked.left, asked.right), until)
+        left, right = self.form.prepare([asked.left, asked.right])
+        near = await self._in_time(lambda: self.index.compare(left, right), until)
         return answer({self.column: near})
 
     async def stats(self, request: Request) -> Response:
@@ -147,12 +152,10 @@ class Service:
         text = self.metrics.text({"items": count}, {"kind": self.kind, "version": __version__})
         return Response(text, media_type=CONTENT_TYPE)
 
-    async def docs(self) -> Response:
+    async def docs(self, request: Request) -> Response:
         """This page."""
-        policy = "default-src 'none'; style-src 'unsafe-inline'"
-        return Response(
-            api_page(self.app.openapi()), media_type="text/html", headers={"Content-Security-Policy": policy}
-        )
+        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
 
     def _typed(self, name: str) -> str | int:
         """An id from a path: a whole number where the ids of the index are."""

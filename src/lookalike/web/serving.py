@@ -13,6 +13,7 @@ from lookalike.errors import CannotListen, MissingExtra, UsageError
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 2048  # connections that may wait
+KEPT = 75  # seconds that an idle connection is kept: longer than proxies do, for they take a cut one as an error
 PATIENCE = 30  # seconds that requests under way are given after a stop
 
 Message = MutableMapping[str, Any]
@@ -40,7 +41,7 @@ def run(
         config = Config(
             local_names_only(app, names) if is_loopback(host) else app,
             log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
-            interface="asgi3", timeout_graceful_shutdown=patience,
+            interface="asgi3", timeout_graceful_shutdown=patience, timeout_keep_alive=KEPT,
         )  # fmt: skip
         Server(config).run([listener])
 
