@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 EXTRAS := --extra code --extra images --extra plots --extra postgres --extra records --extra serve
 
-.PHONY: help demo test lint types rooms tests bench lock clean
+.PHONY: help demo test lint types rooms tests docs bench lock clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -38,7 +38,11 @@ rooms: $(VENV)/ready-dev ## who may import whom
 	$(BIN)/lint-imports
 
 tests: $(VENV)/ready-dev ## the tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+docs: $(VENV)/ready-dev ## the site, into .site/index.html; warnings are errors
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html docs .site
+	@echo "Open .site/index.html"
 
 bench: ## speed and quality beside other tools, in an environment of its own (.bench)
 	benchmarks/run
@@ -48,4 +52,4 @@ lock: ## pin what is installed (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS) --extra graph --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
 
 clean: ## remove what make has made
-	rm -rf $(VENV) .bench .demo .demo.html .demo-texts.parquet
+	rm -rf $(VENV) .bench .demo .demo.html .demo-texts.parquet .site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,19 +11,30 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs/reference/cli.md"
 
 
-def help_of(*command: str) -> str:
-    """What `lookalike COMMAND --help` prints in a plain terminal of 110 columns."""
-    plain = {"PATH": os.environ["PATH"], "COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    run = [sys.executable, "-m", "lookalike.cli.main", *command, "--help"]
-    done = subprocess.run(run, capture_output=True, text=True, env=plain, check=True, encoding="utf-8")
-    return "\n".join(
-        line.rstrip()
-        for line in done.stdout.strip("\n").replace("python -m lookalike.cli.main", "lookalike").splitlines()
-    )
+PLAIN = {"COLUMNS": "90", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}  # a terminal of 90 columns
+
+
+def helps() -> list[str]:
+    """What `lookalike COMMAND --help` prints in a plain terminal, for every command: one process for all of them."""
+    run = [sys.executable, __file__, "--print"]
+    env = {"PATH": os.environ["PATH"], **PLAIN}
+    done = subprocess.run(run, capture_output=True, text=True, env=env, check=True, encoding="utf-8")
+    return ["\n".join(line.rstrip() for line in part.strip("\n").splitlines()) for part in done.stdout.split("\f")[1:]]
+
+
+def print_helps() -> None:
+    """Every help text, each after a form feed."""
+    from lookalike.cli.main import app
+
+    for name in commands():
+        sys.stdout.write("\f")
+        with contextlib.suppress(SystemExit):
+            app([*name, "--help"], prog_name="lookalike")
+        sys.stdout.flush()
 
 
 def commands() -> list[tuple[str, ...]]:
-    """The names of all commands, those of a kind of item after its own."""
+    """The names of all commands, the whole first, those of a kind of item after its own."""
     from lookalike.cli.main import app
 
     names: list[tuple[str, ...]] = []
@@ -34,18 +46,20 @@ def commands() -> list[tuple[str, ...]]:
         names.append((group.name,))
         for command in group.typer_instance.registered_commands:
             names += [(group.name, command.name or command.callback.__name__)] if command.callback else []
-    return sorted(names)
+    return [(), *sorted(names)]
 
 
 def reference() -> str:
     """The page: the help of every command."""
     parts = ["# Command line", "Made from `--help` by `scripts/make_cli_reference.py`; a test keeps it current."]
     parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."]
-    for name in commands():
-        parts += [f"{'#' * (1 + len(name))} lookalike {' '.join(name)}", f"```text\n{help_of(*name)}\n```"]
+    for name, text in zip(commands(), helps(), strict=True):
+        parts += [f"{'#' * max(2, 1 + len(name))} {' '.join(('lookalike', *name))}", f"```text\n{text}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and "--print" in sys.argv:
+    print_helps()
+elif __name__ == "__main__":
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(reference(), encoding="utf-8")

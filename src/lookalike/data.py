@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import RecipeMismatch, UsageError, nearest
+from lookalike.notebook import SHOWN, card, histogram, table
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
@@ -190,6 +191,19 @@ class Pairs:
     def at_least(self, threshold: float) -> Pairs:
         keep = self.similarity >= threshold
         return Pairs(self.left[keep], self.right[keep], self.similarity[keep])
+
+    def picture(self, scale: Scale, words: str) -> str:
+        """How many pairs there are at which similarity (or distance), as a small plot for a notebook."""
+        if not len(self):
+            return ""
+        counts, edges = np.histogram(self.similarity * scale.sign, bins=24)
+        return histogram(counts.tolist(), float(edges[0]), float(edges[-1]), words)
+
+    def _repr_html_(self) -> str:
+        columns = (self.left, self.right, self.similarity)
+        rows = list(zip(*(column[:SHOWN].tolist() for column in columns), strict=True))
+        first = table(["left", "right", "similarity"], rows, len(self))
+        return card("Pairs", [("pairs", f"{len(self):,}")], self.picture(SIMILARITY, "similarity"), first)
 
 
 @dataclass(frozen=True)

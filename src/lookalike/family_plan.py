@@ -11,6 +11,7 @@ from lookalike.amplify import Sensitive, amplify, between, fixed_point, rounded_
 from lookalike.data import check_choice
 from lookalike.errors import UsageError
 from lookalike.measures.families import HYPERPLANES, MINHASH, Family, projections, sampled_bits
+from lookalike.notebook import card, curve
 
 MEASURES = ("jaccard", "cosine", "angle", "euclidean", "hamming")
 STEPS = 200  # distances at which the curve is looked at, beyond the wished one
@@ -110,6 +111,12 @@ class FamilyPlan:
             f"{self.shape} ({self.hashes_used} of {self.num_hashes} hashes): "
             f"recall {rounded_down(self.recall_at_threshold)} at {self._at()}"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("as hash functions", self.family.name), ("together", self.sensitive())]
+        points = [(d, chance) for d, _, chance in self.table(steps=100)]
+        words = f"distance in {self.family.unit}" if self.family.unit else "distance"
+        return card(str(self), facts, curve(points, mark=self.distance, words=words, rising=False))
 
     def _at(self) -> str:
         unit = self.family.unit

@@ -25,6 +25,7 @@ from lookalike.amplify import (
     whole,
 )  # fmt: skip
 from lookalike.errors import RecallWarning, UsageError
+from lookalike.notebook import card, curve
 
 if TYPE_CHECKING:
     from lookalike.family_plan import FamilyPlan
@@ -148,6 +149,13 @@ class Plan:
             f"{self.shape} ({self.hashes_used} of {self.num_hashes} hashes): "
             f"recall {rounded_down(self.recall_at_threshold)} at threshold {self.threshold:g}"
         )
+
+    def _repr_html_(self) -> str:
+        facts = [("similarity found as often as not", f"{self.midpoint:.3f}")]
+        areas = {"area of false candidates": self.false_positive_area, "area of missed pairs": self.false_negative_area}
+        facts += [(name, f"{area:.2g}") for name, area in areas.items()]
+        points = [(i / 100, self.probability(i / 100)) for i in range(101)]
+        return card(str(self), facts, curve(points, mark=self.threshold, words="similarity", rising=True))
 
 
 @overload

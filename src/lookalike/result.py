@@ -17,6 +17,7 @@ from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.results import write_folder
+from lookalike.notebook import SHOWN, card, table
 from lookalike.stages import groups
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
@@ -167,6 +168,27 @@ class Result:
             f"{counts[name]:,} {name.replace('_', ' ')}" for name in (self.job.noun, "pairs") if name in counts
         )
         return f"<Result of {self.asked}: {what}, {self.job.words()}>"
+
+    def _repr_html_(self) -> str:
+        counts, measured = self.receipt["counts"], self.receipt["recall_measured"]
+        names = (self.job.noun, "pairs", "groups", "kept", "removed")
+        facts: list[tuple[str, object]] = [(name, f"{counts[name]:,}") for name in names if name in counts]
+        if measured and measured["true_pairs"]:
+            facts.append(("recall, measured", f"{measured['recall']:.4f}"))
+        seconds = sum(self.receipt["seconds"].values())
+        facts.append(("seconds", f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"))
+        scale = self.job.scale
+        words = f"{scale.column} of the pairs, exact copies left out"
+        picture = "" if self.found.pairs is None else self.found.pairs.picture(scale, words)
+        return card(f"{self.asked} · {self.job.words()}", facts, picture, self._first_rows())
+
+    def _first_rows(self) -> str:
+        """The nearest pairs, the largest groups, or what goes, for a notebook."""
+        near = (self.job.scale.column, "descending" if self.job.scale.sign > 0 else "ascending")
+        orders = {"pairs": [near], "groups": [("size", "descending"), ("group", "ascending")], "dedup": [near]}
+        whole = self.removed if self.asked == "dedup" else self.to_arrow()
+        best = whole.sort_by(orders[self.asked]).slice(0, SHOWN)
+        return table(best.column_names, [list(row.values()) for row in best.to_pylist()], whole.num_rows)
 
     def _need_one(self, what: str) -> None:
         if self.found.split >= 0:

@@ -8,7 +8,7 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import UsageError
-from lookalike.measures.families import HYPERPLANES, MINHASH, projections, sampled_bits
+from lookalike.measures.families import HYPERPLANES, MINHASH, lines, projections, sampled_bits
 from lookalike.plan import Sensitive, amplify, and_of, or_of
 
 book = la.textbook
@@ -48,6 +48,12 @@ def test_fifteen_bands_miss_more_and_find_less_in_vain() -> None:
     few, many = given(15), given(20)
     assert few.false_negative_area > many.false_negative_area
     assert few.false_positive_area < many.false_positive_area
+    for plan in (few, many):  # the areas are the integrals of the curve: a sum over narrow strips gives the same
+        strips = [(i + 0.5) / 20_000 for i in range(20_000)]
+        below = sum(plan.probability(s) for s in strips if s < 0.8) / 20_000
+        above = sum(1 - plan.probability(s) for s in strips if s > 0.8) / 20_000
+        assert plan.false_positive_area == pytest.approx(below, abs=1e-6)
+        assert plan.false_negative_area == pytest.approx(above, abs=1e-6)
     assert all(few.probability(s) < many.probability(s) for s in (0.1, 0.3, 0.5, 0.7, 0.9))
 
 
@@ -80,9 +86,11 @@ def test_what_each_family_promises() -> None:
     assert book.sensitive(MINHASH, 0.2, 0.6) == Sensitive(0.2, 0.6, 0.8, 0.4)
     assert book.sensitive(sampled_bits(100), 20, 60) == Sensitive(20, 60, 1 - 20 / 100, 1 - 60 / 100)
     assert book.sensitive(HYPERPLANES, 60, 120) == Sensitive(60, 120, 1 - 60 / 180, 1 - 120 / 180)
-    wide = book.sensitive(projections(1.0), 1 / 2, 2)  # (a/2, 2a, 1/2, 1/3) in buckets of width a, and better
-    assert wide.p1 >= 1 / 2
-    assert wide.p2 <= 1 / 3
+    for width in (1.0, 4.0):  # (a/2, 2a, 1/2, 1/3) in buckets of width a: in the plane, and in any dimension
+        claim = Sensitive(width / 2, 2 * width, 1 / 2, 1 / 3)
+        assert lines(width).is_sensitive(claim)
+        assert projections(width).is_sensitive(claim)
+        assert not lines(width).is_sensitive(Sensitive(width / 2, 2 * width, 0.7, 1 / 3))
 
 
 def test_and_then_or_and_or_then_and() -> None:

@@ -51,12 +51,9 @@ def save_curve(plan: Plan, path: str | Path, *, others: Sequence[Plan] = ()) -> 
             f"cannot draw a curve as {target.suffix or target.name!r}.{nearest(kind, EXTENSIONS)} "
             f"Choices: {', '.join(EXTENSIONS)}."
         )
-    try:
-        import altair
-        import vl_convert
-    except ImportError as missing:
-        raise MissingExtra("a picture of the curve", "plots") from missing
-    chart = _chart(altair, plan, others)
+    chart = curve_chart(plan, others=others)
+    import vl_convert
+
     if kind == ".html":
         options = {"actions": False, "renderer": "svg"}
         _write(target, chart.to_html(inline=True, embed_options=options).encode())
@@ -80,6 +77,16 @@ def _write(target: Path, content: bytes) -> None:
             part.unlink(missing_ok=True)
     except OSError as failed:
         raise OutputError(f"cannot write {target}: {failed.strerror or failed}.") from failed
+
+
+def curve_chart(plan: Plan, *, others: Sequence[Plan] = ()) -> Any:
+    """The picture that `save_curve` writes, as an Altair chart."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401  # without it nothing can be drawn
+    except ImportError as missing:
+        raise MissingExtra("a picture of the curve", "plots") from missing
+    return _chart(altair, plan, others)
 
 
 def _chart(alt: Any, plan: Plan, others: Sequence[Plan]) -> Any:

@@ -23,6 +23,7 @@ from lookalike.io.passage_report import Page, Pair, write_report
 from lookalike.io.picked import pick_texts
 from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
+from lookalike.notebook import SHOWN, card, table
 from lookalike.stages.arrow import as_arrow
 
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
@@ -111,6 +112,12 @@ class Passages:
 
     def to_arrow(self) -> pa.Table:
         return self.passages
+
+    def _repr_html_(self) -> str:
+        most = self.pairs.sort_by([("shared_tokens", "descending")]).slice(0, SHOWN)
+        facts = [(name, f"{self.receipt['counts'][name]:,}") for name in ("documents", "pairs", "passages")]
+        rows = [list(row.values()) for row in most.to_pylist()]
+        return card(f"passages · {self.job.words()}", facts, table(most.column_names, rows, self.pairs.num_rows))
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write passages.parquet, pairs.parquet and receipt.json into a new folder."""

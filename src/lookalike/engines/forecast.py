@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from itertools import islice
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -66,8 +66,10 @@ def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
     known = [reader.rows for reader in collection.readers]
     if None not in known:
         total = sum(rows or 0 for rows in known)
-        for place, row in enumerate(sorted({total * step // PLACES for step in range(PLACES)})):
-            yield from ((place, batch) for batch in islice(collection.texts(start=row), 1))
+        starts = sorted({total * step // PLACES for step in range(PLACES)})
+        for place, (row, end) in enumerate(pairwise([*starts, total])):
+            for batch in islice(collection.texts(start=row), 1):
+                yield place, replace(batch, texts=batch.texts.slice(0, end - row))  # no document twice
     elif len(known) > 1:
         chosen = sorted({len(known) * step // PLACES for step in range(PLACES)})
         for place, number in enumerate(chosen):

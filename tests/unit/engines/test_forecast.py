@@ -60,3 +60,9 @@ def test_the_budget_decides_on_a_work_folder() -> None:
 def test_next_to_nothing(count: int) -> None:
     made = la.forecast(pa.table({"text": pa.array(["one two three"] * count, pa.string())}))
     assert (made.documents, made.pairs, made.exact_copies, made.crowds) == (count, 0, 0.0, [])
+
+
+def test_a_small_collection_is_read_once() -> None:
+    """Places that lie close together do not read the same documents twice, which would look like copies."""
+    made = la.forecast(texts(100))
+    assert (made.sampled, made.exact_copies, made.pairs) == (100, 0.0, 0)
