@@ -40,6 +40,10 @@ IN_FILE = 40  # bits of a place within a file; the file's number stands above th
 Placing = Literal["files", "column", "ids", "sorted ids"]
 
 
+class Typed(tuple[str, ...]):
+    """Paths and URLs as they were typed: pathlib would take a slash away from s3://."""
+
+
 class Bases(Protocol):
     """Of each block of a file, (file, where it starts), the place of its first row."""
 
@@ -158,11 +162,11 @@ def open_origin(
     if isinstance(source, DataFrame):
         return _of_frame(source, "the DataFrame", text, id, several)
     if isinstance(source, str | os.PathLike):
-        source = [source]
-    if (isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source)) or (
-        isinstance(source, list) and len(source) == 1 and isinstance(source[0], str)
-    ):
-        return _of_paths(session, [os.fspath(one) for one in source], text, id, several)
+        source = Typed([os.fspath(source)])
+    elif isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source):
+        source = Typed(os.fspath(one) for one in source)
+    if isinstance(source, Typed):
+        return _of_paths(session, list(source), text, id, several)
     return _of_memory(session, source, text, id)
 
 
