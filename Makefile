@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-EXTRAS := --extra code --extra images --extra plots --extra postgres --extra records --extra serve
+EXTRAS := --extra code --extra images --extra plots --extra postgres --extra records --extra serve --extra spark
 
 .PHONY: help demo test lint types rooms tests docs bench lock clean
 

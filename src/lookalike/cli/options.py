@@ -15,6 +15,7 @@ from lookalike.cli.stopping import stoppable
 
 WORK = ".work"  # the ending of a work folder
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
+CLUSTER = "Many machines"
 
 
 class Unit(Enum):
@@ -60,6 +61,11 @@ class Method(Enum):
     lsh = "lsh"
     exact = "exact"
     dcm = "dcm"
+
+
+class Engine(Enum):
+    local = "local"
+    spark = "spark"
 
 
 class Scheme(Enum):
@@ -160,6 +166,15 @@ def document_options(
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,
+    engine: Annotated[Engine, option(CLUSTER, help="Where to run: this machine, or Apache Spark.")] = Engine.local,
+    master: Annotated[
+        str | None,
+        option(CLUSTER, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
+    ] = None,
+    spark_conf: Annotated[
+        list[str] | None,
+        option(CLUSTER, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
+    ] = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 

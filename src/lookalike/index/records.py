@@ -25,8 +25,8 @@ from lookalike.measures.fields import FieldRule, RecordRules
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.evidence import weigh
 from lookalike.stages.fields import Field, make_field, number_hashes, rarity
+from lookalike.stages.pair_table import PairTable
 from lookalike.stages.record_keys import CROSSED, CROWD, ValueKeys
-from lookalike.stages.standing import PairTable
 
 EXPECTED = 1_000_000  # records for which a key of the sample is judged to be crowded
 COMMON = 20_000  # words, and keys, that a sample tells of, at most
