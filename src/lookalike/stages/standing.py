@@ -68,6 +68,8 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
     they have met because they share something rare: without the random ones, the field that brought them together
     would seem to tell nothing.
     """
+    if len(table) < FEW:
+        return Learned([1.0 if weight is None else weight for weight in weights], Cut(USUAL, 0.0))
     table = table.sample(LEARNED)
     chance = estimate(table, whole=True).chance
     if chance.sum() < 1:  # nothing is a match: equal weights, and a cut above all that is there
