@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-EXTRAS := --extra code --extra images --extra plots --extra postgres --extra records --extra serve --extra spark
+EXTRAS := --extra code --extra images --extra plots --extra records --extra serve
+ALL_EXTRAS := $(EXTRAS) --extra graph --extra postgres --extra spark
 
 .PHONY: help demo test lint types rooms tests docs bench lock clean
 
@@ -49,7 +50,7 @@ bench: ## speed and quality beside other tools, in an environment of its own (.b
 
 lock: ## pin what is installed (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS) --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
-	uv pip compile pyproject.toml $(EXTRAS) --extra graph --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
+	uv pip compile pyproject.toml $(ALL_EXTRAS) --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
 
 clean: ## remove what make has made
 	rm -rf $(VENV) .bench .demo .demo.html .demo-texts.parquet .site
