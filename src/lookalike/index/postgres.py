@@ -227,6 +227,7 @@ class PostgresStore:
         return [Merge(*row) for row in self._all("SELECT merged, into_group, at FROM {s}.merges ORDER BY number")]
 
     def compact(self) -> None:
+        self._connections.check_writable()
         with self._connections.reading() as link:
             gone = "DELETE FROM {s}.keys AS k WHERE NOT EXISTS (SELECT FROM {s}.items AS i WHERE i.item = k.item)"
             with link.transaction():

@@ -59,6 +59,10 @@ class Service:
         if item is not None:
             self.index.query([self.index.kind.item(item)], k=1)
 
+    def close(self) -> None:
+        """Wait for the threads; what nobody waits for any more is not begun."""
+        self._threads.shutdown(cancel_futures=True)
+
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -89,7 +93,7 @@ class Service:
         if len(asked.items) <= self._few and len(body) <= SMALL:
             found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
-            found = await self._in_time(lambda: self._query(asked, until), until)
+            found = await self._in_time(lambda: self._query(asked, until), until, self._threads)
         self.metrics.count("queried_items", len(asked.items))
         self.metrics.count("matches", sum(map(len, found)))
         return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
@@ -99,7 +103,7 @@ class Service:
         found: list[Any] = []
         for low in range(0, len(asked.items), PART):
             if time.monotonic() > until:
-                break
+                raise self._too_long()
             part = self.form.prepare(asked.items[low : low + PART])
             found += self.index.query(part, threshold=asked.threshold, k=asked.k)
         return found
@@ -134,7 +138,7 @@ class Service:
         self.access.check(request, write=False)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.compare)
         left, right = self.form.prepare([asked.left, asked.right])
-        near = await self._in_time(lambda: self.index.compare(left, right), until)
+        near = await self._in_time(lambda: self.index.compare(left, right), until, self._threads)
         return answer({self.column: near})
 
     async def stats(self, request: Request) -> Response:
@@ -166,14 +170,18 @@ class Service:
 
     # Work
 
-    async def _in_time(self, work: Callable[[], Made], until: float) -> Made:
+    async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
         try:
             async with asyncio.timeout(until - time.monotonic()):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                return await asyncio.get_running_loop().run_in_executor(threads, work)
         except TimeoutError:
-            message = f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
-            raise Refused(503, "TookTooLong", message) from None
+            raise self._too_long() from None
+
+    def _too_long(self) -> Refused:
+        return Refused(
+            503, "TookTooLong", f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
+        )
 
     async def _write(self, work: Callable[[], Made]) -> Made:
         """One write at a time. It may wait for its turn no longer than the limit; once begun, it is done to the end."""
