@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from lookalike.cli.main import main
 from lookalike.index.index import Index
 from lookalike.web.admission import Access, Limits
 from lookalike.web.service import Service
@@ -431,15 +433,22 @@ def test_open_to_other_machines_needs_a_token_to_write(index: Index) -> None:
         (["{place}", "--port", "99999"], "UsageError: a port is a number from 0"),
     ],
 )
-def test_the_command_says_what_is_wrong(index: Index, arguments: list[str], message: str) -> None:
+def test_the_command_says_what_is_wrong(
+    index: Index,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     given = [one.replace("{place}", index.store.place) for one in arguments]
-    done = subprocess.run(
-        [sys.executable, "-m", "lookalike.cli.main", "serve", *given],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode in (1, 2)
-    assert done.stderr.startswith(message)
-    assert done.stderr.count("\n") == 1
+    monkeypatch.setattr(sys, "argv", ["lookalike", "serve", *given])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert stopped.value.code in (1, 2)
+    said = capsys.readouterr()
+    assert said.err.startswith(message)
+    assert (said.out, said.err.count("\n")) == ("", 1)
