@@ -237,6 +237,18 @@ def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
         assert index.group_of("again") != index.group_of("right")
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_what_goes_before_anybody_asked_has_connected_others(place: Place, how: str) -> None:
+    with la.Index.create(place(), k=1, threshold=0.5) as index:
+        index.add(["a b c d e f", "f g h i j k", "a b c d e f g h i j k"], ids=["left", "right", "between"])
+        if how == "removed":
+            index.remove(["between"])
+        else:
+            index.add(["something else"], ids=["between"])
+        assert index.group_of("left") == index.group_of("right")
+        assert sorted(index.groups()["id"].to_pylist()) == ["left", "right"]
+
+
 @pytest.mark.usefixtures("small_parts")
 def test_groups_do_not_depend_on_when_they_are_asked_for(place: Place) -> None:
     sample = SAMPLES["documents"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.data import I64, U64
 from lookalike.errors import IndexBusy, InputError, LookalikeError, UsageError
@@ -37,6 +38,8 @@ class FolderStore:
         self._seen: int | None = None  # version of the manifest
         self._change = self._layout = -1
         self._segments: list[Segment] = []
+        self._lasts: I64 = np.empty(0, np.int64)  # the last item of each
+        self._id_type: pa.DataType | None = None
         self._recent = Recent()
         self._lock = threading.RLock()  # of what is in memory
         self._turn = threading.RLock()  # of the writers in this process
@@ -81,6 +84,7 @@ class FolderStore:
             known = {segment.number: segment for segment in self._segments}
             rows = manifest.execute("SELECT segment, bytes FROM segments ORDER BY first").fetchall()
             self._segments = [known.get(number) or self._open(number, nbytes) for number, nbytes in rows]
+            self._lasts = np.array([int(segment.items[-1]) for segment in self._segments], np.int64)
             self._recent, since = Recent(), -1
         by_number = {segment.number: segment for segment in self._segments}
         dead = manifest.execute("SELECT segment, page, bits FROM dead WHERE changed > ?", (since,))
@@ -109,14 +113,16 @@ class FolderStore:
 
     def features(self, items: I64) -> Blobs:
         out: list[bytes] = [b""] * len(items)
-        for places, segment, rows in self._where(items):
-            if segment is None:
-                pieces = self._recent.features(items[places].tolist())
-            elif len(rows) == len(items) and rows[-1] - rows[0] == len(rows) - 1:
-                ends = segment.feature_ends[rows[0] : rows[-1] + 2]  # a page of them, in order
-                return Blobs(segment.features[ends[0] : ends[-1]], ends - ends[0])
+        for places, home, rows in self._where(items):
+            if (rows < 0).any():
+                raise KeyError(int(items[places[rows < 0][0]]))
+            if isinstance(home, Recent):
+                pieces = home.features(rows.tolist())
+            elif len(rows) == len(items) and bool(np.all(np.diff(rows) == 1)):
+                ends = home.feature_ends[rows[0] : rows[-1] + 2]  # a page of them, in order
+                return Blobs(home.features[ends[0] : ends[-1]], ends - ends[0])
             else:
-                ends, data = segment.feature_ends, segment.features
+                ends, data = home.feature_ends, home.features
                 pieces = [data[ends[row] : ends[row + 1]].tobytes() for row in rows.tolist()]
             for place, piece in zip(places.tolist(), pieces, strict=True):
                 out[place] = piece
@@ -124,8 +130,9 @@ class FolderStore:
 
     def raw(self, items: I64) -> list[bytes | None]:
         out: list[bytes | None] = [None] * len(items)
-        for places, segment, rows in self._where(items):
-            raws = self._recent_raw(rows) if segment is None else segment.raw(rows)
+        for places, home, rows in self._where(items):
+            places, rows = places[rows >= 0], rows[rows >= 0]
+            raws = self._recent_raw(rows) if isinstance(home, Recent) else home.raw(rows)
             for place, raw in zip(places.tolist(), raws, strict=True):
                 out[place] = raw
         return out
@@ -133,37 +140,40 @@ class FolderStore:
     def _recent_raw(self, items: I64) -> list[bytes | None]:
         query = "SELECT raw FROM recent WHERE item = ?"
         with self._lock:
-            return [self._manifest.link.execute(query, (item,)).fetchone()[0] for item in items.tolist()]
+            rows = [self._manifest.link.execute(query, (item,)).fetchone() for item in items.tolist()]
+        return [None if row is None else row[0] for row in rows]
 
     def ids(self, items: I64) -> pa.Array:
-        parts, order = [], []
-        for places, segment, rows in self._where(items):
-            kind = self.id_type()
-            ids = [self._recent.ids[item] for item in items[places].tolist()] if segment is None else None
-            parts.append(pa.array(ids, kind) if segment is None else segment.ids(rows))
+        parts, order = [pa.array([], self.id_type() or pa.int64())], []
+        for places, home, rows in self._where(items):
+            if isinstance(home, Recent):
+                made = pa.array([home.ids.get(item) for item in items[places].tolist()], self.id_type())
+            else:
+                made = home.ids(np.maximum(rows, 0))
+                if (rows < 0).any():
+                    made = pc.if_else(pa.array(rows >= 0), made, None)
+            if len(made) == len(items):
+                return made
+            parts.append(made)
             order.append(places)
-        if not parts:
-            return pa.array([], self.id_type() or pa.int64())
-        if len(parts) == 1 and len(items) == 1:
-            return parts[0]
         back = np.empty(len(items), np.int64)
-        back[np.concatenate(order)] = np.arange(len(items))
+        back[np.concatenate([np.empty(0, np.int64), *order])] = np.arange(len(items))
         return pa.concat_arrays(parts).take(pa.array(back))
 
-    def _where(self, items: I64) -> Iterator[tuple[I64, Segment | None, I64]]:
-        """(places in `items`, the segment that has these items or None for the recent ones, their rows)."""
-        with self._now() as (segments, _):
-            firsts = np.array([int(segment.items[0]) for segment in segments], np.int64)
-            lasts = np.array([int(segment.items[-1]) for segment in segments], np.int64)
-        home = np.searchsorted(firsts, items, side="right") - 1
-        recent = items > lasts[home] if len(lasts) else np.ones(len(items), np.bool_)
-        home = np.where(recent, len(segments), home)
+    def _where(self, items: I64) -> Iterator[tuple[I64, Segment | Recent, I64]]:
+        """(places in `items`, where these items are, their rows there; for recent items their numbers); -1 for what is
+        gone: another process may have removed it since the caller learned of it."""
+        with self._now() as (segments, recent):
+            lasts = self._lasts
+        home = np.searchsorted(lasts, items)  # an item above all of them is recent
         for number in np.unique(home).tolist():
             places = np.flatnonzero(home == number)
+            mine = items[places]
             if number == len(segments):
-                yield places, None, items[places]
+                yield places, recent, np.array([one if one in recent.ids else -1 for one in mine.tolist()], np.int64)
             else:
-                yield places, segments[number], np.searchsorted(segments[number].items, items[places])
+                rows = np.searchsorted(segments[number].items, mine)
+                yield places, segments[number], np.where(segments[number].items[rows] == mine, rows, -1)
 
     def numbers(self, ids: pa.Array) -> I64:
         with self._now() as (segments, recent):
@@ -196,9 +206,11 @@ class FolderStore:
             return int(total) + len(recent)
 
     def id_type(self) -> pa.DataType | None:
-        with self._lock:
-            known = self._mine().get("ids")
-        return None if known is None else TYPES[known]
+        if self._id_type is None:  # once it is settled it stays
+            with self._lock:
+                known = self._manifest.get("ids")
+            self._id_type = None if known is None else TYPES[known]
+        return self._id_type
 
     def _mine(self) -> Manifest:
         """Where the thread that writes sees what it has changed, and others what is committed."""
@@ -287,8 +299,8 @@ class FolderStore:
 
     def remove(self, items: I64) -> None:
         with self.writing():
-            for places, segment, rows in self._where(items):
-                self._writing().bury(segment, rows if segment is not None else items[places])
+            for _, home, rows in self._where(items):
+                self._writing().bury(None if isinstance(home, Recent) else home, rows[rows >= 0])
 
     def compact(self) -> None:
         with self.writing():

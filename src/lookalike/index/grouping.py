@@ -82,7 +82,11 @@ def current(store: Store, kind: Kind) -> Forest:
             pass
         else:
             return Forest(store)
-    return _caught_up(store, kind)[0]
+    while True:
+        try:
+            return _caught_up(store, kind)[0]
+        except KeyError:  # an item went while we looked
+            continue
 
 
 def catch_up(store: Store, kind: Kind) -> None:

@@ -282,13 +282,13 @@ class Index:
     def ids(self, after: Id | None = None, limit: int = 1000) -> list[Id]:
         """The next ids in the order in which the items came, after the id `after`."""
         begin = -1 if after is None else self._number(after)
-        page: list[Id] = self.store.ids(self.store.after(begin, limit)).to_pylist()
-        return page
+        page = self.store.ids(self.store.after(begin, limit)).to_pylist()
+        return [one for one in page if one is not None]
 
     def __iter__(self) -> Iterator[Id]:
         at = -1
         while len(items := self.store.after(at, 10_000)):
-            yield from self.store.ids(items).to_pylist()
+            yield from (one for one in self.store.ids(items).to_pylist() if one is not None)
             at = int(items[-1])
 
     def __len__(self) -> int:
@@ -382,7 +382,8 @@ class Index:
             order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < k]
         ids = self.store.ids(items[order]).to_pylist()
         for number, id, score in zip(query[order].tolist(), ids, scores[order].tolist(), strict=True):  # noqa: A001
-            out[number].append(Match(id, self._shown(score)))
+            if id is not None:
+                out[number].append(Match(id, self._shown(score)))
         return out
 
 

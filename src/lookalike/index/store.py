@@ -132,16 +132,16 @@ class Store(Protocol):
         """Every item that shares a key with each query, in parts; each item in one part only."""
 
     def features(self, items: I64) -> Blobs:
-        """Of items that are there."""
+        """Of items that are there; KeyError where one is gone."""
 
     def raw(self, items: I64) -> list[bytes | None]:
-        """The items as they were given, or None where they are not kept."""
+        """The items as they were given, or None where they are not kept, or gone."""
 
     def numbers(self, ids: pa.Array) -> I64:
         """The item of each id, or -1."""
 
     def ids(self, items: I64) -> pa.Array:
-        """The id of each item (numbers that are there)."""
+        """The id of each item; null where it is gone, since the caller learned of it."""
 
     def after(self, item: int, limit: int) -> I64:
         """The numbers of the next items above `item`, ascending, `limit` at most."""

@@ -34,11 +34,18 @@ def test_killed_under_load(tmp_path: Path) -> None:
         child = subprocess.Popen([sys.executable, WRITER, place, str(life)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         said = [child.stdout.readline() for _ in range(draw.randint(1, 60))]
+        known = {one for word, *ids in map(str.split, said) for one in ids if word == "added"} | sure
+        known -= {one for word, *ids in map(str.split, said) for one in ids if word == "removing"}
+        some = sorted(known)[-50:]
+        with la.Index.open(place, read_only=True) as reader:  # beside the writer
+            found = reader.query([text_of(one) for one in some])
+        missing = {one for one, matches in zip(some, found, strict=True) if [match.id for match in matches] != [one]}
         threading.Event().wait(draw.random() * 0.03)  # somewhere within what comes next
         child.kill()
         assert child.wait() == -signal.SIGKILL
         said += child.stdout.read().splitlines()  # what it had said by then
         child.stdout.close()
+        assert missing <= {one for word, *ids in map(str.split, said) for one in ids if word == "removing"}
         perhaps: set[str] = set()  # all of these are in, or all out
         for word, *ids in map(str.split, said):
             perhaps = set(ids) if word in ("adding", "removing") else set()
@@ -98,6 +105,31 @@ def test_a_reader_outlives_a_compaction(tmp_path: Path, monkeypatch: pytest.Monk
         assert index.info()["segments"] == 1
         assert len(first) + sum(map(len, stream)) == 40  # segments that are gone by now
         assert reader.query(texts) == before
+
+
+def test_what_goes_between_two_looks_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "SMALL", 2)
+    place = tmp_path / "index"
+    with la.Index.create(place, k=2) as index, la.Index.open(place, read_only=True) as reader:
+        index.add([text_of(f"n{number}") for number in range(5)], ids=[f"n{number}" for number in range(5)])
+        index.add([text_of("last")], ids=["last"])
+        items = reader.store.after(-1, 10)
+        index.remove(["n2", "last"])
+        index.compact()
+        assert reader.store.ids(items).to_pylist() == ["n0", "n1", None, "n3", "n4", None]
+        assert reader.store.raw(items)[2] is None
+        with pytest.raises(KeyError):
+            reader.store.features(items)
+        real = type(reader.store).candidates
+
+        def meanwhile(store: Any, keys: Any) -> Any:
+            yield from list(real(store, keys))
+            if store is reader.store and "n3" in index:
+                index.remove(["n3"])
+                index.compact()
+
+        monkeypatch.setattr(type(reader.store), "candidates", meanwhile)
+        assert reader.query([text_of("n3"), text_of("n4")]) == [[], [("n4", 1.0)]]
 
 
 def test_what_is_removed_during_a_compaction_stays_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
