@@ -156,7 +156,7 @@ class PostgresStore:
 
     def raw(self, items: I64) -> list[bytes | None]:
         there = dict(self._all("SELECT item, raw FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
-        return [there[item] for item in items.tolist()]
+        return [there.get(item) for item in items.tolist()]
 
     def numbers(self, ids: pa.Array) -> I64:
         wanted = ids.cast(pa.large_string()).to_pylist()

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from lookalike import __version__
+from lookalike.errors import UsageError
 from lookalike.web import bodies
 from lookalike.web.admission import Access, Limits, Refused, read_body
 from lookalike.web.answers import answer, handle_errors
@@ -126,7 +127,11 @@ class Service:
     async def remove(self, request: Request, id: str) -> Response:  # noqa: A002  (the user's word)
         """Take an item out of the index."""
         self.access.check(request, write=True)
-        removed = await self._write(lambda: self.index.remove([self._typed(id)]))
+        try:
+            known = self.index.parse_id(id)
+            removed = await self._write(lambda: self.index.remove([known]))
+        except UsageError:  # what cannot be an id of this index is not there
+            removed = 0
         if not removed:
             raise Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
         self.metrics.count("removed_items", removed)
@@ -162,11 +167,6 @@ class Service:
         """This page."""
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
-
-    def _typed(self, name: str) -> str | int:
-        """An id from a path: a whole number where the ids of the index are."""
-        numbers = str(self.index.store.id_type()) == "int64"
-        return int(name) if numbers and name.removeprefix("-").isdecimal() and len(name) < 19 else name
 
     # Work
 

@@ -85,7 +85,8 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         assert ask(where, "POST", "/items", {"items": ["1010", "ffff"], "ids": [7, -9]})[1]["added"] == 2
         assert ask(where, "POST", "/query", {"items": ["1011"]}) == (200, {"matches": [[{"id": 7, "distance": 1.0}]]})
         assert ask(where, "DELETE", "/items/-9") == (200, {"removed": 1})
-        assert ask(where, "DELETE", "/items/seven")[0] == 404
+        for nobody in ("seven", "9" * 30, str(2**63), "70"):
+            assert ask(where, "DELETE", f"/items/{nobody}")[0] == 404
         status, refused = ask(where, "POST", "/query", {"items": ["xyz"]})
         assert (status, refused["error"]) == (422, "BadBody")
         assert refused["message"] == "items[0] should be text that matches '^[0-9a-fA-F]{4}$', not 'xyz'."
