@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-EXTRAS := --extra code --extra images --extra plots --extra records
+EXTRAS := --extra code --extra images --extra plots --extra records --extra spark
 
 .PHONY: help demo test lint types rooms tests bench lock clean
 
@@ -38,7 +38,7 @@ rooms: $(VENV)/ready-dev ## who may import whom
 	$(BIN)/lint-imports
 
 tests: $(VENV)/ready-dev ## the tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 bench: ## speed and quality beside other tools, in an environment of its own (.bench)
 	benchmarks/run

@@ -1,0 +1,87 @@
+"""One pass over the texts: from the rows of one or two collections to things (see flow) with sets and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.job import Job
+from lookalike.engines.spark.batches import Batches, mapped, mapped_whole, numbers
+from lookalike.engines.spark.documents import FEATURES, Keys, features, read_sets, sets_of
+from lookalike.engines.spark.numbering import numbered
+from lookalike.engines.spark.sources import FILE, HIDDEN, PLACE, Origin, places
+from lookalike.io.texts import OnBadText
+from lookalike.stages.arrow import as_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BOTH = 3  # the side of items that may match any other
+
+
+def read_things(
+    origins: Sequence[Origin], job: Job, keys: Keys, *, preferred: str | None, on_bad_text: OnBadText
+) -> DataFrame:
+    """The things of all collections: FEATURES, item, side, id where rows have one beside their number, and
+    `preferred`, the column that decides which item to keep."""
+    whole = None
+    for number, origin in enumerate(origins):
+        side = BOTH if len(origins) == 1 else number + 1
+        one = _of_origin(origin, job, keys, side, preferred if number == 0 else None, on_bad_text)
+        whole = one if whole is None else whole.unionByName(one, allowMissingColumns=True)
+    assert whole is not None
+    return whole
+
+
+def _of_origin(
+    origin: Origin, job: Job, keys: Keys, side: int, preferred: str | None, on_bad_text: OnBadText
+) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame, files = origin.frame, origin.placing == "files"
+    chosen = [F.col(f"`{origin.text_column}`").alias("text")]
+    kept = []
+    if origin.id_column is not None:
+        kept.append(F.col(f"`{origin.id_column}`").cast(origin.id_type).alias("id"))
+    if preferred is not None:
+        kept.append(F.col(f"`{preferred}`").alias("preferred"))
+    hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
+    if origin.placing == "ids":
+        hidden = [F.col(f"`{origin.id_column}`").cast("long").alias(PLACE)]
+    elif origin.placing == "sorted ids":
+        hidden = [F.lit(0).cast("long").alias(PLACE)]
+    frame = frame.select(*chosen, *kept, *hidden)
+    bases, carried = origin.bases, [name for name in ("id", "preferred") if name in frame.columns]
+
+    def work(batches: Batches) -> Batches:
+        for batch, place in places(batches, bases) if files else ((b, numbers(b, PLACE)) for b in batches):
+            names = [name for name in batch.schema.names if name != FILE]
+            plain = pa.record_batch([batch[name] for name in names], names).append_column("item", as_arrow(place))
+            for part, sets, lengths in read_sets(plain, job, on_bad_text):
+                sides = as_arrow(np.full(part.num_rows, side, np.int8))
+                made = {"item": part["item"], "side": sides, **features(sets, lengths, keys)}
+                yield pa.record_batch(made | {name: part[name] for name in carried})
+
+    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    schema = f"item long, side byte, {FEATURES}" + "".join(f", {name} {types[name]}" for name in carried)
+    made = mapped_whole(frame, work, schema)
+    if origin.placing == "sorted ids":
+        ids = numbered(frame.select("id"), ["id"], "item")
+        made = made.drop("item").join(ids, "id")
+    return made if side == BOTH else made.withColumn("item", F.expr(f"item * 2 + {side - 1}"))
+
+
+def rekeyed(things: DataFrame, keys: Keys) -> DataFrame:
+    """The things with other keys, made from their sets."""
+    carried = [field for field in things.schema.fields if field.name not in ("keys", "places", "elements")]
+    names = [field.name for field in carried]
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        words, places = keys.of(sets_of(batch))
+        yield pa.record_batch([*(batch[name] for name in names), words, places], [*names, "keys", "places"])
+
+    listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in carried)
+    return mapped(things, stage, f"{listed}, keys binary, places binary")

@@ -1,0 +1,285 @@
+"""Whatever Spark reads becomes rows with a place: in the order of the input where it has one, else by their ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import I64
+from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
+from lookalike.engines.spark.session import first_line, quiet
+from lookalike.errors import InputError, UsageError
+from lookalike.io.columns import check_column, choose_id, choose_text
+from lookalike.io.paths import KINDS, kind_of
+from lookalike.io.read import open_collection
+from lookalike.io.texts import kind_of_text
+from lookalike.stages.arrow import as_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE, START, ROW, PLACE = "_lookalike_file", "_lookalike_start", "_lookalike_row", "_lookalike_place"
+HIDDEN = (FILE, START, ROW, PLACE)
+READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Parquet": ("parquet", {}),
+    "ORC": ("orc", {}),
+    "JSON lines": ("json", {}),
+    "CSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"'}),
+    "TSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"', "sep": "\t"}),
+    "text lines": ("text", {}),
+}
+EXTENSIONS = {**{ending: kind for ending, kind in KINDS.items() if kind in READERS}, ".orc": "ORC"}
+IN_FILE = 40  # bits of a place within a file; the file's number stands above them
+Placing = Literal["files", "column", "ids", "sorted ids"]
+
+
+class Bases(Protocol):
+    """Of each block of a file, (file, where it starts), the place of its first row."""
+
+    def __getitem__(self, block: tuple[str, int], /) -> int: ...
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Rows that Spark reads. frame: the user's columns and the hidden ones; placing: what a row's number comes from.
+
+    bases: of each (file, start), the place of its first row; empty where places come from elsewhere.
+    id_column: None where rows are known by their place.
+    """
+
+    name: str
+    frame: DataFrame
+    text_column: str
+    id_column: str | None
+    placing: Placing
+    bases: Bases
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.frame.columns if name not in HIDDEN)
+
+    @property
+    def is_tokens(self) -> bool:
+        return kind_of_text(schema_of(self.frame).field(self.text_column).type) != "text"
+
+    @property
+    def id_type(self) -> str:
+        """long or string."""
+        if self.id_column is None:
+            return "long"
+        return "long" if pa.types.is_integer(schema_of(self.frame).field(self.id_column).type) else "string"
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of the input."""
+        return {"name": self.name, "text": self.text_column, "id": self.id_column}
+
+    def check(self, column: str) -> None:
+        """Refuse a column that is not there."""
+        check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
+
+    def placed(self) -> DataFrame:
+        """All rows with all their columns, and PLACE: the number by which the rest of the run knows them."""
+        if self.placing != "files":
+            return self.frame
+        visible = self.frame.select(*self.columns).schema
+        names, bases = list(self.columns), self.bases
+
+        def work(batches: Batches) -> Batches:
+            for batch, place in places(batches, bases):
+                yield pa.record_batch([*(batch[name] for name in names), as_arrow(place)], [*names, PLACE])
+
+        from pyspark.sql.types import LongType, StructType
+
+        return mapped_whole(self.frame, work, StructType([*visible.fields]).add(PLACE, LongType()))
+
+
+def places(batches: Batches, bases: Bases) -> Iterator[tuple[pa.RecordBatch, I64]]:
+    """Each batch of a partition with the places of its rows: the base of their block of their file, and how many rows
+    of it stand before. Batches come in the order of the files, as Spark reads them; `bases` knows what order these
+    have among one another."""
+    current: tuple[str, int] | None = None
+    seen = 0
+    for batch in batches:
+        starts = _changes(batch)
+        counts = np.diff(starts, append=batch.num_rows)
+        out = np.empty(batch.num_rows, np.int64)
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            block = (plain(batch[FILE][start].as_py()), batch[START][start].as_py())
+            seen = seen if block == current else 0
+            current = block
+            within = (
+                numbers(batch, ROW)[start : start + count] if ROW in batch.schema.names else seen + np.arange(count)
+            )
+            out[start : start + count] = bases[block] + within
+            seen += count
+        yield batch, out
+
+
+def _changes(batch: pa.RecordBatch) -> I64:
+    """Where a new block of a file begins in a batch."""
+    names = batch[FILE].dictionary_encode().indices.to_numpy()
+    starts = numbers(batch, START)
+    new = np.zeros(batch.num_rows, np.bool_)
+    new[:1] = True
+    new[1:] = (names[1:] != names[:-1]) | (starts[1:] != starts[:-1])
+    return np.flatnonzero(new)
+
+
+def open_origin(
+    session: SparkSession,
+    source: Any,
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002  (the user's word)
+    several: bool = False,
+) -> Origin:
+    """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
+
+    several: the collection is one of two, so that ids of both must fit one numbering.
+    """
+    from pyspark.sql import DataFrame
+
+    if isinstance(source, DataFrame):
+        return _of_frame(source, "the DataFrame", text, id, several)
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    if (isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source)) or (
+        isinstance(source, list) and len(source) == 1 and isinstance(source[0], str)
+    ):
+        return _of_paths(session, [os.fspath(one) for one in source], text, id, several)
+    return _of_memory(session, source, text, id)
+
+
+def _of_frame(frame: DataFrame, name: str, text: str | None, id: str | None, several: bool) -> Origin:  # noqa: A002
+    schema = schema_of(frame)
+    id_column = choose_id(schema, id, name)
+    text_column = choose_text(schema, text, name, besides=id_column)
+    if id_column is None:
+        raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
+    whole = pa.types.is_integer(schema.field(id_column).type) and not several
+    return Origin(name, frame, text_column, id_column, "ids" if whole else "sorted ids", {})
+
+
+def _of_memory(session: SparkSession, source: Any, text: str | None, id: str | None) -> Origin:  # noqa: A002
+    collection = open_collection(source, text=text, id=id)
+    table = pa.Table.from_batches(list(collection.rows()))
+    table = table.append_column(PLACE, as_arrow(np.arange(table.num_rows)))
+    with quiet():
+        frame = session.createDataFrame(table)
+    return Origin(collection.name, frame, collection.text_column, collection.id_column, "column", {})
+
+
+def _of_paths(
+    session: SparkSession,
+    paths: list[str],
+    text: str | None,
+    id: str | None,  # noqa: A002
+    several: bool,
+) -> Origin:
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
+        return _of_frame(session.table(name), f"the table {name}", text, id, several)
+    kinds = {path: _kind(session, path) for path in paths}
+    if len(set(kinds.values())) > 1:
+        one, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
+        raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
+    kind = kinds[paths[0]]
+    form, options = READERS[kind]
+    try:
+        frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
+    except Exception as error:  # Spark's own, of many kinds
+        raise InputError(f"Spark cannot read {name} as {kind}: {first_line(error)}") from error
+    if kind == "text lines":
+        frame = frame.withColumnRenamed("value", "text")
+    schema = schema_of(frame)
+    id_column = choose_id(schema, id, name)
+    text_column = choose_text(schema, text, name, besides=id_column)
+    hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
+    if kind == "Parquet":  # its rows are numbered, wherever a block begins
+        hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]
+    frame = frame.selectExpr("*", *hidden)
+    return Origin(name, frame, text_column, id_column, "files", _bases(frame, paths, dense=id_column is None))
+
+
+def _bases(frame: DataFrame, paths: list[str], *, dense: bool) -> Bases:
+    """Of each block of each file the place of its first row: dense (rows are counted first), or with room between."""
+    roots = [plain(_url(path)).partition("*")[0] for path in paths]
+
+    def order(file: str) -> tuple[int, str]:
+        return next((at for at, root in enumerate(roots) if file.startswith(root)), len(roots)), file
+
+    files = sorted({plain(file) for file in frame.inputFiles()}, key=order)
+    if not dense:
+        return Apart({file: number for number, file in enumerate(files)})
+    counted = frame.groupBy(FILE, START).count().collect()
+    blocks = sorted((order(plain(row[FILE])), row[START], row["count"]) for row in counted)
+    ends = np.cumsum([count for _, _, count in blocks]).tolist()
+    return {(file, start): end - count for ((_, file), start, count), end in zip(blocks, ends, strict=True)}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Bases that leave room: a row takes at least a byte of its file, so that no two blocks overlap."""
+
+    files: dict[str, int]
+
+    def __getitem__(self, block: tuple[str, int]) -> int:
+        return (self.files[block[0]] << IN_FILE) + block[1]
+
+
+def plain(path: str) -> str:
+    """One way to write the name of a file: Spark has several.
+
+    >>> plain("file:///data/a%20b.parquet"), plain("s3://bucket/a.parquet")
+    ('/data/a b.parquet', 's3://bucket/a.parquet')
+    """
+    path = unquote(path)
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+
+
+def _url(path: str) -> str:
+    return path if "://" in path else Path(path).absolute().as_uri().replace("%2A", "*")
+
+
+def _kind(session: SparkSession, path: str) -> str:
+    """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
+    kind = _by_name(path)
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(_url(path) if "://" in path else os.path.abspath(path))
+    if "://" not in path:
+        where = jvm.org.apache.hadoop.fs.Path("file://" + os.path.abspath(path))
+    try:
+        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        found = system.globStatus(where)
+    except Exception as error:  # py4j's
+        raise InputError(f"Spark cannot reach {path}: {first_line(error)}") from error
+    if not found:
+        raise InputError(f"no such file, folder or table: {path}.")
+    if kind is not None:
+        return kind
+    for status in found:
+        inside = system.listFiles(status.getPath(), True)
+        while inside.hasNext():
+            name = inside.next().getPath().getName()
+            if not name.startswith(("_", ".")) and (kind := _by_name(name)):
+                return kind
+    raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
+
+
+def _by_name(path: str) -> str | None:
+    kind = "ORC" if path.lower().endswith(".orc") else kind_of(path)
+    return kind if kind in READERS else None
+
+
+def schema_of(frame: DataFrame) -> pa.Schema:
+    """The frame's columns as Arrow would have them."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.select(*(name for name in frame.columns if name not in HIDDEN)).schema)
