@@ -191,11 +191,7 @@ def estimate(
     cluster: Cluster | None = None, threads: int = 1, memory: float | None = None, about: str = "given",
 ) -> Estimate:  # fmt: skip
     """The whole model. memory: what one machine may use; about: where the costs come from."""
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RecallWarning)
-        made = plan(threshold, recall=recall, num_hashes=num_hashes)
-    said += [str(one.message) for one in caught]
+    made, said = _planned(threshold, recall, num_hashes)
     met = candidates(load, made)
     if met.unrelated > MANY * load.classes:
         said.append(_flood(load, made, met))
@@ -204,7 +200,7 @@ def estimate(
     if cluster is None:
         wanted = BASE + GROWTH * load.bytes
         allowed = wanted if memory is None else memory
-        large = is_large(int(load.bytes), int(allowed))
+        large = is_large(int(load.bytes), 1 << 62 if memory is None else int(memory))
         disk = load.items * (8 * load.elements + 4 * made.num_hashes + 8 * made.bands) if large else 0.0
         seconds = costs.start + sum(cpu.values()) / threads
         return known(
@@ -229,6 +225,14 @@ def estimate(
     )  # fmt: skip
 
 
+def _planned(threshold: float, recall: float, num_hashes: int) -> tuple[Plan, list[str]]:
+    """The plan, and what is not as wished, in words."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RecallWarning)
+        made = plan(threshold, recall=recall, num_hashes=num_hashes)
+    return made, [str(one.message) for one in caught]
+
+
 def _flood(load: Load, made: Plan, met: Candidates) -> str:
     """Too many pairs of unlike items: how many hashes would help."""
     begin = (
@@ -237,7 +241,7 @@ def _flood(load: Load, made: Plan, met: Candidates) -> str:
     )
     for hashes in (256, 512, 1024):
         if hashes > made.num_hashes:
-            other = plan(made.threshold, recall=made.recall, num_hashes=hashes)
+            other, _ = _planned(made.threshold, made.recall, hashes)
             if candidates(load, other).unrelated <= MANY * load.classes:
                 return f"{begin}; --num-hashes {hashes} ({other.shape}) would leave few."
     return f"{begin}; raise the threshold, or take longer shingles."
