@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.data import Pairs, Recipe, ShingleRule
+from lookalike.data import Pairs, Recipe, Sets, ShingleRule
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Preview
 from lookalike.engines.costs import Costs
@@ -40,6 +40,7 @@ from lookalike.stages.verify import verified
 BAR = bar(set_measure("jaccard"), 0.8)
 PLAN = plan(0.8)
 SPACE = Space(Keeper(1 << 40))
+MANY = 32  # times as many items, where only a large collection shows what sorting costs
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = "import lookalike as la; la.pairs(['a rose is a rose is a rose'] * 3, method='lsh')"
 
@@ -53,6 +54,7 @@ def calibrate(say: Say = lambda what: None, *, scale: float = 1.0) -> Costs:
     with Pool(1) as pool:
         for what, measured in (
             ("starting", _start),
+            ("fresh memory", lambda: _memory(MANY * count)),
             ("reading and shingling", lambda: _texts(count)),
             ("sketching", lambda: _sketches(count, pool)),
             ("buckets", lambda: _buckets(count)),
@@ -104,6 +106,19 @@ def _start() -> dict[str, float]:
     return {"start": taken}
 
 
+def _memory(count: int) -> dict[str, float]:
+    """Blocks that are held, so that each is new; written once more, they cost only the writing."""
+    held, times = [], []
+    for _ in range(2):
+        begin = time.process_time()
+        for at in range(16):
+            if len(held) <= at:
+                held.append(np.empty(8 * count, np.uint64))
+            held[at].fill(1)
+        times.append(time.process_time() - begin)
+    return {"byte_kept": (times[0] - times[1]) / (16 * 64 * count) * 1e9}
+
+
 def _texts(count: int) -> dict[str, float]:
     short, long, rule = random_texts(4 * count, 20), random_texts(count, 200), ShingleRule()
     with tempfile.TemporaryDirectory(prefix="lookalike-") as folder:
@@ -115,15 +130,16 @@ def _texts(count: int) -> dict[str, float]:
     byte, item = _two(taken, lengths, [len(short), len(long)])
     sets = shingle(long, rule)
     printed = seconds(lambda: fingerprints(sets))
-    few = shingle(short, rule)
-    prints = fingerprints(few)
-    collapsed = seconds(lambda: collapse(few, prints))
+    few = random_sets(MANY * count, 2)
+    many = Sets(few.elements, np.arange(MANY * count + 1) * 2)
+    prints = fingerprints(many)
+    collapsed = seconds(lambda: collapse(many, prints))
     return {
         "byte_read": read / lengths[1] * 1e9,
         "byte_shingled": byte,
         "item_shingled": item,
         "element_printed": printed / len(sets.elements) * 1e9,
-        "item_collapsed": collapsed / len(few) * 1e9,
+        "item_collapsed": collapsed / len(many) * 1e9,
     }
 
 
@@ -137,7 +153,7 @@ def _sketches(count: int, pool: Pool) -> dict[str, float]:
 def _buckets(count: int) -> dict[str, float]:
     """Keys of which no two are equal tell the sort; buckets of 32 tell what a pair in them adds."""
     rng = np.random.default_rng(3)
-    n = 32 * count
+    n = MANY * count
     keys = rng.integers(1, 1 << 63, (n, 1), dtype=np.uint64)
     crowded = keys[np.arange(n) // 32 * 32]
     values = rng.integers(0, 1 << 32, (n, PLAN.num_hashes), dtype=np.uint32)
@@ -160,6 +176,8 @@ def _pairs(count: int, pool: Pool) -> dict[str, float]:
     """Each set beside a copy with every tenth element changed: all of both must be looked at."""
     size = 200
     items = random_sets(count, size)
+    none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    audited = seconds(partial(audit, items, none, PLAN, BAR, pool, Trace(), size=2000, seed=1))
     sets = np.sort(items.elements.reshape(count, size), axis=1)
     sets[1::2] = sets[0::2]
     sets[1::2, ::10] += np.uint64(1)
@@ -167,8 +185,6 @@ def _pairs(count: int, pool: Pool) -> dict[str, float]:
     anchors, partners = np.arange(0, count, 2, dtype=np.uint32), np.arange(1, count, 2, dtype=np.uint32)
     pairs = Candidates(anchors, np.arange(1, len(anchors) + 1), partners)
     checked = seconds(lambda: verified(items, pairs, BAR))
-    none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    audited = seconds(lambda: audit(items, none, PLAN, BAR, pool, Trace(), size=2000, seed=1))
     return {
         "element_verified": checked / (len(pairs) * 2 * size) * 1e9,
         "element_audited": audited / (count * size) * 1e9,

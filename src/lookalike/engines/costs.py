@@ -23,6 +23,7 @@ class Costs:
     """
 
     start: float = 2.0  # a process that has its kernels compiled, until the first item
+    byte_kept: float = 1.8  # of memory that the system hands out, cleared
     byte_read: float = 0.7  # text out of a zstd Parquet file
     byte_shingled: float = 2.1  # text to the hashed word shingles of sets
     item_shingled: float = 40.0  # and what each text adds, however short

@@ -10,7 +10,7 @@ from typing import Any
 
 from lookalike.amplify import and_of
 from lookalike.engines.costs import Costs
-from lookalike.engines.spaces import BASE, GROWTH, is_large
+from lookalike.engines.spaces import BASE, is_large
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.plan import Plan, plan
 
@@ -22,6 +22,7 @@ PARTITION = 32e6  # bytes of a shuffle that one task should take
 MOST_TASKS = 50_000  # of one shuffle: the driver keeps a map of what each made for each
 JAVA, WORKER, SORT = 1.0e9, 0.45e9, 0.3e9  # bytes: an executor's Java process; a Python worker; the room of a sort
 BUSY = 0.75  # share of the time in which the cores of a cluster work: stages wait for their last task
+ITEM = 60  # bytes of memory for each item on one machine, beside its set and its signature
 ON_DISK = 0.5  # bytes of compressed Parquet for each byte of text
 MANY = 10  # pairs of unlike items in one bucket, for each item, that are too many
 
@@ -116,20 +117,22 @@ def candidates(load: Load, made: Plan) -> Candidates:
 
 
 def reading(load: Load, costs: Costs) -> dict[str, float]:
-    """Core seconds until every item is a set, equal ones told."""
+    """Core seconds until every item is a set, equal ones told. The hashed sets stay in memory."""
+    elements = load.items * load.elements
     shingled = load.bytes * costs.byte_shingled + load.items * costs.item_shingled
     return {
         "read": load.bytes * costs.byte_read / 1e9,
-        "shingle": (shingled + load.items * load.elements * costs.element_printed) / 1e9,
+        "shingle": (shingled + elements * costs.element_printed + 8 * elements * costs.byte_kept) / 1e9,
         "collapse": load.items * costs.item_collapsed / 1e9,
     }
 
 
 def banding(load: Load, made: Plan, met: Candidates, costs: Costs, *, audit: bool = True) -> dict[str, float]:
-    """Core seconds from sets to verified pairs."""
+    """Core seconds from sets to verified pairs. Slots of 4 bytes and keys of 8 stay in memory."""
     n, elements = load.classes, load.classes * load.elements
+    kept = n * (4 * made.num_hashes + 8 * made.bands) * costs.byte_kept
     return {
-        "sketch": (elements * costs.element_sketched + n * made.num_hashes * costs.slot) / 1e9,
+        "sketch": (elements * costs.element_sketched + n * made.num_hashes * costs.slot + kept) / 1e9,
         "buckets": (n * made.bands * math.log2(max(2.0, n)) * costs.key_sorted + met.met * costs.bucket_pair) / 1e9,
         "verify": met.checked * 2 * load.elements * costs.element_verified / 1e9,
         "audit": elements * costs.element_audited / 1e9 if audit else 0.0,
@@ -198,7 +201,8 @@ def estimate(
     cpu = reading(load, costs) | banding(load, made, met, costs)
     known = partial(Estimate, load=load, plan=made, candidates=met, costs=about, warnings=said)
     if cluster is None:
-        wanted = BASE + GROWTH * load.bytes
+        held = load.items * (8 * load.elements + ITEM) + load.classes * (4 * made.num_hashes + 8 * made.bands)
+        wanted = BASE + held
         allowed = wanted if memory is None else memory
         large = is_large(int(load.bytes), 1 << 62 if memory is None else int(memory))
         disk = load.items * (8 * load.elements + 4 * made.num_hashes + 8 * made.bands) if large else 0.0

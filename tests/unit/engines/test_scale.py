@@ -22,7 +22,7 @@ def test_reading_is_linear_in_bytes_items_and_elements() -> None:
     """1000 documents of 800 bytes are 800,000 bytes and, of 8 bytes each, 100,000 shingles."""
     made = reading(SMALL, ONES)
     assert made["read"] == pytest.approx(800_000e-9)
-    assert made["shingle"] == pytest.approx((800_000 + 1000 + 100_000) * 1e-9)
+    assert made["shingle"] == pytest.approx((800_000 + 1000 + 100_000 + 8 * 100_000) * 1e-9)
     assert made["collapse"] == pytest.approx(1000e-9)
 
 
@@ -30,7 +30,7 @@ def test_banding_counts_slots_keys_and_pairs() -> None:
     planned = plan(0.8)
     met = candidates(SMALL, planned)
     made = banding(SMALL, planned, met, ONES)
-    assert made["sketch"] == pytest.approx((100_000 + 1000 * 128) * 1e-9)
+    assert made["sketch"] == pytest.approx((100_000 + 1000 * 128 + 1000 * (4 * 128 + 8 * 16)) * 1e-9)
     assert made["buckets"] == pytest.approx((1000 * 16 * math.log2(1000) + met.met) * 1e-9)
     assert made["verify"] == pytest.approx(met.checked * 200e-9)
     assert made["audit"] == pytest.approx(100_000e-9)
