@@ -25,6 +25,7 @@ from measure import measure
 HERE = Path(__file__).resolve().parents[1]
 KINDS = {"long": (191, 6), "short": (30, 7)}  # words of the median document, most tens
 FILE = 10**6  # documents of a file
+MEMORY = "4GB"
 
 
 def corpus(words: int, documents: int, home: Path) -> list[dict[str, Any]]:
@@ -39,9 +40,10 @@ def corpus(words: int, documents: int, home: Path) -> list[dict[str, Any]]:
 
 
 def run(files: list[dict[str, Any]], home: Path, threads: int) -> dict[str, Any]:
+    """Within MEMORY: above it, and from 2 GB of text on, arrays are in mapped files."""
     answer, log = home / "answers" / "model.parquet", home / "logs" / "model.txt"
     command = [str(Path(sys.executable).parent / "lookalike"), "pairs", *(file["path"] for file in files)]
-    command += ["--method", "lsh", "-o", str(answer), "--force", "-q", "--threads", str(threads)]
+    command += ["--method", "lsh", "-o", str(answer), "--force", "-q", "--threads", str(threads), "--memory", MEMORY]
     found = measure(command, folder=home, log=log, timeout=1800)
     found |= {"documents": sum(f["documents"] for f in files), "text_bytes": sum(f["text_bytes"] for f in files)}
     if found["status"] == "ok":
@@ -63,7 +65,7 @@ def predicted(one: dict[str, Any], like: dict[str, Any], threads: int) -> dict[s
         shingle_bytes=like["text_bytes"] / counts["shingles"],
     )  # fmt: skip
     known = known_costs()
-    made = estimate(load, known.costs, threads=threads, about=known.words())
+    made = estimate(load, known.costs, threads=threads, memory=4e9, about=known.words())
     return {
         "cpu_seconds": made.cpu_hours * 3600, "seconds": made.seconds, "peak_bytes": made.memory, "costs": made.costs,
         "candidates": made.candidates.checked, "stages": made.cpu,
@@ -88,6 +90,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=7, help="tens: 6 stops at a million documents")
+    parser.add_argument("--least", type=int, default=4)
     parser.add_argument("--only", choices=list(KINDS))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--home", type=Path, default=HERE.parent / ".bench")
@@ -100,7 +103,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for kind in [given.only] if given.only else list(KINDS):
         words, tens = KINDS[kind]
-        for power in range(4, min(tens, given.most) + 1):
+        for power in range(given.least, min(tens, given.most) + 1):
             files = corpus(words, 10**power, home)
             if power == 4:
                 run(files, home, given.threads)  # kernels are compiled

@@ -62,7 +62,9 @@ def lines(made: Estimate) -> list[str]:
     out += [f"{name:<14} {value / 3600:11,.4g}   {value / total:9.1%}" for name, value in made.cpu.items() if value]
     if made.shuffle:
         out += ["", "shuffle              bytes   a document"]
-        out += [f"{name:<14} {size(value):>11}   {size(value / each):>10}" for name, value in made.shuffle.items()]
+        out += [
+            f"{name:<14} {size(one.bytes):>11}   {size(one.bytes / each):>10}" for name, one in made.shuffle.items()
+        ]
     return out
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.data import Pairs, Recipe, Sets, ShingleRule
+from lookalike.data import U64, Pairs, Recipe, Sets, ShingleRule
 from lookalike.engines.audits import audit
 from lookalike.engines.choice import Preview
 from lookalike.engines.costs import Costs
@@ -108,7 +108,8 @@ def _start() -> dict[str, float]:
 
 def _memory(count: int) -> dict[str, float]:
     """Blocks that are held, so that each is new; written once more, they cost only the writing."""
-    held, times = [], []
+    held: list[U64] = []
+    times: list[float] = []
     for _ in range(2):
         begin = time.process_time()
         for at in range(16):

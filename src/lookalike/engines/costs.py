@@ -41,7 +41,8 @@ class Costs:
     element_listed: float = 9.5
     triple: float = 0.56
     byte_crossing: float = 2.0  # from here on: Spark. Between the Java process and Python, as Arrow
-    byte_shuffled: float = 20.0  # sorted, written, fetched and read again
+    row_shuffled: float = 400.0  # sorted, written, fetched and read again
+    byte_shuffled: float = 4.0
 
     def as_dict(self) -> dict[str, float]:
         return asdict(self)

@@ -15,8 +15,8 @@ from lookalike.errors import RecallWarning, UsageError
 from lookalike.plan import Plan, plan
 
 SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # of text for each shingle
-# Rows of a shuffle, in bytes as they lie on the disk (compressed), without what is added below.
-PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 60.0, 22.0, 12.0, 30.0, 16.0
+# Bytes of a row of each shuffle as it lies on the disk, compressed, beside the keys or the set that it carries.
+PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 30.0, 20.0, 12.0, 16.0, 12.0
 ROUNDS = 5  # of large and small stars, until components are settled
 PARTITION = 32e6  # bytes of a shuffle that one task should take
 MOST_TASKS = 50_000  # of one shuffle: the driver keeps a map of what each made for each
@@ -139,22 +139,32 @@ def banding(load: Load, made: Plan, met: Candidates, costs: Costs, *, audit: boo
     }
 
 
-def shuffled(load: Load, made: Plan, met: Candidates) -> dict[str, float]:
-    """Bytes that travel between executors, shuffle by shuffle."""
-    n, rounds = load.classes, ROUNDS * 2
-    in_pairs = min(n, 2 * met.total)  # sets that are in a candidate pair
+@dataclass(frozen=True)
+class Shuffle:
+    """Rows that travel between executors, and their bytes."""
+
+    rows: float
+    bytes: float
+
+
+def shuffled(load: Load, made: Plan, met: Candidates) -> dict[str, Shuffle]:
+    """What travels, shuffle by shuffle. All sets travel twice, once to each side of the pairs, and one set of each
+    candidate pair once more."""
+    n, size = load.classes, SET_ROW + 8 * load.elements
+    edges = met.found * 2 * 2 * ROUNDS  # each in both directions, in two steps a round
+    sets = 2 * load.items + met.total
     return {
-        "equal items": load.items * (PRINT_ROW + 8 * made.bands),
-        "keys": n * made.bands * KEY_ROW,
-        "candidates": met.met * PAIR_ROW,
-        "sets": 2 * in_pairs * (SET_ROW + 8 * load.elements) + met.total * (SET_ROW + 8 * load.elements),
-        "components": met.found * EDGE_ROW * 2 * rounds,
+        "equal items": Shuffle(load.items, load.items * (PRINT_ROW + 8 * made.bands)),
+        "keys": Shuffle(n * made.bands, n * made.bands * KEY_ROW),
+        "candidates": Shuffle(met.met, met.met * PAIR_ROW),
+        "sets": Shuffle(sets, sets * size),
+        "components": Shuffle(edges, edges * EDGE_ROW),
     }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """cpu: core seconds of each step; shuffle: bytes of each; seconds: by the clock. memory and disk are bytes, of one
+    """cpu: core seconds of each step; shuffle: what travels in each; seconds: by the clock. memory and disk are bytes, of one
     executor where there is a cluster. tasks: of the largest shuffle. cores: in all."""
 
     load: Load
@@ -162,7 +172,7 @@ class Estimate:
     candidates: Candidates
     cluster: Cluster | None
     cpu: dict[str, float]
-    shuffle: dict[str, float]
+    shuffle: dict[str, Shuffle]
     seconds: float
     cores: int
     memory: float
@@ -177,7 +187,7 @@ class Estimate:
 
     @property
     def shuffle_bytes(self) -> float:
-        return sum(self.shuffle.values())
+        return sum(one.bytes for one in self.shuffle.values())
 
     @property
     def recall(self) -> float:
@@ -213,19 +223,20 @@ def estimate(
         )  # fmt: skip
     travels = shuffled(load, made, met)
     kept = load.items * (8 * load.elements + 8 * made.bands + PRINT_ROW)  # what one pass over the texts makes
-    total, cores = sum(travels.values()), cluster.executors * cluster.cores
+    total, rows = sum(one.bytes for one in travels.values()), sum(one.rows for one in travels.values())
+    cores = cluster.executors * cluster.cores
     # Sorting keys is a part of shuffling them; the text goes over to Python, and what it makes back.
     cpu |= {
         "buckets": met.met * costs.bucket_pair / 1e9,
         "collapse": 0.0,
         "cross over": (load.bytes + kept + total) * costs.byte_crossing / 1e9,
-        "shuffle": total * costs.byte_shuffled / 1e9,
+        "shuffle": (rows * costs.row_shuffled + total * costs.byte_shuffled) / 1e9,
     }
     network = (ON_DISK * load.bytes + total) / (cluster.executors * cluster.bandwidth)
     return known(
         cluster=cluster, cpu=cpu, shuffle=travels, seconds=sum(cpu.values()) / (cores * BUSY) + network,
         cores=cores, memory=JAVA + cluster.cores * (WORKER + SORT), disk=(kept + total) / cluster.executors,
-        tasks=min(MOST_TASKS, max(cores, math.ceil(max(travels.values()) / PARTITION))),
+        tasks=min(MOST_TASKS, max(cores, math.ceil(max(one.bytes for one in travels.values()) / PARTITION))),
     )  # fmt: skip
 
 

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.engines.costs import Costs
-from lookalike.engines.scale import Cluster, Load, banding, candidates, estimate, reading, shuffled
+from lookalike.engines.scale import (
+    KEY_ROW,
+    PRINT_ROW,
+    SET_ROW,
+    Cluster,
+    Load,
+    Shuffle,
+    banding,
+    candidates,
+    estimate,
+    reading,
+    shuffled,
+)
 from lookalike.errors import UsageError
 from lookalike.plan import plan
 
@@ -52,11 +64,14 @@ def test_candidates_follow_the_curve() -> None:
     assert met.found < met.checked < met.related
 
 
-def test_shuffles_of_pairs_that_nobody_has_are_empty() -> None:
-    alone = Load(items=1000, mean_bytes=800, partners=0.0, background=0.0)
+def test_what_travels() -> None:
+    """1000 sets of 100 elements travel twice; so does no pair where nobody has one."""
+    alone = Load(items=1000, mean_bytes=800, copies=0.5, partners=0.0, background=0.0)
     travels = shuffled(alone, plan(0.8), candidates(alone, plan(0.8)))
-    assert travels["candidates"] == travels["sets"] == travels["components"] == 0
-    assert travels["keys"] > 0
+    assert travels["candidates"].rows == travels["components"].bytes == 0
+    assert travels["equal items"] == Shuffle(1000, 1000 * (PRINT_ROW + 8 * 16))
+    assert travels["keys"] == Shuffle(500 * 16, 500 * 16 * KEY_ROW)
+    assert travels["sets"] == Shuffle(2000, 2000 * (SET_ROW + 8 * 100))
 
 
 def test_a_cluster_shares_the_work() -> None:
