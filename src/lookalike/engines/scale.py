@@ -164,8 +164,8 @@ def shuffled(load: Load, made: Plan, met: Candidates) -> dict[str, Shuffle]:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """cpu: core seconds of each step; shuffle: what travels in each; seconds: by the clock. memory and disk are bytes, of one
-    executor where there is a cluster. tasks: of the largest shuffle. cores: in all."""
+    """cpu: core seconds of each step; shuffle: what travels in each; seconds: by the clock. memory and disk are bytes,
+    of one executor where there is a cluster. tasks: of the largest shuffle. cores: in all."""
 
     load: Load
     plan: Plan
@@ -216,6 +216,9 @@ def estimate(
         allowed = wanted if memory is None else memory
         large = is_large(int(load.bytes), 1 << 62 if memory is None else int(memory))
         disk = load.items * (8 * load.elements + 4 * made.num_hashes + 8 * made.bands) if large else 0.0
+        if large:  # mapped files: all is written, and the keys of all bands pass by once for each band
+            walked = load.classes * 8 * made.bands * made.bands
+            cpu |= {"files": (disk + walked) * costs.byte_kept / 1e9}
         seconds = costs.start + sum(cpu.values()) / threads
         return known(
             cluster=None, cpu={"start": costs.start, **cpu}, shuffle={}, seconds=seconds, cores=threads,

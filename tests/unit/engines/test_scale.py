@@ -90,6 +90,7 @@ def test_one_machine_shuffles_nothing_and_stays_within_its_memory() -> None:
     made = estimate(load, Costs(), threads=2, memory=8e9)
     assert (made.shuffle, made.memory, made.cores) == ({}, 8e9, 2)
     assert made.disk == 1e7 * (8 * 250 + 4 * 128 + 8 * 16)
+    assert made.cpu["files"] == pytest.approx((made.disk + 9.5e6 * 8 * 16 * 16) * Costs().byte_kept / 1e9)
     assert estimate(Load(items=1000, mean_bytes=2000), Costs()).disk == 0
     assert made.seconds == pytest.approx(Costs().start + (made.cpu_hours * 3600 - Costs().start) / 2)
 
