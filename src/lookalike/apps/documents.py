@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Unpack, overload
 
-from lookalike.data import RuleOptions, ShingleRule, Unit
+from lookalike.data import RuleOptions, ShingleRule, Unit, check_choice
 from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
@@ -15,6 +16,9 @@ from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
 
@@ -48,10 +52,29 @@ class Options(RuleOptions, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, total=False):
+    """The options of a run on this machine, which is what a run is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class OnSpark(Options):
+    """The options of a run on Spark."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
 
     source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
     A pair at the threshold is found with probability `recall` at least (with `exact`, always); none below is reported.
 
     >>> import lookalike as la
@@ -62,9 +85,13 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of similar documents: connected components of verified pairs, or stars, in which every member is itself
     similar to the representative, which `keep` chooses (see `dedup`).
 
@@ -75,7 +102,11 @@ def groups(
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The documents without near-duplicates: each removed one is similar, at or above the threshold, to one kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
@@ -102,14 +133,22 @@ def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns = _columns(job_options)
-    place = Workplace.of(job_options)
-    verify = job_options.get("verify", True)
-    if not verify and asked != "pairs":
+    if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
+    engine = job_options.pop("engine", "local")
+    check_choice("engine", engine, ("local", "spark"))
+    cluster = {name: job_options.pop(name, None) for name in ("master", "spark_conf")}
+    if engine == "spark":
+        return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
+    if given := [name for name, value in cluster.items() if value]:
+        raise UsageError(f"{given[0]} goes with engine='spark' (--engine spark).")
+    place = Workplace.of(job_options)
     collections = [open_collection(source, **columns)]
     if against is not None:
         collections.append(open_collection(against, **columns))
@@ -123,6 +162,23 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     if place.beside is None:  # nobody will say that the answer is saved
         result.done()
     return result
+
+
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, columns: dict[str, Any], cluster: dict[str, Any],
+    options: dict[str, Any], trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.engines.spark.result import SparkResult
+    from lookalike.engines.spark.run import Run
+    from lookalike.engines.spark.session import check_options, open_session
+    from lookalike.engines.spark.sources import open_origins
+
+    check_options(options)
+    session = open_session(**cluster)
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
+    job = _job(options, tokens=origins[0].is_tokens)
+    run = Run(origins, job, wanted(asked, grouping), keep, columns["on_bad_text"], trace)
+    return SparkResult(asked, grouping, run)
 
 
 def _columns(options: dict[str, Any]) -> dict[str, Any]:

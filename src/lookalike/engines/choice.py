@@ -101,7 +101,11 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     if len(items) <= SAMPLE:
         return None
     picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    seen = Preview.of_sample(items, picked, bar, pool)
+    return joined(Preview.of_sample(items, picked, bar, pool), bar, pool)
+
+
+def joined(seen: Preview, bar: Bar, pool: Pool) -> Preview:
+    """The preview with all pairs of its sample."""
     if seen.exact_way(1.0, 1 << 62)[0] == "counting":
         left, right, _ = counted_pairs(seen.sample, bar, pool, Trace(), Space(Keeper(1 << 62)), SAMPLE * SAMPLE)
     else:
@@ -130,9 +134,17 @@ def choose(
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure", way)
     if seen is None:
         return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none", way)
-    grow, elements = seen.grow, float(items.sizes.sum())
-    lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + len(items) * recipe.length * SHIPPED.slot
-    if crowd is not None and len(seen.left) * grow * grow > crowd * len(items):
+    return cheapest(len(items), float(items.sizes.sum()), (way, exact), seen, plan, recipe, bar, pool, budget, crowd)
+
+
+def cheapest(
+    count: int, elements: float, exactly: tuple[Way, float], seen: Preview, plan: Plan, recipe: Recipe, bar: Bar,
+    pool: Pool, budget: int, crowd: int | None,
+) -> Choice:  # fmt: skip
+    """As `choose`, of so many items with so many elements, of which a sample was seen."""
+    (way, exact), grow = exactly, seen.grow
+    lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * recipe.length * SHIPPED.slot
+    if crowd is not None and len(seen.left) * grow * grow > crowd * count:
         return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
     if exact > NEAR * lsh:
         join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))

@@ -54,10 +54,14 @@ EDGES = "left long, right long, similarity double"
 
 @dataclass(frozen=True)
 class Order:
-    """Which of several items is the best: `sort` in Spark's words, of the `columns` of things beside the usual ones."""
+    """Which of several items is the best: first by `sort`, in Spark's words, of `item` and these `columns` of things.
+
+    number: an expression over `item` that gives the same order, where there is one: it saves a global sort.
+    """
 
     sort: tuple[Any, ...] = ("item",)
     columns: tuple[str, ...] = ()
+    number: str | None = "item"
 
 
 def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:

@@ -6,13 +6,14 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lookalike.engines.spark.java import java_home
-from lookalike.errors import LookalikeError, MissingExtra
+from lookalike.errors import LookalikeError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +39,11 @@ def settings(master: str) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(32 << 20),
-        "spark.sql.sources.default": "parquet",
+        "spark.buffer.pageSize": "4m",  # else every small table that is sent around takes 64 MB
+        "spark.sql.ui.retainedExecutions": "5",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "50",
+        "spark.sql.maxPlanStringLength": "10000",
         "spark.executorEnv.XDG_CACHE_HOME": cache,
         **{f"spark.executorEnv.{name}": value for name, value in ONE_THREAD.items()},
     }
@@ -54,14 +59,24 @@ def is_near(master: str) -> bool:
     return master.startswith("local") or urlsplit(master).hostname in (LOOPBACK, "localhost")
 
 
-def open_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+def check_options(options: dict[str, Any]) -> None:
+    """Take out what only one machine understands; refuse it where it was given."""
+    for name in ("threads", "memory", "work_dir"):
+        if options.pop(name, None) is not None:
+            raise UsageError(
+                f"{name} is for one machine; Spark has its own settings for it (--spark-conf, such as "
+                "spark.executor.memory=4g)."
+            )
+    options.pop("beside", None)
+
+
+def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session that is active, or a new one on this master (default: all cores of this machine).
 
     MissingExtra says how to install Spark; ClusterError tells of a master that does not answer.
     """
     try:
         with quiet():
-            from pyspark.errors import PySparkException
             from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtra('engine="spark"', "spark") from error
@@ -74,17 +89,35 @@ def open_session(master: str | None = None, conf: Mapping[str, str] | None = Non
     if is_near(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder: Any = SparkSession.builder.master(master)
-    for name, value in {**settings(master), **(conf or {})}.items():
+    for name, value in {**settings(master), **(spark_conf or {})}.items():
         builder = builder.config(name, value)
-    try:
-        with quiet():
+    with quiet(), silenced() as said:
+        try:
             session: SparkSession = builder.getOrCreate()
             session.sparkContext.setLogLevel("OFF")
-    except (PySparkException, OSError) as error:
-        raise ClusterError(f"Spark did not start on {master}: {first_line(error)}") from error
-    except Exception as error:  # py4j's, which is not to be imported before it is there
-        raise ClusterError(f"Spark did not start on {master}: {first_line(error)}") from error
+        except Exception as error:  # pyspark's, py4j's or the system's
+            words = [line.strip() for line in said() if "Exception" in line or "Error" in line]
+            raise ClusterError(f"Spark did not start on {master}: {(words or [first_line(error)])[-1]}") from error
     return session
+
+
+@contextmanager
+def silenced() -> Iterator[Callable[[], list[str]]]:
+    """Java starts, and goes on, without a word on our standard error; what it says meanwhile is given back."""
+    with tempfile.TemporaryFile("w+b") as heard:
+        kept = os.dup(2)
+        sys.stderr.flush()
+        os.dup2(heard.fileno(), 2)
+
+        def said() -> list[str]:
+            heard.seek(0)
+            return heard.read().decode(errors="replace").splitlines()
+
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 class quiet(warnings.catch_warnings):  # noqa: N801  (used as a word, not as a type)

@@ -132,6 +132,15 @@ def _changes(batch: pa.RecordBatch) -> I64:
     return np.flatnonzero(new)
 
 
+def open_origins(session: SparkSession, sources: Sequence[Any], *, text: str | None, id: str | None) -> list[Origin]:  # noqa: A002
+    """One collection, or two where the second of the sources is not None."""
+    given = [source for source in sources if source is not None]
+    origins = [open_origin(session, source, text=text, id=id, several=len(given) > 1) for source in given]
+    if len({origin.is_tokens for origin in origins}) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    return origins
+
+
 def open_origin(
     session: SparkSession,
     source: Any,

@@ -1,0 +1,182 @@
+"""What a run on Spark gives back: DataFrames with the user's own ids, and a receipt that is counted on demand."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+from lookalike.engines.receipt import peak_memory, versions
+from lookalike.engines.spark.audit import audit
+from lookalike.engines.spark.run import Run
+from lookalike.engines.spark.told import told
+from lookalike.engines.spark.writing import write_frame, write_result
+from lookalike.errors import UsageError
+from lookalike.stages.audit import Audit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Asked = Literal["pairs", "groups", "dedup"]
+Grouping = Literal["components", "stars"]
+
+
+@dataclass(frozen=True)
+class SparkResult:
+    """The answer to `pairs`, `groups` or `dedup` on Spark. DataFrames are evaluated when something is asked of them.
+
+    Before it makes a DataFrame it runs what must be known first: that ids differ, how large the answer will be, and for
+    groups the rounds that join chains. `receipt` runs the rest, and counts.
+    """
+
+    asked: Asked
+    grouping: Grouping
+    run: Run
+
+    @property
+    def job(self) -> Any:
+        return self.run.job
+
+    @cached_property
+    def pairs(self) -> DataFrame:
+        """left, right, similarity: every verified pair."""
+        with told():
+            self._checked()
+            self.run.matched.check_copies(self.run.job.max_pairs)
+            return self.run.matched.named(self.run.matched.pairs, ["left"], ["right"])
+
+    @cached_property
+    def groups(self) -> DataFrame:
+        """id, group (0, 1, ... by first member), size, representative: the members of every group of two or more."""
+        if len(self.run.origins) == 2:
+            raise UsageError("groups are made within one collection; with `against` ask for pairs or dedup.")
+        with told():
+            self._checked()
+            matched = self.run.matched
+            made = matched.components if self.grouping == "components" else matched.star_groups
+            named = matched.named(made, ["item", "representative"])
+            return named.withColumnRenamed("item", "id")
+
+    @cached_property
+    def removed(self) -> DataFrame:
+        """id, kept, similarity: what goes, and what is kept in its stead."""
+        with told():
+            self._checked()
+            named = self.run.matched.named(self.run.matched.removed, ["item"], ["kept"])
+            return named.withColumnRenamed("item", "id")
+
+    @cached_property
+    def kept(self) -> DataFrame:
+        """The rows that stay, with all their columns."""
+        with told():
+            self._checked()
+            return self.run.matched.kept
+
+    @property
+    def frame(self) -> DataFrame:
+        """The DataFrame that was asked for: pairs, groups, or the kept rows."""
+        return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
+
+    @cached_property
+    def audit(self) -> Audit | None:
+        """The recall as measured; None where the answer is exact, or nobody asked."""
+        run = self.run
+        if run.banded is None or not run.job.audit or not run.pairs_complete:
+            return None
+        with told():
+            return audit(run.things, run.classes, run.edges, run.job, run.banded)
+
+    @cached_property
+    def receipt(self) -> dict[str, Any]:
+        """What was asked, planned, counted and measured."""
+        run, trace = self.run, self.run.trace
+        with told():
+            counts = self._counts()
+            trace.add(**counts)
+            with trace.stage("audit"):
+                measured = self.audit
+            origins = [
+                {**origin.describe(), "rows": rows} for origin, rows in zip(run.origins, self._rows, strict=True)
+            ]
+            edges = run.edges.count() if run.pairs_complete else 0
+        plan = run.banded
+        return {
+            "asked": self.asked,
+            "engine": "spark",
+            "master": run.things.sparkSession.sparkContext.master,
+            "inputs": origins,
+            "items": run.job.noun,
+            "compared": run.job.words(),
+            "job": run.job.as_dict(),
+            "choice": run.choice.as_dict(),
+            "plan": None if plan is None else plan.as_dict(),
+            "recall_at_threshold": 1.0 if plan is None else plan.recall_at_threshold,
+            "recall_measured": None if measured is None else measured.as_dict(edges),
+            "verified": run.job.verify,
+            "pairs_complete": run.pairs_complete,
+            "counts": trace.counts,
+            "seconds": trace.seconds,
+            "peak_memory_mb": round(peak_memory() / 1e6),
+            "warnings": trace.warnings,
+            "left_out": [],
+            "work": {"folder": None, "memory_mb": None, "notes": []},
+            "versions": {**versions(), "pyspark": version("pyspark")},
+        }
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write the tables that were asked for as folders of Parquet, with receipt.json, into a new folder or URL."""
+        tables = {"pairs": self.pairs} if self.run.pairs_complete else {}
+        if len(self.run.origins) == 1:
+            tables["groups"] = self.groups
+        if self.asked == "dedup":
+            tables |= {"kept": self.kept, "removed": self.removed}
+        with told(), self.run.trace.stage("write"):
+            return write_result(tables, lambda: self.receipt, os.fspath(folder), force=force)
+
+    def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells."""
+        with told(), self.run.trace.stage("write"):
+            return write_frame(frame, os.fspath(path), force=force)
+
+    def done(self) -> None:
+        """Let go of what executors keep for the next question."""
+        self.run.forget()
+
+    def __repr__(self) -> str:
+        return f"<SparkResult of {self.asked}: {self.run.job.words()}>"
+
+    def _checked(self) -> None:
+        if not self._known:
+            self.run.check_ids()
+            self._known.append(True)
+
+    @cached_property
+    def _known(self) -> list[bool]:
+        return []
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        things = self.run.things
+        if len(self.run.origins) == 1:
+            return [things.count()]
+        return [things.where(f"item % 2 = {number}").count() for number in (0, 1)]
+
+    def _counts(self) -> dict[str, int]:
+        run = self.run
+        row = run.things.selectExpr(
+            "count(1) as documents", "count_if(size = 0) as empty", "sum(size) as shingles", "sum(length) as bytes"
+        ).collect()[0]
+        firsts = run.classes.selectExpr("count(1) as members", "count_if(item = rep) as classes").collect()[0]
+        counts = {name: row[name] or 0 for name in ("documents", "empty", "shingles", "bytes")}
+        counts |= {"exact_duplicates": firsts["members"] - firsts["classes"], "met": run.weight.pairs}
+        if self.asked == "pairs":
+            counts["pairs"] = run.count_pairs()
+        elif self.asked == "groups":
+            groups = self.groups.selectExpr("count(distinct `group`) as groups", "count(1) as grouped").collect()[0]
+            counts |= {"groups": groups["groups"], "grouped": groups["grouped"]}
+        else:
+            removed = self.run.matched.removed.count()
+            counts |= {"kept": self._rows[0] - removed, "removed": removed}
+        return counts

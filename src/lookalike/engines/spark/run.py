@@ -1,0 +1,152 @@
+"""A run over documents on Spark: which frames there are, and which counts are needed before the next can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lookalike.engines.choice import Choice
+from lookalike.engines.found import Want
+from lookalike.engines.job import Job
+from lookalike.engines.joins import ADVICE, COUNTED
+from lookalike.engines.local import CROWDED, planned_for
+from lookalike.engines.size import FAR
+from lookalike.engines.spark.answer import Matched, check_ids
+from lookalike.engines.spark.documents import Keys, set_score
+from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.keeping import order_of
+from lookalike.engines.spark.reading import read_things, rekeyed
+from lookalike.engines.spark.samples import choose, sampled_sets
+from lookalike.engines.spark.sources import Origin
+from lookalike.engines.trace import Trace
+from lookalike.errors import TooManyPairs, UsageError
+from lookalike.io.texts import OnBadText
+from lookalike.plan import Plan
+from lookalike.stages.candidates import commonness
+from lookalike.stages.preference import preferred_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is asked of which collections. Frames are made when they are first needed, and are lazy then."""
+
+    origins: Sequence[Origin]
+    job: Job
+    want: Want
+    keep: str
+    on_bad_text: OnBadText
+    trace: Trace
+
+    def __post_init__(self) -> None:
+        if self.job.method == "dcm":
+            raise UsageError(
+                "Divide-Compute-Merge runs on one machine; on Spark choose method exact, which finds the same."
+            )
+        if (column := preferred_column(self.keep)) is not None:
+            self.origins[0].check(column)
+        _ = self.plan
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """Bands and rows, where the job may use them."""
+        return planned_for(self.job, self.trace)
+
+    @cached_property
+    def order(self) -> Order:
+        column = preferred_column(self.keep)
+        frame = self.origins[0].frame
+        return order_of(self.keep, frame.schema[column].dataType.simpleString() if column else "")
+
+    @property
+    def least(self) -> int:
+        """The size of the smallest set that can match anything."""
+        bar = self.job.bar()
+        return -(-bar.num // bar.den) if self.job.set_measure().is_count else 1
+
+    @cached_property
+    def things(self) -> DataFrame:
+        """All documents as sets; with keys already where nothing must be looked at before."""
+        fused = self.job.method == "lsh" and self.job.max_share is None
+        keys = Keys(self.job, self.plan if fused else None)
+        preferred = preferred_column(self.keep)
+        return read_things(self.origins, self.job, keys, preferred=preferred, on_bad_text=self.on_bad_text).persist()
+
+    @cached_property
+    def choice(self) -> Choice:
+        job = self.job
+        if job.method != "auto":
+            return Choice(job.method, {}, "asked for")
+        if job.bands is not None or job.rows is not None or not job.verify:
+            return Choice("lsh", {}, "bands, rows or estimates were asked for")
+        crowd = CROWDED if self.want != "pairs" and len(self.origins) == 1 else None
+        return choose(self.things, self.least, self.plan, job, crowd)
+
+    @property
+    def banded(self) -> Plan | None:
+        """The plan, where the way taken is banding."""
+        return self.plan if self.choice.method == "lsh" else None
+
+    @cached_property
+    def classes(self) -> DataFrame:
+        """All documents that are not empty, in classes of equal sets."""
+        things = self.things
+        if self.job.method != "lsh" or self.job.max_share is not None:
+            keys = Keys(self.job, self.banded)
+            if self.banded is None:
+                levels = commonness(sampled_sets(things, self.least, elements=COUNTED))
+                keys = Keys(self.job, None, levels)
+            things = rekeyed(things, keys)
+        return collapse(things, self.order, least=self.least).persist()
+
+    @cached_property
+    def met(self) -> DataFrame:
+        return meet(self.classes).persist()
+
+    @cached_property
+    def weight(self) -> Weight:
+        return weigh(self.met)
+
+    @cached_property
+    def edges(self) -> DataFrame:
+        """Every verified pair of classes."""
+        weight, limit = self.weight, self.job.max_pairs
+        often = self.banded.bands if self.banded is not None else 8  # how often a pair may be met
+        if weight.pairs > FAR * often * limit:
+            raise TooManyPairs(
+                f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
+                f"far more than --max-pairs {limit:,} pairs are to be expected. {ADVICE}"
+            )
+        pairs = candidates(self.met, self.job.bar(), weight.largest)
+        return verify(pairs, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+
+    @cached_property
+    def matched(self) -> Matched:
+        own = "cast(size as double)" if self.job.set_measure().is_count else "1.0D"
+        return Matched(self.origins, self.things, self.classes, self.edges, self.order, own)
+
+    @property
+    def pairs_complete(self) -> bool:
+        """False where groups are made straight from buckets, and no list of pairs is."""
+        return True
+
+    def check_ids(self) -> None:
+        """Raise DuplicateIds unless ids tell the rows apart."""
+        check_ids(self.origins, self.things)
+
+    def count_pairs(self) -> int:
+        """How many pairs there are; TooManyPairs above the limit."""
+        count, limit = self.matched.pairs.count(), self.job.max_pairs
+        if count > limit:
+            raise TooManyPairs(f"the answer has {count:,} pairs, more than --max-pairs {limit:,}. {ADVICE}")
+        return count
+
+    def forget(self) -> None:
+        """Let go of all frames that are kept for the next question."""
+        for frame in self.__dict__.values():
+            if hasattr(frame, "unpersist"):
+                frame.unpersist()

@@ -1,0 +1,45 @@
+"""Stars on Spark: the greedy walk of the local engine, component by component, as no star reaches beyond one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import Pairs
+from lookalike.engines.spark.batches import mapped_runs, numbers
+from lookalike.stages import groups
+from lookalike.stages.arrow import as_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+STARS = "item long, kept long, similarity double"
+
+
+def stars(edges: DataFrame, labels: DataFrame) -> DataFrame:
+    """Every item that goes, the item kept in its stead, and their similarity (STARS).
+
+    edges: left, right, similarity, left_rank, right_rank (the lower the better); labels: item, root. One join, and one
+    shuffle of the edges: all edges of a component come to one task.
+    """
+    rooted = edges.join(labels.selectExpr("item as left", "root"), "left")
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        left, right = numbers(batch, "left"), numbers(batch, "right")
+        items, first, place = np.unique(np.concatenate([left, right]), return_index=True, return_inverse=True)
+        ranked = np.concatenate([numbers(batch, "left_rank"), numbers(batch, "right_rank")])[first]
+        pairs = Pairs(place[: len(left)], place[len(left) :], numbers(batch, "similarity"))
+        made = groups.stars(pairs, np.argsort(ranked, kind="stable"))
+        gone = np.flatnonzero(made.representative != np.arange(len(items)))
+        yield pa.record_batch(
+            {
+                "item": as_arrow(items[gone]),
+                "kept": as_arrow(items[made.representative[gone]]),
+                "similarity": as_arrow(made.similarity[gone]),
+            }
+        )
+
+    return mapped_runs(rooted, "root", stage, STARS)

@@ -1,0 +1,89 @@
+"""DataFrames as Spark writes them: folders of parts, on this machine or wherever Spark can write."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import OutputError, UsageError
+from lookalike.io.atomic import check_folder, check_place, replacing
+from lookalike.io.json_rows import json_document
+from lookalike.io.results import RECEIPT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".parquet": ("parquet", {}),
+    ".orc": ("orc", {}),
+    ".jsonl": ("json", {}),
+    ".ndjson": ("json", {}),
+    ".json": ("json", {}),
+    ".csv": ("csv", {"header": True, "escape": '"'}),
+    ".tsv": ("csv", {"header": True, "escape": '"', "sep": "\t"}),
+}
+
+
+def is_url(path: str) -> bool:
+    """s3://bucket/x, hdfs://..., and what pathlib makes of them (s3:/bucket/x).
+
+    >>> is_url("s3:/bucket/x"), is_url("pairs.parquet"), is_url("file:///tmp/x")
+    (True, False, True)
+    """
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path) is not None
+
+
+def as_url(path: str) -> str:
+    """With both slashes after the scheme, which pathlib takes one of."""
+    return re.sub(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/+", r"\1://" + ("/" if path.startswith("file:") else ""), path)
+
+
+def check_target(path: str, *, force: bool) -> None:
+    """Refuse, before any long work, an output that Spark could not write in the end."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending and ending not in FORMATS:
+        raise UsageError(f"{path} has the unknown extension {ending!r}. Spark writes {', '.join(FORMATS)}.")
+    if is_url(path):
+        return
+    if not ending:
+        check_folder(path, force=force)
+    else:
+        check_place(Path(path), force=force)
+        if Path(path).is_file():
+            raise OutputError(f"{path} is a file; Spark writes a folder of parts. Remove it, or use another name.")
+
+
+def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
+    """Write a folder of parts; on this machine it appears whole or not at all."""
+    check_target(path, force=force)
+    form, options = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
+    writer = frame.write.format(form).options(**options)
+    if is_url(path):
+        writer.mode("overwrite" if force else "error").save(as_url(path))
+        return as_url(path)
+    with replacing(Path(path), force=force) as draft:
+        writer.save(draft.path.absolute().as_uri())
+    return path
+
+
+def write_result(
+    tables: Mapping[str, DataFrame], receipt: Callable[[], dict[str, Any]], folder: str, *, force: bool
+) -> str:
+    """Write NAME.parquet for each table, a folder of parts, and receipt.json beside them."""
+    check_target(folder, force=force)
+    if is_url(folder):
+        for name, frame in tables.items():
+            write_frame(frame, f"{as_url(folder)}/{name}.parquet", force=force)
+        session = next(iter(tables.values())).sparkSession
+        told = session.createDataFrame([(json_document(receipt()).decode(),)], "value string").coalesce(1)
+        told.write.mode("overwrite" if force else "error").text(f"{as_url(folder)}/{RECEIPT}")
+        return as_url(folder)
+    with replacing(Path(folder), force=force) as draft:
+        draft.path.mkdir()
+        for name, frame in tables.items():
+            frame.write.parquet((draft.path / f"{name}.parquet").absolute().as_uri())
+        (draft.path / RECEIPT).write_bytes(json_document(receipt()))
+    return folder
