@@ -40,6 +40,12 @@ IN_FILE = 40  # bits of a place within a file; the file's number stands above th
 Placing = Literal["files", "column", "ids", "sorted ids"]
 
 
+class Choose(Protocol):
+    """Which column is compared: the one that is wanted, or the usual one."""
+
+    def __call__(self, schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str: ...
+
+
 class Bases(Protocol):
     """Of each block of a file, (file, where it starts), the place of its first row."""
 
@@ -132,10 +138,19 @@ def _changes(batch: pa.RecordBatch) -> I64:
     return np.flatnonzero(new)
 
 
-def open_origins(session: SparkSession, sources: Sequence[Any], *, text: str | None, id: str | None) -> list[Origin]:  # noqa: A002
+def open_origins(
+    session: SparkSession,
+    sources: Sequence[Any],
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    choose: Choose = choose_text,
+    several: bool = False,
+) -> list[Origin]:
     """One collection, or two where the second of the sources is not None."""
     given = [source for source in sources if source is not None]
-    origins = [open_origin(session, source, text=text, id=id, several=len(given) > 1) for source in given]
+    several = several or len(given) > 1
+    origins = [open_origin(session, one, text=text, id=id, several=several, choose=choose) for one in given]
     if len({origin.is_tokens for origin in origins}) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     return origins
@@ -148,28 +163,37 @@ def open_origin(
     text: str | None,
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
+    choose: Choose = choose_text,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
-    several: the collection is one of two, so that ids of both must fit one numbering.
+    several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
+    compared; documents are texts or token lists.
     """
     from pyspark.sql import DataFrame
 
     if isinstance(source, DataFrame):
-        return _of_frame(source, "the DataFrame", text, id, several)
+        return _of_frame(source, "the DataFrame", text, id, several, choose)
     if isinstance(source, str | os.PathLike):
         source = [source]
     if (isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source)) or (
         isinstance(source, list) and len(source) == 1 and isinstance(source[0], str)
     ):
-        return _of_paths(session, [os.fspath(one) for one in source], text, id, several)
+        return _of_paths(session, [os.fspath(one) for one in source], text, id, several, choose)
     return _of_memory(session, source, text, id)
 
 
-def _of_frame(frame: DataFrame, name: str, text: str | None, id: str | None, several: bool) -> Origin:  # noqa: A002
+def _of_frame(
+    frame: DataFrame,
+    name: str,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    several: bool,
+    choose: Choose,
+) -> Origin:
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
-    text_column = choose_text(schema, text, name, besides=id_column)
+    text_column = choose(schema, text, name, besides=id_column)
     if id_column is None:
         raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
     whole = pa.types.is_integer(schema.field(id_column).type) and not several
@@ -191,10 +215,11 @@ def _of_paths(
     text: str | None,
     id: str | None,  # noqa: A002
     several: bool,
+    choose: Choose,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
-        return _of_frame(session.table(name), f"the table {name}", text, id, several)
+        return _of_frame(session.table(name), f"the table {name}", text, id, several, choose)
     kinds = {path: _kind(session, path) for path in paths}
     if len(set(kinds.values())) > 1:
         one, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
@@ -209,7 +234,7 @@ def _of_paths(
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
-    text_column = choose_text(schema, text, name, besides=id_column)
+    text_column = choose(schema, text, name, besides=id_column)
     hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]

@@ -84,7 +84,7 @@ def space_of(values: F32, job: VectorJob, centre: F32 | None = None, sides: np.n
 def table_keys(listed: DataFrame, job: VectorJob, plan: SignPlan, centre: F32) -> DataFrame:
     """The rows with their sign bits and a key for each table (KEYED)."""
     tables = draw_tables(plan, job.seed)
-    planes = draw_planes(space_of(np.zeros((1, len(centre)), np.float32), job, centre), plan, job.seed)
+    planes = draw_planes(space_of(np.ones((1, len(centre)), np.float32), job, centre), plan, job.seed)
     pack = signs.pack_parities if job.measure == "distance" else signs.pack_signs
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
