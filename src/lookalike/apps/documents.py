@@ -167,12 +167,13 @@ def _on_spark(
 ) -> SparkResult:  # fmt: skip
     from lookalike.engines.spark.result import SparkResult
     from lookalike.engines.spark.run import Run
-    from lookalike.engines.spark.session import check_options, open_session
+    from lookalike.engines.spark.session import check_options, open_session, tune
     from lookalike.engines.spark.sources import open_origins
 
     check_options(options)
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
+    tune(session, (origin.frame for origin in origins))
     job = _job(options, tokens=origins[0].is_tokens)
     run = Run(origins, job, wanted(asked, grouping), keep, columns["on_bad_text"], trace)
     return SparkResult(asked, grouping, run)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,13 @@ from lookalike.engines.spark.java import java_home
 from lookalike.errors import LookalikeError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
+UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
+TUNED = "spark.lookalike.tuned"
+PART, MOST_PARTS = 16 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
 # A task is one thread: Spark runs as many tasks as there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
 
@@ -52,6 +55,16 @@ def settings(master: str) -> dict[str, str]:
     if master.startswith("local"):
         made |= {"spark.driver.memory": "2g"}
     return made
+
+
+def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
+    """Cut shuffles into as many parts as the input is worth, in a session of ours that was told nothing else."""
+    if session.conf.get(TUNED, None) != "yes":
+        return
+    sizes = [int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())) for frame in frames]
+    nbytes = sum(size for size in sizes if size < UNKNOWN)
+    parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // PART, MOST_PARTS))
+    session.conf.set("spark.sql.shuffle.partitions", str(parts))
 
 
 def is_near(master: str) -> bool:
@@ -89,7 +102,8 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
     if is_near(master):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder: Any = SparkSession.builder.master(master)
-    for name, value in {**settings(master), **(spark_conf or {})}.items():
+    ours = {TUNED: "no" if "spark.sql.shuffle.partitions" in (spark_conf or {}) else "yes"}
+    for name, value in {**settings(master), **ours, **(spark_conf or {})}.items():
         builder = builder.config(name, value)
     with quiet(), silenced() as said:
         try:
