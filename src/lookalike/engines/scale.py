@@ -16,7 +16,7 @@ from lookalike.plan import Plan, plan
 
 SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # of text for each shingle
 # Bytes of a row of each shuffle as it lies on the disk, compressed, beside the keys or the set that it carries.
-PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 30.0, 20.0, 12.0, 16.0, 12.0
+PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 31.0, 14.0, 9.0, 24.0, 9.0
 ROUNDS = 5  # of large and small stars, until components are settled
 PARTITION = 32e6  # bytes of a shuffle that one task should take
 MOST_TASKS = 50_000  # of one shuffle: the driver keeps a map of what each made for each
@@ -148,11 +148,11 @@ class Shuffle:
 
 
 def shuffled(load: Load, made: Plan, met: Candidates) -> dict[str, Shuffle]:
-    """What travels, shuffle by shuffle. All sets travel twice, once to each side of the pairs, and one set of each
+    """What travels, shuffle by shuffle. All sets travel once, to where pairs look them up, and one set of each
     candidate pair once more."""
     n, size = load.classes, SET_ROW + 8 * load.elements
     edges = met.found * 2 * 2 * ROUNDS  # each in both directions, in two steps a round
-    sets = 2 * load.items + met.total
+    sets = load.items + met.total
     return {
         "equal items": Shuffle(load.items, load.items * (PRINT_ROW + 8 * made.bands)),
         "keys": Shuffle(n * made.bands, n * made.bands * KEY_ROW),

@@ -164,23 +164,32 @@ def open_origin(
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
     choose: Choose = choose_text,
+    typed: bool = True,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
     several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
-    compared; documents are texts or token lists.
+    compared; documents are texts or token lists. typed: whether CSV columns of digits are numbers.
     """
     from pyspark.sql import DataFrame
 
     if isinstance(source, DataFrame):
         return _of_frame(source, "the DataFrame", text, id, several, choose)
-    if isinstance(source, str | os.PathLike):
-        source = [source]
-    if (isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source)) or (
-        isinstance(source, list) and len(source) == 1 and isinstance(source[0], str)
-    ):
-        return _of_paths(session, [os.fspath(one) for one in source], text, id, several, choose)
+    if is_read_by_spark(source):
+        source = [source] if isinstance(source, str | os.PathLike) else source
+        return _of_paths(session, [os.fspath(one) for one in source], text, id, several, choose, typed)
     return _of_memory(session, source, text, id)
+
+
+def is_read_by_spark(source: Any) -> bool:
+    """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(source, DataFrame | str | os.PathLike):
+        return True
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    return all(isinstance(one, os.PathLike) for one in source)
 
 
 def _of_frame(
@@ -194,9 +203,9 @@ def _of_frame(
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
-    if id_column is None:
+    if id_column is None and choose is choose_text:
         raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
-    whole = pa.types.is_integer(schema.field(id_column).type) and not several
+    whole = id_column is not None and pa.types.is_integer(schema.field(id_column).type) and not several
     return Origin(name, frame, text_column, id_column, "ids" if whole else "sorted ids", {})
 
 
@@ -216,6 +225,7 @@ def _of_paths(
     id: str | None,  # noqa: A002
     several: bool,
     choose: Choose,
+    typed: bool,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
@@ -226,6 +236,7 @@ def _of_paths(
         raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
     kind = kinds[paths[0]]
     form, options = READERS[kind]
+    options = {name: value for name, value in options.items() if typed or name != "inferSchema"}
     try:
         frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
