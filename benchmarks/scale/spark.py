@@ -1,18 +1,20 @@
 """Near-duplicate pairs on Spark: lookalike beside MLlib and a pipeline of Python functions, with the same recall.
 
-    python benchmarks/scale/spark.py [--documents 20000] [--only NAME] [--master local-cluster[2,1,2048]]
+    python benchmarks/scale/spark.py [--documents 50000] [--only NAME] [--master local-cluster[2,1,2048]]
 
 Every tool is a process of its own with a session on the same master (two executors of one core), reads the same Parquet
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
 bands that finds a pair at the threshold with probability 0.99 or more. Before the clock each runs once on a
 thousandth of the documents (Java compiles what is hot, lookalike loads its kernels); starting Java and the executors is
-a column of its own. Shuffled bytes come from Spark's event log. Writes .bench/spark.json and .bench/spark.md.
+a column of its own. Core seconds are those of all processes of the cluster during the work. Shuffled bytes come from
+Spark's event log. Writes .bench/spark.json and .bench/spark.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -105,6 +107,7 @@ def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> N
     """Run one tool; the last line of the output is JSON."""
     from pyspark.sql import SparkSession
 
+    from lookalike.engines.spark.calibration import processor_time
     from lookalike.engines.spark.session import open_session
 
     begin = time.perf_counter()
@@ -124,12 +127,12 @@ def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> N
     begin = time.perf_counter()
     TOOLS[tool](session, few, warm)
     warmed, since = time.perf_counter() - begin, time.time()
-    begin = time.perf_counter()
+    begin, spent = time.perf_counter(), processor_time()
     TOOLS[tool](session, corpus, answer)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, processor_time() - spent
     application = session.sparkContext.applicationId
     session.stop()
-    facts = {"start": start, "first": warmed, "work": seconds, **shuffles(events / application, since)}
+    facts = {"start": start, "first": warmed, "work": seconds, "cpu": cpu, **shuffles(events / application, since)}
     sys.stdout.write("\n" + json.dumps(facts) + "\n")
 
 
@@ -168,25 +171,27 @@ def local(corpus: Path, answer: Path, home: Path) -> dict[str, Any]:
     made = measure(command, folder=home, log=home / "logs" / "spark-local.txt", timeout=600)
     if made["status"] == "ok":
         receipt = json.loads(answer.with_name(answer.name.split(".")[0] + ".receipt.json").read_text())
-        made["work"] = sum(receipt["seconds"].values())
+        made |= {"work": sum(receipt["seconds"].values()), "cpu": made["cpu_seconds"]}
     return made
 
 
 def markdown(rows: list[dict[str, Any]], documents: int) -> str:
     ours = next((row["work"] for row in rows if row["tool"] == "lookalike" and row["status"] == "ok"), None)
     lines = [
-        "| tool | seconds | ratio | start | shuffled per document | recall | recall .80–.85 | precision |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| tool | seconds | ratio | core seconds | start | shuffled per document | recall | recall .80–.85 | precision |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         if row["status"] != "ok":
-            lines.append(f"| {row['tool']} | {row['status']}: {row.get('message', '')} | | | | | | |")
+            lines.append(f"| {row['tool']} | {row['status']}: {row.get('message', '')} | | | | | | | |")
             continue
         ratio = f"{row['work'] / ours:.1f}" if ours else ""
         shuffled = f"{row['shuffle_bytes'] / documents:,.0f} B" if "shuffle_bytes" in row else ""
         start = f"{row['start']:.1f}" if "start" in row else ""
         quality = " | ".join(f"{row['quality'][name]:.4f}" for name in ("recall", "recall_80_85", "precision"))
-        lines.append(f"| {row['tool']} | {row['work']:.1f} | {ratio} | {start} | {shuffled} | {quality} |")
+        lines.append(
+            f"| {row['tool']} | {row['work']:.1f} | {ratio} | {row.get('cpu', math.nan):.1f} | {start} | {shuffled} | {quality} |"
+        )
     shown = [(row["tool"], stage) for row in rows if row["status"] == "ok" for stage in row.get("stages", [])]
     lines += [
         "",
@@ -201,7 +206,7 @@ def markdown(rows: list[dict[str, Any]], documents: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--documents", type=int, default=50_000)
     parser.add_argument("--only", action="append", choices=["local", *TOOLS])
     parser.add_argument("--merge", action="store_true", help="keep the other rows of the last results")
     parser.add_argument("--master", default="local-cluster[2,1,2048]")

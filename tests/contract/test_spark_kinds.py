@@ -41,13 +41,12 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 BASKETS: list[dict[str, Any]] = [
-    {"threshold": 0.4},
-    {"threshold": 0.3, "dual": True},
     {"min_shared": 3, "min_rating": 2, "rating": "stars"},
+    {"threshold": 0.3, "dual": True},
 ]
 
 
-@pytest.mark.parametrize("options", BASKETS, ids=["pairs", "dual", "rated"])
+@pytest.mark.parametrize("options", BASKETS, ids=["customers", "products"])
 def test_baskets_of_two_columns(spark: Any, sales: Path, options: dict[str, Any]) -> None:
     asked = {"set": "customer", "item": "product", **options}
     here = la.baskets.pairs(sales, **asked).pairs

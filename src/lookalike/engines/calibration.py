@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,10 @@ Say = Callable[[str], object]
 
 
 def calibrate(say: Say = lambda what: None, *, scale: float = 1.0) -> Costs:
-    """The costs of this machine, in about a minute on one core. scale: how much is worked on; say: told each step."""
+    """The costs of this machine, in about a minute on one core; those of Spark where it is installed, else shipped.
+
+    scale: how much is worked on; say: told each step.
+    """
     made: dict[str, float] = {}
     count = max(200, round(20_000 * scale))
     with Pool(1) as pool:
@@ -63,6 +67,11 @@ def calibrate(say: Say = lambda what: None, *, scale: float = 1.0) -> Costs:
         ):
             say(what)
             made |= measured()
+    if find_spec("pyspark") is not None:
+        from lookalike.engines.spark.calibration import spark_costs
+
+        say("Spark")
+        made |= spark_costs(count)
     return Costs(**{name: round(max(0.001, value), 3) for name, value in made.items()})
 
 

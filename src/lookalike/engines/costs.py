@@ -40,9 +40,9 @@ class Costs:
     posting_pair: float = 17.0
     element_listed: float = 9.5
     triple: float = 0.56
-    byte_crossing: float = 2.0  # from here on: Spark. Between the Java process and Python, as Arrow
-    row_shuffled: float = 400.0  # sorted, written, fetched and read again
-    byte_shuffled: float = 4.0
+    byte_crossing: float = 2.6  # from here on: Spark. Between the Java process and Python, as Arrow
+    row_shuffled: float = 750.0  # sorted, written, fetched and read again
+    byte_shuffled: float = 7.4
 
     def as_dict(self) -> dict[str, float]:
         return asdict(self)
