@@ -178,7 +178,7 @@ def local(corpus: Path, answer: Path, home: Path) -> dict[str, Any]:
 def markdown(rows: list[dict[str, Any]], documents: int) -> str:
     ours = next((row["work"] for row in rows if row["tool"] == "lookalike" and row["status"] == "ok"), None)
     lines = [
-        "| tool | seconds | ratio | core seconds | start | shuffled per document | recall | recall .80–.85 | precision |",
+        "| tool | seconds | ratio | core seconds | start | shuffled each | recall | recall .80–.85 | precision |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
@@ -189,9 +189,8 @@ def markdown(rows: list[dict[str, Any]], documents: int) -> str:
         shuffled = f"{row['shuffle_bytes'] / documents:,.0f} B" if "shuffle_bytes" in row else ""
         start = f"{row['start']:.1f}" if "start" in row else ""
         quality = " | ".join(f"{row['quality'][name]:.4f}" for name in ("recall", "recall_80_85", "precision"))
-        lines.append(
-            f"| {row['tool']} | {row['work']:.1f} | {ratio} | {row.get('cpu', math.nan):.1f} | {start} | {shuffled} | {quality} |"
-        )
+        cells = [row["tool"], f"{row['work']:.1f}", ratio, f"{row.get('cpu', math.nan):.1f}", start, shuffled, quality]
+        lines.append("| " + " | ".join(cells) + " |")
     shown = [(row["tool"], stage) for row in rows if row["status"] == "ok" for stage in row.get("stages", [])]
     lines += [
         "",
