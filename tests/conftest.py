@@ -15,7 +15,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from lookalike.engines.spark.session import open_session
     from spark_cluster import cluster
 
-    few = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "2", "spark.executor.memory": "800m"}
+    few = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.default.parallelism": "2",
+        "spark.executor.memory": "800m",
+        "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than these small jobs
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
     with cluster(tmp_path_factory.mktemp("cluster")) as made:
         session = open_session(made.url, few)
         yield session

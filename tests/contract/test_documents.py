@@ -262,3 +262,152 @@ def test_more_pairs_than_allowed(way: Any) -> None:
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
     with pytest.raises(TooManyPairs, match=r"more than 1,000 pairs \(--max-pairs\)"):
         la.pairs(lists, threshold=0.9, max_pairs=1_000, method=way)
+
+
+# the same on Spark, on a cluster of two workers
+
+
+ON_SPARK = pytest.mark.xdist_group("spark")
+SPARK_WAYS = [way for way in WAYS if way[0] != "dcm"]
+
+
+def rows_of(frame: Any) -> list[str]:
+    """Rows of an Arrow table, or of a Spark DataFrame, in any order."""
+    table = frame if isinstance(frame, pa.Table) else frame.toArrow()
+    return sorted(map(repr, table.to_pylist()))
+
+
+@ON_SPARK
+@pytest.mark.parametrize(("way", "measure"), SPARK_WAYS)
+def test_spark_gives_the_same_pairs(way: Any, measure: str, spark: Any) -> None:
+    options: Any = {"method": way, "measure": measure, "threshold": float(THRESHOLDS[measure]), "audit": 0}
+    table = documents(1)
+    expected = la.pairs(table, **options).pairs
+    assert expected.num_rows > 20
+    assert rows_of(la.pairs(table, engine="spark", **options).pairs) == rows_of(expected)
+
+
+@ON_SPARK
+@pytest.mark.parametrize(("way", "measure", "bag"), [("lsh", "jaccard", False), ("exact", "cosine", True)])
+def test_spark_gives_the_same_pairs_between_two(way: Any, measure: str, bag: bool, spark: Any) -> None:
+    table, other = two_collections()
+    options: Any = {"method": way, "measure": measure, "threshold": float(THRESHOLDS[measure]), "bag": bag, "audit": 0}
+    expected = la.pairs(table, against=other, **options).pairs
+    assert expected.num_rows > 20
+    assert rows_of(la.pairs(table, against=other, engine="spark", **options).pairs) == rows_of(expected)
+
+
+def with_columns(table: pa.Table) -> pa.Table:
+    """With columns that a policy may look at: numbers with ties, nulls and none, and words."""
+    draw = random.Random(9)
+    stars = [draw.choice([None, float("nan"), 1.0, 2.0, 2.5]) for _ in range(table.num_rows)]
+    table = table.append_column("stars", pa.array(stars, pa.float64()))
+    return table.append_column("from", pa.array([draw.choice(["web", "book", "mail", None]) for _ in stars]))
+
+
+@ON_SPARK
+@pytest.mark.parametrize(
+    ("grouping", "keep", "way"),
+    [
+        ("components", "first", "lsh"), ("stars", "last", "exact"), ("stars", "max:stars", "lsh"),
+        ("components", "priority:from=mail,web", "lsh"),
+    ],
+)  # fmt: skip
+def test_spark_gives_the_same_groups(grouping: Any, keep: str, way: Any, spark: Any) -> None:
+    table = with_columns(documents(5, count=120))
+    options: Any = {"grouping": grouping, "keep": keep, "method": way, "threshold": 0.6}
+    expected = la.groups(table, **options).groups
+    found = la.groups(table, engine="spark", **options).groups.toArrow()
+    assert found.schema.equals(expected.schema)
+    assert found.sort_by([("group", "ascending"), ("id", "ascending")]).equals(
+        expected.sort_by([("group", "ascending"), ("id", "ascending")])
+    )
+
+
+@ON_SPARK
+@pytest.mark.parametrize(("keep", "way"), [("longest", "lsh"), ("min:stars", "exact")])
+def test_spark_keeps_the_same_rows(keep: str, way: Any, spark: Any) -> None:
+    table = with_columns(documents(5, count=120))
+    options: Any = {"keep": keep, "method": way, "threshold": 0.6}
+    expected, done = la.dedup(table, **options), la.dedup(table, engine="spark", **options)
+    assert rows_of(done.removed) == rows_of(expected.removed)
+    assert rows_of(done.kept) == rows_of(expected.kept)
+    assert len(rows_of(expected.removed)) > 20
+
+
+@ON_SPARK
+def test_spark_removes_the_same_against_another(spark: Any) -> None:
+    table, other = two_collections()
+    options: Any = {"against": other, "method": "lsh", "threshold": 0.6}
+    expected, done = la.dedup(table, **options), la.dedup(table, engine="spark", **options)
+    assert rows_of(done.removed) == rows_of(expected.removed)
+    assert rows_of(done.kept) == rows_of(expected.kept)
+
+
+@ON_SPARK
+@pytest.mark.parametrize("grouping", ["components", "stars"])
+def test_spark_makes_the_same_groups_from_crowded_buckets(
+    grouping: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lookalike.engines.spark import run as spark_run
+
+    options: Any = {"grouping": grouping, "keep": "longest", "method": "lsh", "threshold": 0.5}
+    expected = la.groups(documents(4, count=150), **options)
+    monkeypatch.setattr(spark_run, "CROWDED", -1)
+    found = la.groups(documents(4, count=150), engine="spark", **options)
+    assert rows_of(found.groups) == rows_of(expected.groups)
+    if grouping == "stars":
+        assert rows_of(found.removed) == rows_of(expected.removed)
+    assert not found.receipt["pairs_complete"]
+    with pytest.raises(UsageError, match="the pairs were too many to write down"):
+        _ = found.pairs
+
+
+@ON_SPARK
+def test_spark_drops_the_same_common_shingles(spark: Any) -> None:
+    options: Any = {"method": "exact", "threshold": 0.6, "max_share": 0.2}
+    expected = la.pairs(documents(1, count=120), **options).pairs
+    assert rows_of(expected) != rows_of(la.pairs(documents(1, count=120), method="exact", threshold=0.6).pairs)
+    assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
+
+
+@ON_SPARK
+def test_spark_chooses_and_counts_as_the_local_engine_does(spark: Any) -> None:
+    table = documents(1, count=120)
+    expected, found = la.pairs(table, threshold=0.6), la.pairs(table, engine="spark", threshold=0.6)
+    assert found.receipt["choice"]["method"] == expected.receipt["choice"]["method"] == "exact"
+    banded = la.pairs(table, engine="spark", threshold=0.6, method="lsh").receipt
+    local_one = la.pairs(table, threshold=0.6, method="lsh").receipt
+    for name in ("documents", "empty", "shingles", "exact_duplicates", "pairs"):
+        assert banded["counts"][name] == found.receipt["counts"][name] == local_one["counts"][name]
+    assert banded["plan"] == local_one["plan"]
+    for name in ("sampled", "true_pairs", "found_pairs", "recall", "interval_95"):  # all items are the sample
+        assert banded["recall_measured"][name] == local_one["recall_measured"][name]
+    assert banded["recall_measured"]["predicted"] == pytest.approx(local_one["recall_measured"]["predicted"], abs=1e-4)
+
+
+@ON_SPARK
+def test_spark_with_very_many_copies(spark: Any) -> None:
+    texts = ["The same sentence stands here again and again.", "Another one that is not like it at all."]
+    done = la.dedup([texts[0]] * 20_000 + [texts[1]], engine="spark", method="lsh")
+    assert done.kept.select("text").toArrow()["text"].to_pylist() == texts
+    with pytest.raises(TooManyPairs, match="the answer has at least 199,990,000 pairs, more than --max-pairs"):
+        _ = la.pairs([texts[0]] * 20_000, engine="spark", method="lsh").pairs
+    lists = [[*range(1, 31), 1000 + i] for i in range(500)]
+    with pytest.raises(TooManyPairs, match="far more than --max-pairs 1,000 pairs are to be expected"):
+        _ = la.pairs(lists, engine="spark", threshold=0.9, max_pairs=1_000, method="exact").pairs
+
+
+@ON_SPARK
+def test_spark_with_thousands_of_near_copies(spark: Any) -> None:
+    lists = [[*range(1, 31), 1000 + i] for i in range(3_000)]
+    done = la.dedup(lists, engine="spark", threshold=0.9, method="lsh")
+    assert done.removed.toArrow()["similarity"].to_pylist() == [30 / 32] * 2_999
+
+
+@ON_SPARK
+@pytest.mark.parametrize("texts", [[""], ["", " ", "..."]])
+def test_spark_with_empty_documents(texts: list[str], spark: Any) -> None:
+    assert la.pairs(texts, engine="spark", method="lsh").pairs.count() == 0
+    assert la.groups(texts, engine="spark").groups.count() == 0
+    assert la.dedup(texts, engine="spark", method="lsh").kept.count() == len(texts)

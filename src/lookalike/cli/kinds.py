@@ -51,6 +51,11 @@ class Kind:
         options."""
         from lookalike.cli import show
 
+        if options.get("engine") == "spark":
+            from lookalike.cli.spark import run_on_spark
+
+            run_on_spark(self.app, asked, inputs, options, given, output, removed, force=force, quiet=quiet, json=json)
+            return
         outputs = show.Outputs.check(output, removed, force=force)
         if self.works:
             options["beside"] = o.beside(output or removed)

@@ -15,6 +15,7 @@ from lookalike.cli.stopping import stoppable
 
 WORK = ".work"  # the ending of a work folder
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
+CLUSTER = "Many machines"
 
 
 class Unit(Enum):
@@ -62,6 +63,11 @@ class Method(Enum):
     dcm = "dcm"
 
 
+class Engine(Enum):
+    local = "local"
+    spark = "spark"
+
+
 class Scheme(Enum):
     fss = "fss-1"
     minhash = "minhash-1"
@@ -102,6 +108,15 @@ WorkDir = Annotated[
         help="Keep what was read here for later runs (default: beside the output, until a large run is done).",
         show_default=False,
     ),
+]
+Where = Annotated[Engine, option(CLUSTER, help="Where to run: this machine, or Apache Spark.")]
+Master = Annotated[
+    str | None,
+    option(CLUSTER, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    option(CLUSTER, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
 ]
 Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
 Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
@@ -160,6 +175,9 @@ def document_options(
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,
+    engine: Where = Engine.local,
+    master: Master = None,
+    spark_conf: SparkConf = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 

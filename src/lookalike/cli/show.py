@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from lookalike.io.write import write_table
 if TYPE_CHECKING:
     from lookalike.apps.passages import Passages
     from lookalike.apps.stories import Stories
+    from lookalike.engines.spark.result import SparkResult
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
@@ -136,44 +137,46 @@ def print_pairs(result: Result) -> None:
     """The most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
     table = result.pairs
     if not sys.stdout.isatty():
-        _print_lines(table)
+        print_lines(table)
         return
     scale = result.job.scale
     best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, SHOWN)
-    _print_table(best, table.num_rows, "pairs")
+    print_table(best, table.num_rows, "pairs")
 
 
 def print_groups(result: Result) -> None:
     """The largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
     table = result.groups
     if not sys.stdout.isatty():
-        _print_lines(table)
+        print_lines(table)
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
-    _print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
+    print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
 
 
 def print_rows(table: pa.Table, what: str) -> None:
     """The first rows as a table on a terminal; all as tab-separated lines in a pipe."""
     if sys.stdout.isatty():
-        _print_table(table.slice(0, SHOWN), table.num_rows, what)
+        print_table(table.slice(0, SHOWN), table.num_rows, what)
     else:
-        _print_lines(table)
+        print_lines(table)
 
 
 def print_best(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
     """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
     if not sys.stdout.isatty():
-        _print_lines(table)
+        print_lines(table)
         return
     rows = pa.array(range(best_of.num_rows))
     best = best_of.append_column(ROW, rows).sort_by([(by, "descending"), (ROW, "ascending")]).slice(0, SHOWN)
-    _print_table(best.drop_columns(ROW), best_of.num_rows, what)
+    print_table(best.drop_columns(ROW), best_of.num_rows, what)
 
 
-def _print_lines(table: pa.Table) -> None:
+def print_lines(table: pa.Table, *, header: bool = True) -> None:
+    """All rows as tab-separated lines on standard output, under the names of the columns."""
     write = sys.stdout.write
-    write("\t".join(table.column_names) + "\n")
+    if header:
+        write("\t".join(table.column_names) + "\n")
     for batch in table.to_batches(max_chunksize=10_000):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             write("\t".join(_cell(value) for value in row) + "\n")
@@ -183,7 +186,8 @@ def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ").replace("\n", " ")
 
 
-def _print_table(table: pa.Table, total: int, what: str) -> None:
+def print_table(table: pa.Table, total: int, what: str) -> None:
+    """Some rows, of so many, for people."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
         shown.add_column(name, justify="left" if name in LABELS else "right")
@@ -195,7 +199,9 @@ def _print_table(table: pa.Table, total: int, what: str) -> None:
         out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
 
 
-def finish(result: Result | Passages | Stories, wrote: list[Path], *, quiet: bool, json: bool) -> None:
+def finish(
+    result: Result | SparkResult | Passages | Stories, wrote: Sequence[str | Path], *, quiet: bool, json: bool
+) -> None:
     """The summary on standard error and, on wish, the receipt on standard output."""
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
@@ -207,7 +213,7 @@ def finish(result: Result | Passages | Stories, wrote: list[Path], *, quiet: boo
         summary(result.receipt, wrote)
 
 
-def summary(receipt: dict[str, Any], wrote: list[Path]) -> None:
+def summary(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> None:
     """Four lines: what was read, how it was compared, what came out, where it went."""
     counts, noun = receipt["counts"], receipt["items"]
     notes = [f"{counts[noun]:,} {noun}"]

@@ -202,22 +202,30 @@ class BandedJoin:
 
     def stars(self, trace: Trace, order: I64) -> Groups:
         """Stars of all matching pairs in the buckets, in this order of preference, without writing the pairs down."""
-        n, plan = len(self.items), self.plan
-        ranked = self.items.take(order)
-        keys, values = self.keys[order], self.values[order]
-        first = np.empty((plan.bands, n), np.uint32)
-        by_rank = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+        n, ranked = len(self.items), self.items.take(order)
         with trace.stage("match"):
-            for number in range(plan.bands):
-                skew.bucket_starts(Band.sort(keys, number).packed, item_bits(n), first[number])
-            checked = skew.walk_stars(
-                first, np.empty_like(first), np.zeros_like(first), keys, item_bits(n), values, plan.cut,
-                ranked.elements, ranked.starts, ranked.sizes, *self.bar, by_rank.representative, by_rank.similarity,
-            )  # fmt: skip
+            by_rank, checked = walk_stars(ranked, self.keys[order], self.values[order], self.plan, self.bar)
             trace.add(candidates=checked)
         out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
         out.representative[order], out.similarity[order] = order[by_rank.representative], by_rank.similarity
         return out
+
+
+def walk_stars(ranked: Items, keys: U64, values: U32, plan: Plan, bar: Bar) -> tuple[Groups, int]:
+    """(stars of all matching pairs in the buckets of items that stand by preference, how many pairs were scored).
+
+    keys u64[n, bands]; values u32[n, k].
+    """
+    n = len(ranked)
+    first = np.empty((plan.bands, n), np.uint32)
+    out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+    for number in range(plan.bands):
+        skew.bucket_starts(Band.sort(keys, number).packed, item_bits(n), first[number])
+    checked = skew.walk_stars(
+        first, np.empty_like(first), np.zeros_like(first), keys, item_bits(n), values, plan.cut,
+        ranked.elements, ranked.starts, ranked.sizes, *bar, out.representative, out.similarity,
+    )  # fmt: skip
+    return out, checked
 
 
 def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Space, limit: int) -> Scored:

@@ -76,10 +76,15 @@ class Matched:
 
     # groups
 
+    @property
+    def graph(self) -> DataFrame:
+        """Pairs (left, right) whose components are those of all edges."""
+        return self.edges
+
     @cached_property
     def labels(self) -> DataFrame:
         """item (a representative of a class that has a pair), root: the least item of its component."""
-        return components(self.edges).persist()
+        return components(self.graph).persist()
 
     def grouped(self, tops: DataFrame) -> DataFrame:
         """item, group, size, representative of the members of every group of two or more. tops: of classes that are

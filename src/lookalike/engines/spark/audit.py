@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.data import Pairs
 from lookalike.engines.audits import FEW, LEAN
 from lookalike.engines.job import Job
-from lookalike.engines.spark.batches import mapped, numbers, words
+from lookalike.engines.spark.batches import Stage, mapped, numbers, words
 from lookalike.engines.spark.samples import WORDS
 from lookalike.kernels import audit as kernel
 from lookalike.plan import Plan
@@ -55,7 +55,7 @@ def audit(things: DataFrame, classes: DataFrame, edges: DataFrame, job: Job, pla
     return Audit(sample.num_rows, true, found, chance / true if true else 1.0)
 
 
-def partners_of(sample: pa.RecordBatch, longest: int, job: Job):  # type: ignore[no-untyped-def]
+def partners_of(sample: pa.RecordBatch, longest: int, job: Job) -> Stage:
     """A stage: the true pairs (TRUE) between the sets of a batch and the sampled ones."""
     bar = job.bar()
 

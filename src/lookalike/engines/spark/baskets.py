@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,8 +65,10 @@ def open_there(
 ) -> tuple[Origin, Origin]:
     """(one row for each basket, the user's rows)."""
     paths = source if isinstance(source, list | tuple) else [source]
-    if not is_read_by_spark(source) or any(str(path).endswith(".npz") for path in paths):
+    if not is_read_by_spark(source):
         return _of_memory(session, source, rule)
+    if not hasattr(source, "columns") and any(str(path).endswith(".npz") for path in paths):
+        return _of_memory(session, [Path(path) for path in paths], rule)
     rows = open_origin(session, source, text=None, id=None, several=several, choose=_any_column, typed=False)
     frame, schema = rows.frame, schema_of(rows.frame)
     if rule.lines or _is_lines(source):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Batches = Iterator[pa.RecordBatch]
+LARGE = 1 << 30  # bytes of a batch from which its offsets may not fit 31 bits
 Stage = Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
 
 
@@ -105,9 +106,14 @@ def _equal(one: pa.RecordBatch, other: pa.RecordBatch, columns: list[str]) -> bo
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch of several; binary columns get room for more than 2 GB where they need it."""
     if len(batches) == 1:
         return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    whole = pa.Table.from_batches(batches)
+    if whole.nbytes > LARGE:
+        wide = [pa.field(f.name, pa.large_binary() if pa.types.is_binary(f.type) else f.type) for f in whole.schema]
+        whole = whole.cast(pa.schema(wide))
+    return whole.combine_chunks().to_batches()[0]
 
 
 def numbers(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
@@ -126,7 +132,8 @@ def words(batch: pa.RecordBatch, name: str, kind: Any = np.uint64) -> tuple[npt.
     """
     column = batch[name]
     _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    wide = np.int64 if pa.types.is_large_binary(column.type) else np.int32
+    ends = np.frombuffer(offsets, wide)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     ends //= np.dtype(kind).itemsize
     return np.frombuffer(data or b"", kind), ends[:-1], np.diff(ends)
 

@@ -26,7 +26,8 @@ from lookalike.stages.sketches import band_keys, sketch_items
 
 AT_ONCE = 4 << 20  # bytes of text that are shingled in one go
 SALT = np.uint64(0x5EED)
-FEATURES = "size int, print long, other long, length long, elements binary, keys binary, places binary"
+OF_SETS = "size int, print long, other long, elements binary"
+FEATURES = f"{OF_SETS}, length long, keys binary, places binary"
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,18 @@ def read_sets(batch: pa.RecordBatch, job: Job, on_bad_text: OnBadText) -> Iterat
 def features(sets: Sets, lengths: I64, keys: Keys) -> dict[str, pa.Array]:
     """The columns FEATURES of some sets."""
     words, places = keys.of(sets)
+    return {**of_sets(sets), "length": as_arrow(lengths), "keys": words, "places": places}
+
+
+def of_sets(sets: Sets) -> dict[str, pa.Array]:
+    """The columns OF_SETS."""
     salted = np.empty_like(sets.elements)
     hashing.mix_all(sets.elements, SALT, salted)
     return {
         "size": as_arrow(sets.sizes.astype(np.int32)),
         "print": signed(fingerprints(sets)),
         "other": signed(fingerprints(Sets(salted, sets.offsets))),
-        "length": as_arrow(lengths),
         "elements": as_binary(sets.elements, sets.offsets),
-        "keys": words,
-        "places": places,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def _is_near(source: Any) -> bool:
 
 def _of_arrays(session: Any, source: Any, columns: dict[str, str | None]) -> Origin:
     """Vectors that this machine holds or reads, handed to Spark with their places."""
+    if isinstance(source, tuple):
+        source = [Path(name) for name in source]
     opened = open_vectors(source, **columns)
     rows, ids = [], []
     for batch in opened.batches():

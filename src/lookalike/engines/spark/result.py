@@ -43,6 +43,7 @@ class SparkResult:
         """left, right, similarity: every verified pair."""
         with told():
             self._checked()
+            _ = self.run.edges  # refused where groups were made without pairs
             self.run.matched.check_copies(self.run.job.max_pairs)
             return self._shown(self.run.matched.named(self.run.matched.pairs, ["left"], ["right"]))
 

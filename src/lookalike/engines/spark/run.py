@@ -15,6 +15,8 @@ from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.size import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
 from lookalike.engines.spark.audit import audit
+from lookalike.engines.spark.common import without_common
+from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
 from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, verify, weigh
 from lookalike.engines.spark.keeping import order_of
@@ -76,7 +78,8 @@ class Run:
         fused = self.job.method == "lsh" and self.job.max_share is None
         keys = Keys(self.job, self.plan if fused else None)
         preferred = preferred_column(self.keep)
-        return read_things(self.origins, self.job, keys, preferred=preferred, on_bad_text=self.on_bad_text).persist()
+        read = read_things(self.origins, self.job, keys, preferred=preferred, on_bad_text=self.on_bad_text).persist()
+        return read if self.job.max_share is None else without_common(read, self.job.max_share).persist()
 
     @cached_property
     def choice(self) -> Choice:
@@ -116,6 +119,11 @@ class Run:
     @cached_property
     def edges(self) -> DataFrame:
         """Every verified pair of classes."""
+        if not self.pairs_complete:
+            raise UsageError(
+                "the pairs were too many to write down; groups were made straight from the buckets. "
+                "Ask for pairs with a higher threshold or a larger max_pairs."
+            )
         weight, limit = self.weight, self.job.max_pairs
         often = self.banded.bands if self.banded is not None else 8  # how often a pair may be met
         if weight.pairs > FAR * often * limit:
@@ -129,12 +137,20 @@ class Run:
     @cached_property
     def matched(self) -> Matched:
         own = "cast(size as double)" if self.job.set_measure().is_count else "1.0D"
+        if not self.pairs_complete and self.banded is not None:
+            sets = self.things.select("item", "elements")
+            links = linked(self.met, sets, self.job, self.banded)
+            return Crowded(
+                self.origins, self.things, self.classes, links, self.order, own, job=self.job, plan=self.banded
+            )
         return Matched(self.origins, self.things, self.classes, self.edges, self.order, own)
 
-    @property
+    @cached_property
     def pairs_complete(self) -> bool:
-        """False where groups are made straight from buckets, and no list of pairs is."""
-        return True
+        """False where groups are made straight from buckets, and no list of pairs is: the local engine's rule."""
+        if self.want == "pairs" or len(self.origins) == 2 or self.banded is None:
+            return True
+        return self.weight.pairs <= CROWDED * self.classes.where("item = rep").count()
 
     def counted(self) -> dict[str, int]:
         """What there is, in the words of the kind of item."""

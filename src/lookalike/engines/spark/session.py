@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import sys
 import tempfile
 import warnings
@@ -67,6 +69,20 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(parts))
 
 
+def check_master(master: str) -> None:
+    """Refuse at once a standalone master that nobody answers for: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), timeout=10):
+                return
+        except (OSError, ValueError):
+            continue
+    raise ClusterError(f"no Spark master answers at {master}; expected spark://HOST:PORT of one that runs.")
+
+
 def is_near(master: str) -> bool:
     """True for a master on this machine."""
     return master.startswith("local") or urlsplit(master).hostname in (LOOPBACK, "localhost")
@@ -93,10 +109,12 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
             from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtra('engine="spark"', "spark") from error
-    active = SparkSession.getActiveSession()
+    active = active_session()
     if active is not None:
         return active
     master = master or os.environ.get("MASTER") or "local[*]"
+    check_master(master)
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # it prints errors that are raised as well
     os.environ["JAVA_HOME"] = java_home()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_near(master):
@@ -113,6 +131,27 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
             words = [line.strip() for line in said() if "Exception" in line or "Error" in line]
             raise ClusterError(f"Spark did not start on {master}: {(words or [first_line(error)])[-1]}") from error
     return session
+
+
+@contextmanager
+def own_session() -> Iterator[None]:
+    """Stop, at the end of the block, a session that was started in it."""
+    before = active_session()
+    try:
+        yield
+    finally:
+        after = active_session()
+        if after is not None and after is not before:
+            after.stop()
+
+
+def active_session() -> SparkSession | None:
+    """The session of this process, if it has one."""
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
 
 
 @contextmanager

@@ -46,6 +46,10 @@ class Choose(Protocol):
     def __call__(self, schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str: ...
 
 
+class Typed(tuple[str, ...]):
+    """Paths and URLs as they were typed: pathlib would take a slash away from s3://."""
+
+
 class Bases(Protocol):
     """Of each block of a file, (file, where it starts), the place of its first row."""
 
@@ -176,8 +180,8 @@ def open_origin(
     if isinstance(source, DataFrame):
         return _of_frame(source, "the DataFrame", text, id, several, choose)
     if is_read_by_spark(source):
-        source = [source] if isinstance(source, str | os.PathLike) else source
-        return _of_paths(session, [os.fspath(one) for one in source], text, id, several, choose, typed)
+        paths = [source] if isinstance(source, str | os.PathLike) else source
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, typed)
     return _of_memory(session, source, text, id)
 
 
@@ -185,7 +189,7 @@ def is_read_by_spark(source: Any) -> bool:
     """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
     from pyspark.sql import DataFrame
 
-    if isinstance(source, DataFrame | str | os.PathLike):
+    if isinstance(source, DataFrame | Typed | str | os.PathLike):
         return True
     if not isinstance(source, list | tuple) or not source:
         return False
