@@ -147,3 +147,35 @@ def test_vectors_that_cannot_be_compared(spark: Any) -> None:
         la.vectors.pairs(frame, engine="spark", max_angle=10).pairs.collect()
     with pytest.raises(UsageError, match="keep 'longest' means nothing for vectors"):
         la.vectors.dedup(values, engine="spark", max_angle=10, keep="longest")
+
+
+def quoting() -> list[str]:
+    """Texts that quote one another, some twice, one with nothing in it."""
+    draw = random.Random(3)
+    sources = [[f"w{draw.randrange(500)}" for _ in range(80)] for _ in range(6)]
+    texts = [" ".join(words) for words in sources]
+    for _ in range(8):
+        one, other = draw.sample(sources, 2)
+        at, to = draw.randrange(60), draw.randrange(60)
+        texts.append(
+            " ".join([*one[at : at + 20], "and", "then:", *other[to : to + 15], *one[at : at + 14]]).capitalize()
+        )
+    return [*texts, "", texts[0]]
+
+
+@pytest.mark.parametrize("references", [False, True], ids=["one", "two"])
+def test_passages(spark: Any, references: bool) -> None:
+    texts = quoting()
+    source, options = (texts[6:], {"references": texts[:6]}) if references else (texts, {})
+    here = la.passages(source, **options)
+    there = la.passages(source, engine="spark", **options)
+    assert len(here.passages) > 10
+    assert rows(there.passages) == rows(here.passages)
+    if references:
+        assert rows(there.pairs) == rows(here.pairs)
+
+
+def test_passages_that_spark_does_not_take(spark: Any) -> None:
+    for options in ({"template": "to be"}, {"max_share": 0.1}, {"language": "python"}):
+        with pytest.raises(UsageError, match=rf"{next(iter(options))} .* is for one machine; on Spark leave it out"):
+            la.passages(["to be or not to be"], engine="spark", **options)
