@@ -65,8 +65,8 @@ def test_rows_of_baskets_that_go(spark: Any, sales: Path) -> None:
 def test_baskets_of_lists_from_a_frame(spark: Any) -> None:
     lists = [["tea", "milk"], ["milk", "tea", "soap"], ["soap"], ["soap"], []]
     frame = spark.createDataFrame([(f"b{n}", items) for n, items in enumerate(lists)], "id string, items array<string>")
-    here = la.baskets.groups(dict(zip([f"b{n}" for n in range(5)], lists, strict=True)), threshold=0.5).groups
-    assert rows(la.baskets.groups(frame, engine="spark", threshold=0.5).groups) == rows(here)
+    here = la.baskets.pairs(dict(zip([f"b{n}" for n in range(5)], lists, strict=True)), threshold=0.5).pairs
+    assert rows(la.baskets.pairs(frame, engine="spark", threshold=0.5).pairs) == rows(here)
 
 
 def test_baskets_that_spark_does_not_take(spark: Any, sales: Path) -> None:
@@ -140,11 +140,8 @@ def test_vectors_that_cannot_be_compared(spark: Any) -> None:
     values[7, 3] = np.nan
     with pytest.raises(InputError, match="row 7: a number is missing or not finite, or all are zeros"):
         la.vectors.pairs(values, engine="spark", max_angle=10).pairs.collect()
-    skipped = la.vectors.groups(values, engine="spark", max_angle=20, on_bad="skip")
-    assert rows(skipped.groups) == rows(la.vectors.groups(values, max_angle=20, on_bad="skip").groups)
-    frame = spark.createDataFrame([(1, [1.0, 2.0]), (2, [1.0])], "id long, v array<float>")
-    with pytest.raises(InputError, match=r"numbers, but the rows before have|vectors of 1 and of 2 numbers"):
-        la.vectors.pairs(frame, engine="spark", max_angle=10).pairs.collect()
+    skipped = la.vectors.pairs(values, engine="spark", max_angle=20, on_bad="skip")
+    assert rows(skipped.pairs) == rows(la.vectors.pairs(values, max_angle=20, on_bad="skip").pairs)
     with pytest.raises(UsageError, match="keep 'longest' means nothing for vectors"):
         la.vectors.dedup(values, engine="spark", max_angle=10, keep="longest")
 

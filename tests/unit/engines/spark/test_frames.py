@@ -1,0 +1,211 @@
+"""Components, buckets, numbers and sources on Spark, each against what one machine says."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lookalike as la
+from lookalike.engines.spark import flow
+from lookalike.engines.spark.components import components
+from lookalike.engines.spark.numbering import numbered
+from lookalike.engines.spark.session import ClusterError
+from lookalike.errors import BadText, ColumnNotFound, DuplicateIds, InputError, OutputError, UsageError
+from oracles import components as slow_components
+
+pytestmark = pytest.mark.xdist_group("spark")
+WORDS = [
+    "a",
+    "rose",
+    "is",
+    "a",
+    "rose",
+    "is",
+    "a",
+    "rose",
+    "and",
+    "so",
+    "it",
+    "is",
+    "and",
+    "will",
+    "be",
+    "for",
+    "ever",
+    "and",
+    "a",
+    "day",
+]
+
+
+def texts(count: int) -> list[str]:
+    draw = random.Random(3)
+    return [" ".join(draw.choices(WORDS, k=8)) for _ in range(count)]
+
+
+def rows_of(frame: Any) -> list[str]:
+    table = frame if isinstance(frame, pa.Table) else frame.toArrow()
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_components(small: int, spark: Any) -> None:
+    """By rounds, and by one task: a chain, which takes rounds, and random pairs."""
+    draw = random.Random(1)
+    pairs = [(i, i + 1) for i in range(100, 140)] + [(draw.randrange(60), draw.randrange(60, 90)) for _ in range(40)]
+    draw.shuffle(pairs)
+    frame = spark.createDataFrame(pairs, "left long, right long").repartition(3)
+    found = {row["item"]: row["root"] for row in components(frame, small=small).collect()}
+    expected = slow_components(pairs, list(range(141)))
+    assert found == {item: expected[item] for pair in pairs for item in pair}
+
+
+def test_components_that_do_not_settle(spark: Any) -> None:
+    frame = spark.createDataFrame([(i, i + 1) for i in range(50)], "left long, right long").repartition(3)
+    with pytest.raises(ClusterError, match="did not settle in 1 rounds"):
+        components(frame, small=0, rounds=1)
+
+
+def test_giant_buckets_give_the_same_pairs(spark: Any) -> None:
+    draw = random.Random(2)
+    rows = [(key, item, 3, 0, 5, -1) for key in range(4) for item in sorted(draw.sample(range(40), 1 + 9 * key))]
+    met = spark.createDataFrame(rows, flow.MET).coalesce(1)
+    whole = rows_of(flow.candidates(met, None, 100).toArrow())
+    assert rows_of(flow.candidates(met, None, 100, giant=4).toArrow()) == whole
+    assert len(whole) == sum(m * (m - 1) // 2 for m in (1, 10, 19, 28))
+    assert flow.weigh(met) == flow.Weight(rows=58, pairs=len(whole), largest=28)
+
+
+def test_numbers_follow_the_order(spark: Any) -> None:
+    values = random.Random(1).sample(range(1000), 60)
+    found = numbered(spark.createDataFrame([(v,) for v in values], "v long"), ["v"], "at").collect()
+    assert {row["v"]: row["at"] for row in found} == {v: at for at, v in enumerate(sorted(values))}
+
+
+# sources
+
+
+def as_parquet(folder: Path, lines: list[str]) -> Path:
+    (folder / "in").mkdir()
+    for number in range(3):  # larger files last: Spark reads them first
+        part = lines[[0, 5, 20][number] : [5, 20, None][number]]
+        pq.write_table(pa.table({"text": part}), folder / "in" / f"part {number}.parquet", row_group_size=7)
+    return folder / "in"
+
+
+def as_json(folder: Path, lines: list[str]) -> Path:
+    path = folder / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
+    return path
+
+
+def as_csv(folder: Path, lines: list[str]) -> Path:
+    path = folder / "in.csv"
+    path.write_text("text,n\n" + "".join(f'"{line}",{at}\n' for at, line in enumerate(lines)))
+    return path
+
+
+def as_text(folder: Path, lines: list[str]) -> Path:
+    path = folder / "in.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("make", [as_parquet, as_json, as_csv, as_text])
+def test_files_are_numbered_as_on_one_machine(
+    make: Callable[[Path, list[str]], Path], tmp_path: Path, spark: Any
+) -> None:
+    source = make(tmp_path, texts(60))
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "700")  # files are read in several pieces
+    try:
+        options: Any = {"k": 2, "threshold": 0.5, "method": "exact"}
+        expected, found = la.dedup(source, **options), la.dedup(source, engine="spark", **options)
+        assert rows_of(found.removed) == rows_of(expected.removed)
+        assert rows_of(found.kept) == rows_of(expected.kept)
+        assert expected.removed.num_rows > 5
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
+
+
+@pytest.mark.parametrize("kind", ["long", "string"])
+def test_a_data_frame_is_known_by_its_ids(kind: str, spark: Any) -> None:
+    """Its order is that of the ids: the local engine says the same of the rows in that order."""
+    ids = random.Random(4).sample(range(100, 1000), 60)
+    lines = texts(60)
+    frame = spark.createDataFrame(list(zip(ids, lines, strict=True)), "id long, text string")
+    frame = frame.withColumn("id", frame["id"].cast(kind))
+    table = frame.toArrow().sort_by("id")
+    options: Any = {"k": 2, "threshold": 0.5, "method": "exact"}
+    expected, found = la.groups(table, **options), la.groups(frame, engine="spark", **options)
+    assert rows_of(found.groups) == rows_of(expected.groups)
+    assert rows_of(found.pairs) == rows_of(expected.pairs)
+    frame.createOrReplaceTempView("some_texts")
+    assert rows_of(la.pairs("some_texts", engine="spark", **options).pairs) == rows_of(expected.pairs)
+
+
+def test_nothing_runs_before_it_must(spark: Any) -> None:
+    frame = spark.createDataFrame([(1, "one two three"), (2, "one two three")], "id long, text string")
+    before = max(spark.sparkContext.statusTracker().getJobIdsForGroup(), default=-1)
+    found = la.pairs(frame, engine="spark", k=2)
+    assert max(spark.sparkContext.statusTracker().getJobIdsForGroup(), default=-1) == before
+    assert found.pairs.toArrow().to_pylist() == [{"left": 1, "right": 2, "similarity": 1.0}]
+    assert repr(found).startswith("<SparkResult of pairs: jaccard at least 0.8")
+    found.done()
+
+
+# errors
+
+
+def test_errors_are_one_line(tmp_path: Path, spark: Any) -> None:
+    frame = spark.createDataFrame([(1, "one two"), (1, "three four")], "id long, text string")
+    cases: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
+        (DuplicateIds, "the id 1 occurs 2 times in the DataFrame", frame, {}),
+        (ColumnNotFound, "no column 'txt' in the DataFrame. Nearest: 'text'", frame, {"text": "txt"}),
+        (UsageError, "has no column 'id', and rows of Spark have no numbers", frame.select("text"), {}),
+        (InputError, "no such file, folder or table: nowhere.parquet", Path("nowhere.parquet"), {}),
+        (UsageError, "memory is for one machine; Spark has its own settings", frame, {"memory": "1GB"}),
+        (UsageError, "Divide-Compute-Merge runs on one machine", frame, {"method": "dcm"}),
+        (UsageError, "banding cannot promise a recall for overlap", frame, {"method": "lsh", "measure": "overlap"}),
+    ]
+    for kind, words, source, options in cases:
+        with pytest.raises(kind, match=words):
+            _ = la.pairs(source, engine="spark", **options).pairs
+    with pytest.raises(UsageError, match="master goes with engine='spark'"):
+        la.pairs(["a"], master="local")  # type: ignore[call-overload]
+    with pytest.raises(UsageError, match=r"engine 'spork' is unknown. Nearest: 'spark'"):
+        la.pairs(["a"], engine="spork")  # type: ignore[call-overload]
+
+
+def test_an_error_on_an_executor_is_told_as_itself(tmp_path: Path, spark: Any) -> None:
+    bad = pa.table({"id": [1], "text": pa.array([b"caf\xe9"])})
+    pq.write_table(bad, tmp_path / "bad.parquet")
+    with pytest.raises(BadText, match="text is not valid UTF-8"):
+        _ = la.pairs(tmp_path / "bad.parquet", engine="spark", method="lsh").pairs
+    found = la.dedup(tmp_path / "bad.parquet", engine="spark", method="lsh", on_bad_text="replace")
+    assert found.removed.count() == 0
+
+
+def test_results_as_folders(tmp_path: Path, spark: Any) -> None:
+    from lookalike.io.results import read_folder
+
+    found = la.dedup(["one two three", "one two three", "four"], engine="spark", k=2)
+    found.save(tmp_path / "result")
+    tables, receipt = read_folder(tmp_path / "result")
+    assert tables["removed"].to_pylist() == [{"id": 1, "kept": 0, "similarity": 1.0}]
+    assert tables["kept"].num_rows == 2
+    assert receipt["engine"] == "spark"
+    assert receipt["counts"]["removed"] == 1
+    with pytest.raises(OutputError, match="exists"):
+        found.save(tmp_path / "result")
+    with pytest.raises(UsageError, match=r"unknown extension '.xlsx'"):
+        found.write(found.kept, tmp_path / "kept.xlsx")
+    found.write(found.kept, tmp_path / "kept.csv")
+    assert "four" in "".join(part.read_text() for part in (tmp_path / "kept.csv").glob("*.csv"))
