@@ -77,7 +77,8 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         score = table.similarity(made, whole)
         return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0))
     drawn = table.chance or [np.empty(0, np.float32)] * len(table.fields)
-    found = [_telling(field, chance, far) for field, far in zip(table.fields, drawn, strict=True)]
+    telling = estimate(table, whole=True, single=True).chance if table.split >= 0 else chance
+    found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
     made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
     return Learned(made, likely_cut(table.similarity(made, whole), chance))
 
