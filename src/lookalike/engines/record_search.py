@@ -15,12 +15,14 @@ from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS, WHOLE, RecordRules
 from lookalike.stages.assignment import one_to_one
+from lookalike.stages.chances import Chances, parts, told_by_fields, weigh
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
-from lookalike.stages.evidence import estimate, field_bits, weigh
+from lookalike.stages.evidence import Evidence, estimate, levels
 from lookalike.stages.fields import Field
 from lookalike.stages.pair_table import ENOUGH, Mask, PairTable
+from lookalike.stages.population import Population
 from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
 from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
 
@@ -30,7 +32,6 @@ LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidate
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
 WIDER, CIRCLES, PAYS = 20, 5, 0.1  # pairs of friends of friends per record; how often; share that must match
 CROWDS_SHOWN = 20
-RANDOM = 5000  # pairs drawn at random
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Search:
             whole = WholeRecords(own)
             alike = in_pieces(whole.compare, left, right, pool)
             compared = [in_pieces(partial(compare, field), left, right, pool) for field in own]
-        table = PairTable(left, right, compared, alike, n, side, compare_random(own, n, side))
+        table = PairTable(left, right, compared, alike, n, side, Population.of(own, n, side))
         return cls(own, whole, table, number)
 
     def scores(
@@ -92,7 +93,7 @@ class Search:
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
         learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
-        rules = rules.weighing(learned.weights)
+        rules = replace(rules.weighing(learned.weights), whole=learned.whole)
         score = self.table.similarity(learned.weights, rules.whole)
         if self.table.split >= 0 and rules.rivals:
             by_rivals = standing_cut(self.table, score)
@@ -109,18 +110,28 @@ class Search:
 
     def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
         """By the weights of evidence of Fellegi and Sunter; the score is a probability."""
-        prior, bits = rules.prior, [field.bits for field in rules.fields]
-        if prior is None or None in bits:
-            found = estimate(self.table.sample(LEARNED))
-            prior = found.prior
-            bits = [one if mine is None else mine for one, mine in zip(found.bits, bits, strict=True)]
-        told = [one for one in bits if one is not None]
+        if rules.prior is None or any(field.bits is None for field in rules.fields):
+            rules = self._estimated(rules)
         cut = 0.5 if cut is None else cut
-        score = weigh(self.table, prior, told)
+        score = weigh(self.table, rules.prior or 0.0, [field.bits or () for field in rules.fields], rules.explained)
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut) if single else True
-        fields = tuple(replace(f, bits=one, weight=None) for f, one in zip(rules.fields, told, strict=True))
-        made = replace(rules, fields=fields, prior=prior, threshold=cut, whole=0.0, rivals=False)
-        return made, np.where(keep, score, np.float32(0))
+        return replace(rules, threshold=cut, whole=0.0, rivals=False), np.where(keep, score, np.float32(0))
+
+    def _estimated(self, rules: RecordRules) -> RecordRules:
+        """With bits of evidence; those that the rules have, stay."""
+        sample = self.table.sample(LEARNED)
+        columns = [field.column for field in rules.fields]
+        explained: list[dict[str, tuple[float, ...]] | None] = [None for _ in columns]
+        found: Chances | Evidence | None = told_by_fields(sample)
+        if isinstance(found, Chances):
+            explained = [{columns[by]: tuple(lift) for by, lift in one.items()} for one in found.explained]
+        else:
+            found = estimate(sample)
+        fields = tuple(
+            replace(f, weight=None) if f.bits is not None else replace(f, bits=one, explained=less, weight=None)
+            for f, one, less in zip(rules.fields, found.bits, explained, strict=True)
+        )
+        return replace(rules, fields=fields, prior=found.prior)
 
     def pairs(self, score: F32, threshold: float) -> Pairs:
         """The pairs of classes at or above the threshold."""
@@ -142,7 +153,10 @@ class Search:
         seen = [compare(field, a, b) for field in self.fields]
         names = [field.rule.column for field in self.fields]
         if rules.prior is not None:
-            made = [field_bits(one, rule.bits or ()) for one, rule in zip(seen, rules.fields, strict=True)]
+            explained, population = rules.explained, self.table.population
+            rare = population.rare(a, b) if population and explained is not None else []
+            bits = [rule.bits or () for rule in rules.fields]
+            made = parts([levels(one) for one in seen], bits, explained or [{} for _ in seen], rare)
             return {n: pa.array(m, mask=np.isnan(s)) for n, m, s in zip(names, made, seen, strict=True)}
         weights = [rule.weight or 0.0 for rule in rules.fields]
         there = sum(w * ~np.isnan(one) for w, one in zip(weights, seen, strict=True))
@@ -160,7 +174,7 @@ class Search:
         seen = [compare(field, left, right) for field in self.fields]
         table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
         if rules.prior is not None:
-            return table, weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
+            return table, weigh(table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
         return table, table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
 
     def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
@@ -195,18 +209,6 @@ class Search:
 def _among(pairs: U64, known: U64) -> Mask:  # both sorted
     at = np.searchsorted(known, pairs)
     return np.asarray(known[np.minimum(at, len(known) - 1)] == pairs) if len(known) else np.zeros(len(pairs), np.bool_)
-
-
-def compare_random(fields: Sequence[Field], records: int, split: int) -> list[F32]:
-    """The similarity of random pairs in every field: what chance alone gives."""
-    rng = np.random.default_rng(0)
-    first, others = (split, records - split) if split >= 0 else (records, records - 1)
-    if first < 1 or others < 1:
-        return []
-    left = rng.integers(0, first, RANDOM, dtype=np.uint32)
-    right = rng.integers(0, others, RANDOM, dtype=np.uint32)
-    right = right + np.uint32(split) if split >= 0 else right + (right >= left)
-    return [compare(field, left, right.astype(np.uint32)) for field in fields]
 
 
 def in_pieces(function: Callable[[U32, U32], F32], left: U32, right: U32, pool: Pool) -> F32:

@@ -22,8 +22,8 @@ from lookalike.io.records import open_records
 from lookalike.io.settings import read_settings
 from lookalike.kernels import hashing
 from lookalike.measures.fields import FieldRule, RecordRules
+from lookalike.stages.chances import weigh
 from lookalike.stages.comparisons import WholeRecords, compare
-from lookalike.stages.evidence import weigh
 from lookalike.stages.fields import Field, make_field, number_hashes, rarity
 from lookalike.stages.pair_table import PairTable
 from lookalike.stages.record_keys import CROSSED, CROWD, ValueKeys
@@ -225,7 +225,7 @@ class RecordKind:
         seen = [compare(field, one, other) for field in fields]
         table = PairTable(one, other, seen, whole.compare(one, other), len(fields[0].values), -1)
         if rules.prior is not None:
-            score = weigh(table, rules.prior, [rule.bits or () for rule in rules.fields])
+            score = weigh(table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
         else:
             score = table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
         same = np.all([field.values[one] == field.values[other] for field in fields], axis=0)
@@ -243,8 +243,12 @@ class RecordKind:
 
 def _rules_of(made: Mapping[str, Any]) -> RecordRules:
     fields = [{**field, "keys": tuple(field["keys"])} for field in made["fields"]]
-    whole = [FieldRule(**{**field, "bits": tuple(field["bits"])} if "bits" in field else field) for field in fields]
-    return RecordRules(**{**made, "fields": tuple(whole)})
+    for field in fields:
+        if "bits" in field:
+            field["bits"] = tuple(field["bits"])
+        if "explained" in field:
+            field["explained"] = {column: tuple(lift) for column, lift in field["explained"].items()}
+    return RecordRules(**{**made, "fields": tuple(FieldRule(**field) for field in fields)})
 
 
 def _table(rows: list[Any]) -> pa.Table:

@@ -18,7 +18,7 @@ HEAD = f"""\
 # keys, any of: {", ".join(KEYS)}. A line without weight, or without threshold: found from the data.
 """
 OF_RULES = ("threshold", "whole", "rivals", "prior", "fields")
-OF_FIELDS = ("column", "compare", "keys", "weight", "bits")
+OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
 
 
 def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -74,6 +74,8 @@ def read_settings(path: str | os.PathLike[str]) -> RecordRules:
 def _field(made: dict[str, Any], name: str) -> FieldRule:
     _check_names(made, OF_FIELDS, name)
     lists: dict[str, Any] = {key: tuple(made[key]) for key in ("keys", "bits") if key in made}
+    if "explained" in made:
+        lists["explained"] = {column: tuple(lift) for column, lift in made["explained"].items()}
     return FieldRule(**{**made, **lists})
 
 
@@ -90,4 +92,10 @@ def _lines(made: dict[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, float):
         return repr(round(value, 4))
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_value(part)}" for key, part in value.items())
+            + "}"
+        )
     return json.dumps(value, ensure_ascii=False)  # strings, lists and booleans are written alike in JSON and TOML

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,13 +24,15 @@ EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels o
 @dataclass(frozen=True, kw_only=True)
 class FieldRule:
     """One field. weight: None where it is to be learned. bits: the evidence of each level of similarity (`EDGES`),
-    where weights are those of Fellegi and Sunter."""
+    where weights are those of Fellegi and Sunter. explained: how many bits of each level the agreement in another
+    column takes away; rare values tell more then. None where bits are to be taken as they stand."""
 
     column: str
     compare: str = "words"
     keys: tuple[str, ...] = ("value", "words", "joined")
     weight: float | None = None
     bits: tuple[float, ...] | None = None
+    explained: Mapping[str, tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         check_choice("comparison", self.compare, COMPARISONS)
@@ -43,12 +45,20 @@ class FieldRule:
                 f"{self.column!r} has {len(self.bits)} bits; expected {len(EDGES) + 1}, one for each level."
             )
 
+        for column, lift in (self.explained or {}).items():
+            if len(lift) != len(EDGES) + 1:
+                raise UsageError(
+                    f"what {column!r} explains of {self.column!r} has {len(lift)} bits; expected {len(EDGES) + 1}."
+                )
+
     def as_dict(self) -> dict[str, Any]:
         made: dict[str, Any] = {"column": self.column, "compare": self.compare, "keys": list(self.keys)}
         if self.weight is not None:
             made["weight"] = self.weight
         if self.bits is not None:
             made["bits"] = list(self.bits)
+        if self.explained is not None:
+            made["explained"] = {column: list(lift) for column, lift in self.explained.items()}
         return made
 
 
@@ -86,10 +96,21 @@ class RecordRules:
         """True where every field has its weight already."""
         return all(field.weight is not None or field.bits is not None for field in self.fields)
 
+    @property
+    def explained(self) -> list[dict[int, tuple[float, ...]]] | None:
+        """Of each field by the numbers of others; None where bits are to be taken as they stand."""
+        if all(field.explained is None for field in self.fields):
+            return None
+        place = {field.column: n for n, field in enumerate(self.fields)}
+        return [{place[by]: lift for by, lift in (f.explained or {}).items() if by in place} for f in self.fields]
+
     def weighing(self, weights: Sequence[float]) -> RecordRules:
         """The same with these weights."""
         return replace(
-            self, fields=tuple(replace(f, weight=w, bits=None) for f, w in zip(self.fields, weights, strict=True))
+            self,
+            fields=tuple(
+                replace(f, weight=w, bits=None, explained=None) for f, w in zip(self.fields, weights, strict=True)
+            ),
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -133,17 +133,6 @@ def rising(values: F64, weights: F64) -> F64:
     return np.repeat([block[0] for block in blocks], [int(block[2]) for block in blocks])
 
 
-def field_bits(field: F32, bits: Sequence[float]) -> F64:
-    """The evidence of each pair, 0 for a missing value."""
-    return np.array([*bits, 0.0])[levels(field)]
-
-
-def weigh(table: PairTable, prior: float, bits: Sequence[Sequence[float]]) -> F32:
-    """The probability of a match of every pair."""
-    bits_of = [field_bits(field, one) for field, one in zip(table.fields, bits, strict=True)]
-    return probability(prior + np.sum(bits_of, axis=0)).astype(np.float32)
-
-
 def probability(bits: F64) -> F64:
     """Of a match, from its bits."""
     return np.asarray(1 / (1 + 2.0 ** -np.clip(bits, -SURE, SURE)))

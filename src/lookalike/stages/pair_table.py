@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lookalike.data import F32, U32, U64
 from lookalike.kernels import rivals
+from lookalike.stages.population import Population
 
 Mask = npt.NDArray[np.bool_]
 ENOUGH = 0.3  # the share of the weights that must be there for a similarity to count in full
@@ -18,7 +19,8 @@ ENOUGH = 0.3  # the share of the weights that must be there for a similarity to 
 @dataclass(frozen=True)
 class PairTable:
     """left, right u32[p]; fields: f32[p] each, NaN where a value is missing; whole f32[p]; records: how many; split:
-    records of the first of two tables, -1 for one; chance: the fields of pairs drawn at random, f32 each."""
+    records of the first of two tables, -1 for one; population: what chance makes of the fields; drawn: the
+    share of the candidates that these are."""
 
     left: U32
     right: U32
@@ -26,7 +28,8 @@ class PairTable:
     whole: F32
     records: int
     split: int
-    chance: Sequence[F32] = ()
+    population: Population | None = None
+    drawn: float = 1.0
 
     def __len__(self) -> int:
         return len(self.left)
@@ -56,7 +59,8 @@ class PairTable:
         if len(self) <= most:
             return self
         drawn = np.random.default_rng(0).random(self.records) < most / len(self)
-        return self.take(np.flatnonzero(drawn[self.left]))
+        taken = np.flatnonzero(drawn[self.left])
+        return replace(self.take(taken), drawn=max(len(taken), 1) / len(self))
 
     def similarity(self, weights: Sequence[float], whole: float) -> F32:
         """The weighted mean of the fields that both records have, and of the whole record."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from lookalike.data import F32, F64
 from lookalike.kernels import rivals
+from lookalike.stages.chances import told_by_fields
 from lookalike.stages.evidence import estimate
 from lookalike.stages.pair_table import Mask, PairTable
 
@@ -27,6 +28,7 @@ FEW = 20  # pairs from which on something can be learned
 NOISE = 3  # pairs by which the best cut may be missed: a difference of so few tells nothing
 DOUBT = 0.2  # expected F1 that rivals may cost before they are taken for further partners
 LEARNED = 100_000  # pairs that are learned from
+SHARES = (1.0, 0.5, 0.0)  # of the whole record's weight, of which the one with the best expected F1 is taken
 BLUR = 0.15  # added to the spread of a field, so that one that never varies does not weigh without end
 
 
@@ -54,10 +56,12 @@ class Cut:
 
 @dataclass(frozen=True)
 class Learned:
-    """weights: of the fields; cut: where the data suggests to cut the plain similarity."""
+    """weights: of the fields; cut: where the data suggests to cut the plain similarity; whole: what the words of the
+    whole record weigh beside the fields."""
 
     weights: list[float]
     cut: Cut
+    whole: float
 
 
 def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Learned:
@@ -69,18 +73,30 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
     would seem to tell nothing.
     """
     if len(table) < FEW:
-        return Learned([1.0 if weight is None else weight for weight in weights], Cut(USUAL, 0.0))
+        return Learned([1.0 if weight is None else weight for weight in weights], Cut(USUAL, 0.0), whole)
     table = table.sample(LEARNED)
-    chance = estimate(table, whole=True).chance
+    chance, by_fields = _chance(table)
     if chance.sum() < 1:  # nothing is a match: equal weights, and a cut above all that is there
         made = [1.0 if weight is None else weight for weight in weights]
         score = table.similarity(made, whole)
-        return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0))
-    drawn = table.chance or [np.empty(0, np.float32)] * len(table.fields)
+        return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0), whole)
+    drawn = table.population.random if table.population else [np.empty(0, np.float32)] * len(table.fields)
     telling = estimate(table, whole=True, single=True).chance if table.split >= 0 else chance
     found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
     made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
-    return Learned(made, likely_cut(table.similarity(made, whole), chance))
+    free = by_fields and all(weight is None for weight in weights)
+    cuts = {
+        share * whole: likely_cut(table.similarity(made, share * whole), chance)
+        for share in (SHARES if free else (1.0,))
+    }
+    best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equals
+    return Learned(made, cuts[best], best)
+
+
+def _chance(table: PairTable) -> tuple[F64, bool]:
+    """(of each pair to be a match, whether the fields alone tell it); else the words of the whole record help."""
+    found = told_by_fields(table) if table.split < 0 else None
+    return (estimate(table, whole=True).chance, False) if found is None else (found.chance, True)
 
 
 def _telling(field: F32, chance: F64, random: F32) -> float:

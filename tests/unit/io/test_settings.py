@@ -13,7 +13,13 @@ from lookalike.measures.fields import FieldRule, RecordRules
 RULES = RecordRules(
     fields=(
         FieldRule(column='na"me\\', weight=1.25),
-        FieldRule(column="größe", compare="number", keys=(), bits=(-3.0, -2.0, 0.0, 1.0, 2.0, 3.0, 4.5)),
+        FieldRule(
+            column="größe",
+            compare="number",
+            keys=(),
+            bits=(-3.0, -2.0, 0.0, 1.0, 2.0, 3.0, 4.5),
+            explained={'straße "x"': (-1.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0)},
+        ),
     ),
     threshold=0.4125,
     prior=-3.5,
@@ -38,6 +44,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         ("[[fields]]\ncolumn = 'a'\n[[fields]]\ncolumn = 'a'", "named 2 times"),
         ("[[fields]]\ncolumn = 'a'\nweight = -1", "expected 0 or more"),
         ("[[fields]]\ncolumn = 'a'\nbits = [1.0]", "expected 7"),
+        ("[[fields]]\ncolumn = 'a'\nexplained = {b = [1.0]}", "'b' explains of 'a' has 1 bits; expected 7"),
         ("whole = 2.0\n[[fields]]\ncolumn = 'a'", "from 0 to 1"),
         ("threshold = 'high'\n[[fields]]\ncolumn = 'a'", "wrong type"),
         ("[[fields]]\ncolumn = 'a'\nkeys = []", "no field gives keys"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lookalike.measures.fields import EDGES
-from lookalike.stages.evidence import estimate, independence, levels, weigh
+from lookalike.stages.chances import weigh
+from lookalike.stages.evidence import estimate, independence, levels
 from lookalike.stages.pair_table import PairTable
 from lookalike.stages.standing import Cut, expected_cut, learn, likely_cut, standing, standing_cut
 
@@ -60,7 +61,7 @@ def test_evidence_recovers_the_rates() -> None:
     for (m, u), found in zip(rates, made.bits, strict=True):
         assert np.isclose(found[-1], np.log2(m / u), atol=0.3)
         assert np.isclose(found[0], np.log2((1 - m) / (1 - u)), atol=0.3)
-    assert ((weigh(table, made.prior, made.bits) > 0.5) == true).mean() > 0.97
+    assert ((weigh(table, made.prior, made.bits, None) > 0.5) == true).mean() > 0.97
 
 
 def test_fields_that_say_the_same_are_one_witness() -> None:
