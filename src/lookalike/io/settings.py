@@ -92,10 +92,12 @@ def _lines(made: dict[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, float):
         return repr(round(value, 4))
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, dict):
         return (
             "{"
             + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_value(part)}" for key, part in value.items())
             + "}"
         )
-    return json.dumps(value, ensure_ascii=False)  # strings, lists and booleans are written alike in JSON and TOML
+    return json.dumps(value, ensure_ascii=False)  # strings and booleans are written alike in JSON and TOML

@@ -1,7 +1,8 @@
 """How a pair of records stands: its weighted similarity, its rivals, and the threshold that the data itself suggests.
 
-What is a match is first guessed by the weights of evidence (`evidence`). These chances give the weights of the fields
-and, within one table, the threshold: the cut of the weighted similarity with the best F1 that is to be expected.
+What is a match is first guessed by the weights of evidence: by the fields (`chances`), or, where these alone do not tell,
+by the whole record as well (`evidence`). These chances give the weights of the fields and, within one table, the
+threshold: the cut of the weighted similarity with the best F1 that is to be expected.
 
 Between two tables every record usually has one partner at most. A pair is lifted by what it is better than the best
 other pair of its records, and falls steeply where there is a better one. The threshold is then read off what records
