@@ -1,6 +1,6 @@
 """How a pair of records stands: its weighted similarity, its rivals, and the threshold that the data itself suggests.
 
-What is a match is first guessed by the weights of evidence: by the fields (`chances`), or, where these alone do not tell,
+What is a match is first guessed by the weights of evidence: by the fields (`chances`), or, where these cannot tell,
 by the whole record as well (`evidence`). These chances give the weights of the fields and, within one table, the
 threshold: the cut of the weighted similarity with the best F1 that is to be expected.
 
