@@ -90,6 +90,17 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
 
 
 @jit
+def stays_inside(x: Any, y: Any, piece: Any, step: int, edge_x: int, edge_y: int) -> bool:  # piece i64[3]
+    """Whether the whole run that a piece is of stays on this side of the edge from which the search came; it may reach
+    back further than where the piece was entered."""
+    if step > 0:
+        more = equal_run(x, y, piece[START] - 1, piece[START] - piece[DIAGONAL] - 1, -1)
+        return piece[START] - more >= edge_x and piece[START] - piece[DIAGONAL] - more >= edge_y
+    more = equal_run(x, y, piece[END], piece[END] - piece[DIAGONAL], 1)
+    return piece[END] + more <= edge_x and piece[END] - piece[DIAGONAL] + more <= edge_y
+
+
+@jit
 def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens], or [0] where none is
     """How many tokens from start to end count."""
     if len(covered) == 0:
@@ -174,11 +185,13 @@ def passages_of_pair(
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
+                edge_x, edge_y = (start_x, start_y) if step > 0 else (end_x, end_y)
                 more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
                 work += more_x + more_y + gap
                 for p in range(taken):
                     spot = pieces[p, DIAGONAL] + shift
-                    reached[spot] = max(reached[spot], pieces[p, END])
+                    if stays_inside(x, y, pieces[p], step, edge_x, edge_y):  # else it is told on its own
+                        reached[spot] = max(reached[spot], pieces[p, END])
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
                 if step > 0:
