@@ -90,14 +90,10 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
 
 
 @jit
-def stays_inside(x: Any, y: Any, piece: Any, step: int, edge_x: int, edge_y: int) -> bool:  # piece i64[3]
-    """Whether the whole run that a piece is of stays on this side of the edge from which the search came; it may reach
-    back further than where the piece was entered."""
-    if step > 0:
-        more = equal_run(x, y, piece[START] - 1, piece[START] - piece[DIAGONAL] - 1, -1)
-        return piece[START] - more >= edge_x and piece[START] - piece[DIAGONAL] - more >= edge_y
-    more = equal_run(x, y, piece[END], piece[END] - piece[DIAGONAL], 1)
-    return piece[END] + more <= edge_x and piece[END] - piece[DIAGONAL] + more <= edge_y
+def is_whole(x: Any, y: Any, piece: Any, step: int) -> bool:  # piece i64[3]
+    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    at = piece[START] - 1 if step > 0 else piece[END]
+    return equal_run(x, y, at, at - piece[DIAGONAL], -step) == 0
 
 
 @jit
@@ -120,19 +116,24 @@ def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start
 
 @jit
 def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
-    """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and
-    those without an unbroken run of `least` tokens of which a fifth at most does not; returns the new end."""
+    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which at most
+    a fifth stands outside another one, and then those that lie on both sides inside another one; the new end.
+
+    The order matters: what lies inside a passage must not go with it.
+    """
     keep = np.ones(end - first, np.bool_)
-    for p in range(first, end):
-        a = rows[p]
-        scattered = a[UNBROKEN] < least
-        left = (a[LEFT_END] - a[LEFT_START]) // 5 if scattered else 0
-        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if scattered else 0
-        for q in range(first, end):
-            if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
-                if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
-                    keep[p - first] = False
-                    break
+    for tolerant in (True, False):
+        for p in range(first, end):
+            a = rows[p]
+            if not keep[p - first] or (tolerant and a[UNBROKEN] >= least):
+                continue
+            left = (a[LEFT_END] - a[LEFT_START]) // 5 if tolerant else 0
+            right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if tolerant else 0
+            for q in range(first, end):
+                if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
+                    if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
+                        keep[p - first] = False
+                        break
     at = first
     for p in range(first, end):
         if keep[p - first]:
@@ -185,12 +186,11 @@ def passages_of_pair(
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
-                edge_x, edge_y = (start_x, start_y) if step > 0 else (end_x, end_y)
                 more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
                 work += more_x + more_y + gap
                 for p in range(taken):
                     spot = pieces[p, DIAGONAL] + shift
-                    if stays_inside(x, y, pieces[p], step, edge_x, edge_y):  # else it is told on its own
+                    if is_whole(x, y, pieces[p], step):  # else the run is told on its own
                         reached[spot] = max(reached[spot], pieces[p, END])
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
