@@ -114,7 +114,8 @@ def lookalike(folder: Path, scratch: Path) -> dict[str, Any]:
     begin = time.perf_counter()
     groups = index.groups().num_rows
     return {
-        "build_seconds": built, "build_cpu_seconds": busy, **facts, "open_ms": opened * 1e3, "disk_bytes": index.info()["bytes"],
+        "build_seconds": built, "build_cpu_seconds": busy, **facts, "open_ms": opened * 1e3,
+        "disk_bytes": index.info()["bytes"],
         "segments": index.info()["segments"], "groups_seconds": time.perf_counter() - begin, "grouped": groups,
     }  # fmt: skip
 
