@@ -237,6 +237,16 @@ def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
         assert index.group_of("again") != index.group_of("right")
 
 
+@pytest.mark.usefixtures("small_parts")
+def test_many_copies_are_one_group(place: Place) -> None:
+    """Each is looked for once, also where the copies come in several batches, and empty ones stay alone."""
+    with la.Index.create(place(), k=1) as index:
+        index.add(["a b c d e f", "", ""] * 3000)
+        assert set(index.groups()["size"].to_pylist()) == {3000}
+        index.add(["a b c d e f"] * 10)
+        assert index.groups()["group"].to_pylist() == [0] * 3010
+
+
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_what_goes_before_anybody_asked_has_connected_others(place: Place, how: str) -> None:
     with la.Index.create(place(), k=1, threshold=0.5) as index:
