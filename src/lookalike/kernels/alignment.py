@@ -116,8 +116,8 @@ def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start
 
 @jit
 def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
-    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which at most
-    a fifth stands outside another one, and then those that lie on both sides inside another one; the new end.
+    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which
+    a fifth at most stands outside another one, and then those that lie on both sides inside another one; the new end.
 
     The order matters: what lies inside a passage must not go with it.
     """
