@@ -288,13 +288,15 @@ def _kind(session: SparkSession, path: str) -> str:
         raise InputError(f"Spark cannot reach {path}: {first_line(error)}") from error
     if not found:
         raise InputError(f"no such file, folder or table: {path}.")
+    if kind == "text lines" and (len(found) > 1 or found[0].isDirectory() or "*" in path):
+        raise InputError(f"{path}: several text files are a document each, which Spark does not read; give one file.")
     if kind is not None:
         return kind
     for status in found:
         inside = system.listFiles(status.getPath(), True)
         while inside.hasNext():
             name = inside.next().getPath().getName()
-            if not name.startswith(("_", ".")) and (kind := _by_name(name)):
+            if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != "text lines":
                 return kind
     raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
 
