@@ -89,9 +89,8 @@ def test_the_receipt_speaks_of_baskets() -> None:
     made = la.baskets.pairs(table)
     assert made.receipt["counts"]["baskets"] == 2
     assert made.receipt["counts"]["entries"] == 3
-    assert made.receipt["inputs"][0] == {
-        "name": "the table", "form": "two columns", "set": "customer", "item": "product", "rows": 2,
-    }  # fmt: skip
+    told = {"name": "the table", "form": "two columns", "set": "customer", "item": "product", "rows": 2}
+    assert told.items() <= made.receipt["inputs"][0].items()
     assert made.receipt["compared"] == "jaccard at least 0.2 on sets of 'product'"
     assert la.baskets.pairs(table, dual=True).receipt["counts"]["items"] == 2
 
