@@ -103,15 +103,20 @@ def main() -> None:
     parser.add_argument("kind", choices=["generated", "real"])
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--words", type=int, help="of the median generated document")
+    parser.add_argument("--first", type=int, default=0, help="id of the first generated document")
     parser.add_argument("--root", type=Path, action="append", help="folder of text files; may be repeated")
     parser.add_argument("--folder", type=Path, default=Path(".bench/corpora"))
     given = parser.parse_args()
     if given.kind == "generated":
-        path = given.folder / f"generated-{given.documents}-seed{given.seed}.parquet"
+        marks = "".join(f"-{name}{value}" for name in ("words", "first") if (value := getattr(given, name)))
+        path = given.folder / f"generated-{given.documents}-seed{given.seed}{marks}.parquet"
         if not path.exists():
-            from generated import generate
+            from generated import MEDIAN_WORDS, generate
 
-            write(generate(given.documents, seed=given.seed, rows=ROWS_PER_GROUP), path)
+            words = given.words or MEDIAN_WORDS
+            made = generate(given.documents, seed=given.seed, rows=ROWS_PER_GROUP, words=words, first=given.first)
+            write(made, path)
     else:
         files = text_files(given.root or default_roots())
         mark = hashlib.sha256(json.dumps([files, MOST_DOCUMENTS, MOST_BYTES]).encode()).hexdigest()[:8]

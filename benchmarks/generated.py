@@ -104,12 +104,17 @@ def _layout(documents: int, random: np.random.Generator) -> tuple[Any, Any, int]
     return original[order], rate[order], len(sizes) + len(alone)
 
 
-def generate(documents: int, *, seed: int, rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches of `rows` documents with the columns id (0, 1, ...) and text."""
+def generate(
+    documents: int, *, seed: int, rows: int, words: int = MEDIAN_WORDS, first: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """Batches of `rows` documents with the columns id (first, first + 1, ...) and text.
+
+    words: of the median document; none has fewer than 30, or half as many if that is less.
+    """
     random = np.random.default_rng(seed)
     letters, spelling = _vocabulary(random)
     original, rate, originals = _layout(documents, random)
-    lengths = np.clip(random.lognormal(np.log(MEDIAN_WORDS), 0.5, originals), 30, 2000).astype(np.int64)
+    lengths = np.clip(random.lognormal(np.log(words), 0.5, originals), min(30, words // 2), 2000).astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     # floor(V ** uniform) is r with probability ~ 1/r: Zipf's law without a table.
     tokens = (VOCABULARY ** random.random(starts[-1], np.float32)).astype(np.int32) - 1
@@ -124,4 +129,4 @@ def generate(documents: int, *, seed: int, rows: int) -> Iterator[pa.RecordBatch
         out, ends = np.empty(room, np.uint8), np.empty(len(key) + 1, np.int32)
         write_documents(original[part], rate[part], key, tokens, starts, letters, spelling, out, ends)
         text = pa.StringArray.from_buffers(len(key), pa.py_buffer(ends), pa.py_buffer(out[: ends[-1]].copy()))
-        yield pa.record_batch({"id": pa.array(np.arange(part.start, part.stop)), "text": text})
+        yield pa.record_batch({"id": pa.array(np.arange(part.start, part.stop) + first), "text": text})

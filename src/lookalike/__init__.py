@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
     from lookalike.apps.passages import Passages, passages
+    from lookalike.apps.scale import estimate
     from lookalike.apps.sets import jaccard
     from lookalike.apps.stories import stories
     from lookalike.data import Recipe, ShingleRule
@@ -31,6 +32,7 @@ _HOMES = {
     "groups": "lookalike.apps.documents",
     "dedup": "lookalike.apps.documents",
     "forecast": "lookalike.apps.documents",
+    "estimate": "lookalike.apps.scale",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
@@ -51,8 +53,8 @@ _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs", "passages", "plan",
-    "records", "report", "stories", "strings", "textbook", "vectors",
+    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs",
+    "passages", "plan", "records", "report", "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

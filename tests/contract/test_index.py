@@ -238,6 +238,28 @@ def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
 
 
 @pytest.mark.usefixtures("small_parts")
+def test_many_copies_are_one_group(place: Place) -> None:
+    """Each is looked for once, also where the copies come in several batches, and empty ones stay alone."""
+    with la.Index.create(place(), k=1) as index:
+        index.add(["a b c d e f", "", ""] * 3000)
+        assert set(index.groups()["size"].to_pylist()) == {3000}
+        index.add(["a b c d e f"] * 10)
+        assert index.groups()["group"].to_pylist() == [0] * 3010
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_what_goes_before_anybody_asked_has_connected_others(place: Place, how: str) -> None:
+    with la.Index.create(place(), k=1, threshold=0.5) as index:
+        index.add(["a b c d e f", "f g h i j k", "a b c d e f g h i j k"], ids=["left", "right", "between"])
+        if how == "removed":
+            index.remove(["between"])
+        else:
+            index.add(["something else"], ids=["between"])
+        assert index.group_of("left") == index.group_of("right")
+        assert sorted(index.groups()["id"].to_pylist()) == ["left", "right"]
+
+
+@pytest.mark.usefixtures("small_parts")
 def test_groups_do_not_depend_on_when_they_are_asked_for(place: Place) -> None:
     sample = SAMPLES["documents"]
     items = sample.items(80, 8)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
 
 from lookalike.data import ShingleRule
 from lookalike.engines.baskets import BasketJob, ItemJob, search, through_groups
 from lookalike.engines.job import Method
 from lookalike.engines.suggestions import Suggestions, find, neighbours_of, suggestions
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
 from lookalike.io.basket_forms import BasketRule, open_baskets
 from lookalike.io.baskets import Baskets, aligned
 from lookalike.result import Asked, Grouping, Result, answer, wanted
 from lookalike.stages.preference import preferred_column
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "dual")
 
@@ -46,12 +51,31 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, total=False):
+    """The options of a run on this machine, which is what a run is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class OnSpark(Options):
+    """The options of a run on Spark."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of similar baskets in `source`, or between `source` and `against`: what comparing every two would find,
     unless a method that is not exact is asked for. With `dual`, pairs of similar items.
 
     source: a path (two columns, a column of lists, one basket a line, a sparse .npz), a list or dict of collections,
-    Arrow data, or a SciPy sparse matrix.
+    Arrow data, or a SciPy sparse matrix. With engine="spark" also a Spark DataFrame, or tables that Spark reads; then
+    DataFrames come back.
 
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap"]}
@@ -63,9 +87,13 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of similar baskets (or items): connected components of verified pairs, or stars, in which every member is
     itself similar to the representative, which `keep` chooses (see `dedup`).
 
@@ -76,7 +104,11 @@ def groups(
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The rows without baskets that are similar to one kept.
 
     keep: first, last, longest, shortest; where each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
@@ -115,10 +147,17 @@ def suggest(source: Any, who: Any, *, limit: int = 10, neighbours: int = 20, **o
     return suggestions(baskets, me, alike, limit)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
-    given: dict[str, Any] = dict(options)
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    given = dict(options)
     trace = Trace(given.pop("progress", silent))
     via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
+    cluster = cluster_of(given)
+    if cluster is not None:
+        if via:
+            raise UsageError("via_groups (--via-groups) runs on one machine; leave it out, or the engine.")
+        return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace)
     with trace.stage("open"):
         baskets, job = _read(given, source, against, keep)
     compared = baskets
@@ -130,18 +169,37 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     return result
 
 
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, cluster: dict[str, Any], options: dict[str, Any],
+    trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.engines.spark.baskets import run_baskets
+    from lookalike.engines.spark.result import SparkResult
+    from lookalike.engines.spark.session import check_options
+
+    check_options(options)
+    rule, job = _asked(options)
+    there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace)
+    return SparkResult(asked, grouping, there)
+
+
 def _read(
     options: dict[str, Any], source: Any, against: Any = None, keep: str = "first"
 ) -> tuple[list[Baskets], BasketJob]:
     """The baskets of one or two sources, with one numbering of their items, and the job that the other options make."""
-    rule = BasketRule(**{name: options.pop(name) for name in READING if name in options})
-    shared = options.pop("min_shared", None)
-    if shared is not None:
-        options |= {"measure": "overlap", "threshold": shared}
-    kind = ItemJob if rule.dual else BasketJob
-    job = kind(rule=ShingleRule(unit="token", k=1, bag=rule.bag), **options)
+    rule, job = _asked(options)
     column = preferred_column(keep)
     baskets = [open_baskets(source, rule, extra=[column] if column else [])]
     if against is not None:
         baskets = list(aligned(baskets[0], open_baskets(against, rule)))
     return baskets, replace(job, of=baskets[0].item_name)
+
+
+def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:
+    """How to read, and what to do."""
+    rule = BasketRule(**{name: options.pop(name) for name in READING if name in options})
+    shared = options.pop("min_shared", None)
+    if shared is not None:
+        options |= {"measure": "overlap", "threshold": shared}
+    kind = ItemJob if rule.dual else BasketJob
+    return rule, kind(rule=ShingleRule(unit="token", k=1, bag=rule.bag), **options)

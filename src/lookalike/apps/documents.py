@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Unpack, overload
 
-from lookalike.data import RuleOptions, ShingleRule, Unit, check_choice
+from lookalike.data import RuleOptions, ShingleRule, Unit
 from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
@@ -141,13 +142,9 @@ def _run(
     columns = _columns(job_options)
     if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
-    engine = job_options.pop("engine", "local")
-    check_choice("engine", engine, ("local", "spark"))
-    cluster = {name: job_options.pop(name, None) for name in ("master", "spark_conf")}
-    if engine == "spark":
+    cluster = cluster_of(job_options)
+    if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
-    if given := [name for name, value in cluster.items() if value]:
-        raise UsageError(f"{given[0]} goes with engine='spark' (--engine spark).")
     place = Workplace.of(job_options)
     collections = [open_collection(source, **columns)]
     if against is not None:

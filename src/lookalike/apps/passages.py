@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
-from lookalike.engines.passages import Shared, run
+from lookalike.engines.passages import Shared, in_characters, run, summed
 from lookalike.engines.receipt import passages_receipt
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
@@ -25,6 +26,9 @@ from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
 from lookalike.notebook import SHOWN, card, table
 from lookalike.stages.arrow import as_arrow
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.passages import SparkPassages
 
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 REPORTED = 300  # pairs in a report, unless another number is asked for
@@ -78,17 +82,9 @@ class Passages:
 
         tokens: how many are equal, boilerplate not counted.
         """
-        rows, placed = self.shared.rows, self.shared.placed
-        columns: dict[str, pa.Array] = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
-        for name, document, token, where, step in (
-            ("left_start", 0, 2, placed.starts, 0),
-            ("left_end", 0, 3, placed.ends, 1),
-            ("right_start", 1, 4, placed.starts, 0),
-            ("right_end", 1, 5, placed.ends, 1),
-        ):
-            at = placed.offsets[rows[:, document]] + rows[:, token] - step
-            columns[name] = as_arrow(where[at].astype(np.int64))
-        return pa.table({**columns, "tokens": as_arrow(rows[:, 6])})
+        rows = self.shared.rows
+        columns = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
+        return pa.table(columns | {name: as_arrow(values) for name, values in in_characters(self.shared).items()})
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -97,18 +93,9 @@ class Passages:
         shared_tokens: tokens in shared passages, on the side where they are fewer. left_in_right: the share of the left
         document's tokens that stand in passages shared with the right one. longest: tokens of the longest unbroken run.
         """
-        sums, counted = self.shared.sums, self.shared.counted
-        return pa.table(
-            {
-                "left": self._ids(sums[:, 0]),
-                "right": self._ids(sums[:, 1], last=True),
-                "shared_tokens": as_arrow(np.minimum(sums[:, 2], sums[:, 3])),
-                "left_in_right": as_arrow(sums[:, 2] / np.maximum(1, counted[sums[:, 0]])),
-                "right_in_left": as_arrow(sums[:, 3] / np.maximum(1, counted[sums[:, 1]])),
-                "longest": as_arrow(sums[:, 4]),
-                "passages": as_arrow(sums[:, 5]),
-            }
-        )
+        sums = self.shared.sums
+        columns = {"left": self._ids(sums[:, 0]), "right": self._ids(sums[:, 1], last=True)}
+        return pa.table(columns | {name: as_arrow(values) for name, values in summed(self.shared).items()})
 
     def to_arrow(self) -> pa.Table:
         return self.passages
@@ -177,12 +164,31 @@ class Passages:
         return ids[0].take(as_arrow(documents))
 
 
-def passages(source: Any, **options: Unpack[Options]) -> Passages:
+class Locally(Options, total=False):
+    """The options of a run on this machine, which is what a run is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class OnSpark(Options):
+    """The options of a run on Spark."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+@overload
+def passages(source: Any, **options: Unpack[OnSpark]) -> SparkPassages: ...
+@overload
+def passages(source: Any, **options: Unpack[Locally]) -> Passages: ...
+def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     """The passages that documents share, wherever they stand and in any order, with their places in the texts.
 
     source: paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. Every run of at least
     `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and `author` say what does not
-    count. Linear in the text, and in what is shared.
+    count. Linear in the text, and in what is shared. With engine="spark" also a Spark DataFrame, or whatever Spark
+    reads; then DataFrames come back.
 
     >>> import lookalike as la
     >>> texts = ["He said: to be, or not to be, that is it.", "To be or not to be; that is what he said."]
@@ -193,6 +199,9 @@ def passages(source: Any, **options: Unpack[Options]) -> Passages:
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
     columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    cluster = cluster_of(given)
+    if cluster is not None:
+        return _on_spark(source, columns, cluster, given)
     place = Workplace.of(given)
     references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
     job = PassageJob(**given)
@@ -207,6 +216,20 @@ def passages(source: Any, **options: Unpack[Options]) -> Passages:
     if place.beside is None:  # nobody will say that the answer is saved
         result.done()
     return result
+
+
+def _on_spark(source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any]) -> SparkPassages:
+    from lookalike.engines.spark.passages import SparkPassages
+    from lookalike.engines.spark.session import check_options, open_session
+    from lookalike.engines.spark.sources import open_origins
+
+    check_options(options)
+    for name in ("template", "author"):
+        if options.pop(name, None) is not None:
+            raise UsageError(f"{name} (--{name}) is for one machine; on Spark leave it out.")
+    sources, job = [source, options.pop("references", None)], PassageJob(**options)
+    origins = open_origins(open_session(**cluster), sources, text=columns["text"], id=columns["id"])
+    return SparkPassages(job, origins, columns["on_bad_text"])
 
 
 def open_template(template: Any, **columns: Any) -> Collection:

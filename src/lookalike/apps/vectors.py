@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
 
 from lookalike.apps.neighbors import RadiusNeighbors
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.vector_job import VectorJob, VectorMethod
 from lookalike.engines.vectors import run
+from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
 from lookalike.io.vectors import open_vectors
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distance"}
 
@@ -34,12 +39,31 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, total=False):
+    """The options of a run on this machine, which is what a run is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class OnSpark(Options):
+    """The options of a run on Spark."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
 
     source: a NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
     anything that exports Arrow data. Numbers are taken as float32; scores are computed from these in float64. A pair at
     the threshold is found with probability `recall` at least (with `exact`, always); none beyond is reported.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
 
     >>> import lookalike as la, numpy as np
     >>> la.vectors.pairs(np.array([[3, 4], [6, 8], [0, 1]]), max_angle=10).pairs.to_pylist()
@@ -48,9 +72,13 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of near vectors: connected components, or stars around the representative that `keep` chooses.
 
     >>> import lookalike as la, numpy as np
@@ -60,7 +88,11 @@ def groups(
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The vectors without near-copies: each removed one is within the threshold of one kept.
 
     >>> import lookalike as la, numpy as np
@@ -70,10 +102,15 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
     job_options: dict[str, Any] = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
+    cluster = cluster_of(job_options)
+    if cluster is not None:
+        return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
     job = make_job(job_options)
     sources = [open_vectors(source, **columns)]
     if against is not None:
@@ -81,6 +118,19 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     trace = Trace(progress)
     found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
     return answer(asked, grouping, job, sources, found, trace)
+
+
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, columns: dict[str, Any], cluster: dict[str, Any],
+    options: dict[str, Any], trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.engines.spark.kinds import run_vectors
+    from lookalike.engines.spark.result import SparkResult
+    from lookalike.engines.spark.session import check_options
+
+    check_options(options)
+    there = run_vectors(sources, columns, make_job(options), wanted(asked, grouping), keep, cluster, trace)
+    return SparkResult(asked, grouping, there)
 
 
 def make_job(options: dict[str, Any]) -> VectorJob:

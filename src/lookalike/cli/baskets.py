@@ -72,6 +72,9 @@ def basket_options(
     audit: Annotated[int, o.option(o.WHAT, help="Baskets of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: o.MaxPairs = 100_000_000,
     threads: o.Threads = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """What pairs, groups and dedup of baskets take."""
 

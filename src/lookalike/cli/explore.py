@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -28,9 +29,14 @@ def report(
 ) -> None:
     """Write a page about a result, one file for any browser: the funnel, thresholds, recall, groups, and pairs side by
     side. It asks for nothing from elsewhere; of a large result it holds a part, and says which."""
+    from lookalike.io.atomic import check_place
+    from lookalike.web.opened import open_result
     from lookalike.web.report import report as write
 
-    path = write(result, output, inputs=input, force=force)
+    check_place(output, force=force)
+    opened = open_result(result, inputs=input)
+    path = write(opened, output, force=force)
+    _tell(opened.notes)
     if not quiet:
         sys.stderr.write(f"Wrote    {path} ({path.stat().st_size / 1e6:.1f} MB)\n")
 
@@ -45,8 +51,20 @@ def explore(
 ) -> None:
     """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
     from lookalike.web.exploring import explore as run
-    from lookalike.web.serving import is_loopback
+    from lookalike.web.exploring import is_index
+    from lookalike.web.opened import Opened, open_result
+    from lookalike.web.serving import check_installed, is_loopback
 
+    check_installed()
+    shown: str | Opened = source
+    if not is_index(source):
+        shown = open_result(source, inputs=input)
+        _tell(shown.notes)
     if not is_loopback(host):
         sys.stderr.write("Anyone who reaches this machine can look at this, and at the inputs it was made from.\n")
-    run(source, inputs=input, port=port, host=host)
+    run(shown, port=port, host=host, name=source)
+
+
+def _tell(notes: Sequence[str]) -> None:
+    for note in notes:
+        sys.stderr.write(f"Warning: {note}\n")

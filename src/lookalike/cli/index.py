@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lookalike.index.index import Index
 
 app = typer.Typer(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
-Place = Annotated[str, typer.Argument(help="The index: a folder.", show_default=False)]
+Place = Annotated[str, typer.Argument(help="The index: a folder, or a postgresql:// URL.", show_default=False)]
 Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
 AskedThreshold = Annotated[
     float | None,
@@ -109,7 +109,7 @@ def create(
     given = {name: value for name, value in options.items() if value is not None}
     with Index.create(place, kind=kind.value, store_items=store_items, **given) as index:
         if not quiet:
-            _say(f"Created  {place}: {index.kind.name}, {_compared(index)} · {index.kind.plan()['shape']}")
+            _say(f"Created  {index.store.place}: {index.kind.name}, {_compared(index)} · {index.kind.plan()['shape']}")
 
 
 @app.command()
@@ -146,7 +146,7 @@ def add(
         total = len(index)
     if not quiet:
         seconds = time.perf_counter() - begin
-        _say(f"Added    {line} in {seconds:.1f} s · {place} has {total:,}")
+        _say(f"Added    {line} in {seconds:.1f} s · {index.store.place} has {total:,}")
 
 
 def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
@@ -190,7 +190,7 @@ def remove(
     with Index.open(place) as index:
         gone = index.remove([index.parse_id(name) for name in names])
         if not quiet:
-            _say(f"Removed  {gone:,} of {len(names):,} · {place} has {len(index):,}")
+            _say(f"Removed  {gone:,} of {len(names):,} · {index.store.place} has {len(index):,}")
 
 
 @app.command()
@@ -227,7 +227,9 @@ def query(
     outputs = show.Outputs.check(output, force=force)
     with Index.open(place, read_only=True) as index, show.progress(quiet) as progress:
         if text and index.kind.name not in ("documents", "strings"):
-            raise UsageError(f"--text goes with documents and strings; {place} is an index of {index.kind.name}.")
+            raise UsageError(
+                f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
+            )
         batches = [(text, pa.array(text))] if text else sources.read(
             index.kind.name, o.paths(inputs), column=column, id=id
         )  # fmt: skip
@@ -290,12 +292,14 @@ def merge(
 ) -> None:
     """Put all items of other indexes, created alike, into an index."""
     from lookalike.index.index import Index
+    from lookalike.index.places import shown
 
     with Index.open(place) as index:
         for other in others:
             made = index.merge(other)
             if not quiet:
-                _say(f"Merged   {made.count:,} of {other}, {made.replaced:,} replaced · {place} has {len(index):,}")
+                line = f"{made.count:,} of {shown(other)}, {made.replaced:,} replaced"
+                _say(f"Merged   {line} · {index.store.place} has {len(index):,}")
 
 
 @app.command()
@@ -310,7 +314,7 @@ def compact(place: Place, options: dict[str, Any], quiet: o.RunOptions.Quiet = F
         after = index.info()
     if not quiet:
         sizes = f"{before['bytes'] / 1e6:,.1f} MB before, {after['bytes'] / 1e6:,.1f} MB now"
-        _say(f"Compacted {place}: {sizes}")
+        _say(f"Compacted {index.store.place}: {sizes}")
 
 
 @app.command()

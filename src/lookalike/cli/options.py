@@ -109,6 +109,15 @@ WorkDir = Annotated[
         show_default=False,
     ),
 ]
+Where = Annotated[Engine, option(CLUSTER, help="Where to run: this machine, or Apache Spark.")]
+Master = Annotated[
+    str | None,
+    option(CLUSTER, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    option(CLUSTER, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
+]
 Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
 Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
 
@@ -166,15 +175,9 @@ def document_options(
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,
-    engine: Annotated[Engine, option(CLUSTER, help="Where to run: this machine, or Apache Spark.")] = Engine.local,
-    master: Annotated[
-        str | None,
-        option(CLUSTER, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
-    ] = None,
-    spark_conf: Annotated[
-        list[str] | None,
-        option(CLUSTER, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
-    ] = None,
+    engine: Where = Engine.local,
+    master: Master = None,
+    spark_conf: SparkConf = None,
 ) -> None:
     """Where the shared options of pairs, groups and dedup are declared; never called."""
 

@@ -12,10 +12,14 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.cli.forecast import print_forecast
+from lookalike.cli.scale import calibrate as print_calibration
+from lookalike.cli.scale import print_estimate
 
 if TYPE_CHECKING:
     from lookalike.family_plan import FamilyPlan
     from lookalike.plan import Plan
+
+SCALE = "A run on paper"
 
 
 class Measure(Enum):
@@ -65,6 +69,23 @@ def plan(
         str | None,
         o.option(o.RUN, help="Memory of the run, as 2GB (default: half of what is free).", show_default=False),
     ] = None,
+    items: Annotated[
+        str | None,
+        o.option(SCALE, help="Reckon a run on so many documents, as 1e9 or 10M.", show_default=False),
+    ] = None,
+    mean_bytes: Annotated[
+        str | None, o.option(SCALE, help="Bytes of a document on average, as 2kB.", show_default=False)
+    ] = None,
+    executors: Annotated[
+        int | None, o.option(SCALE, help="Executors of a Spark cluster (default: this machine).", show_default=False)
+    ] = None,
+    cores: Annotated[int, o.option(SCALE, help="Cores of an executor.")] = 4,
+    copies: Annotated[float, o.option(SCALE, help="Share of the documents that equal another one.")] = 0.05,
+    partners: Annotated[float, o.option(SCALE, help="Near copies that a document has on average.")] = 0.4,
+    background: Annotated[float, o.option(SCALE, help="Similarity of documents that are not related.")] = 0.02,
+    calibrate: Annotated[
+        bool, o.option(SCALE, "--calibrate", help="Measure the costs of this machine, for all later plans.")
+    ] = False,
     output: Annotated[
         Path | None, o.option(o.RUN, "-o", "--output", help="Draw the curve into a .svg, .png or .html file.")
     ] = None,
@@ -75,6 +96,10 @@ def plan(
 
     With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
     crowds, time, memory and disk.
+
+    With --items and --mean-bytes, reckon a run on documents that are not here, on this machine or on a cluster of
+    --executors: processor hours, time, shuffled bytes, memory, disk and recall. The costs are those that --calibrate
+    measured on this machine, or shipped ones.
     """
     import json as json_module
 
@@ -84,6 +109,25 @@ def plan(
     from lookalike.errors import OutputError, RecallWarning, UsageError
     from lookalike.plan import plan as make_plan
 
+    if calibrate:
+        print_calibration(json=json)
+        return
+    if items is not None:
+        if inputs:
+            raise UsageError("--items speaks of documents that are not here; leave the inputs out, or --items.")
+        print_estimate(
+            items,
+            mean_bytes,
+            {
+                "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
+                "unit": unit.value if unit else "word", "executors": executors, "cores": cores, "copies": copies,
+                "partners": partners, "background": background,
+            },
+            json=json,
+        )  # fmt: skip
+        return
+    if mean_bytes is not None or executors is not None:
+        raise UsageError("--mean-bytes and --executors go with --items: how many documents are there, such as 1e9?")
     if cascade is not None:
         sys.stdout.write(_cascade(cascade) + "\n")
         return

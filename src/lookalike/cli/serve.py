@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -58,11 +59,13 @@ def serve(
     elif secret is None and not serving.is_loopback(host):
         closed = "other machines can reach this server, so writing needs a token: start it with --token-file."
         sys.stderr.write("Anyone who reaches this server can read the index; nobody can write without --token-file.\n")
-    with Index.open(index, read_only=read_only) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(Index.open(index, read_only=read_only))
         service = Service(
             opened, limits=Limits(body=int(max_body * 1e6), batch=max_batch, seconds=timeout),
             access=Access(token=secret, reads=token_for_reads, closed=closed),
         )  # fmt: skip
+        stack.callback(service.close)
         service.warm()
         title = f"Serving {len(opened):,} {opened.kind.name} of {opened.store.place}"
         serving.run(service, host, port, title=title, names=allow_host or ())

@@ -55,6 +55,9 @@ def vector_options(
     max_pairs: o.MaxPairs = 100_000_000,
     on_bad: Bad = OnBad.error,
     threads: o.Threads = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """What vectors pairs, groups and dedup take; never called."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lookalike.data import I64, Recipe
+from lookalike.engines.costs import SHIPPED
 from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
 from lookalike.engines.memory import Keeper
@@ -22,10 +23,6 @@ from lookalike.stages.candidates import Items, Postings
 
 SAMPLE = 2000
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
-# Nanoseconds on one core, as benchmarks/costs.py measures them; only their ratios matter.
-PER_ELEMENT_SKETCHED, PER_SLOT, PER_BUCKET_PAIR = 5.0, 19.0, 30.0  # 4 of the 5 for the audit
-PER_ELEMENT_INDEXED, PER_POSTING, PER_POSTING_PAIR = 10.0, 32.0, 30.0
-PER_ELEMENT_LISTED, PER_TRIPLE = 60.0, 2.5
 
 Way = Literal["prefixes", "counting"]  # of the exact join: joins.exact_pairs, counting.counted_pairs
 
@@ -34,7 +31,8 @@ Way = Literal["prefixes", "counting"]  # of the exact join: joins.exact_pairs, c
 class Choice:
     """The way taken, the seconds foretold for each on one core, and the reason in words.
 
-    way: how the exact join goes about it; of no meaning for other methods.
+    way: how the exact join goes about it; of no meaning for other methods. The seconds are of shipped costs: a choice
+    must be the same on every machine.
     """
 
     method: str
@@ -88,11 +86,11 @@ class Preview:
         """(the cheaper way to join so many times as many items exactly, its nanoseconds)."""
         elements, postings = float(self.sample.sizes.sum()) * grow, len(self.postings.packed) * grow
         passes = max(1.0, 2 * postings * POSTING / (SHARE * budget))  # parts that are indexed one with the other
-        prefixes = elements * PER_ELEMENT_INDEXED + passes * postings * PER_POSTING
-        prefixes += self.postings.bucket_pairs()[0] * grow * grow * PER_POSTING_PAIR
-        counting = elements * PER_ELEMENT_LISTED
+        prefixes = elements * SHIPPED.element_indexed + passes * postings * SHIPPED.posting
+        prefixes += self.postings.bucket_pairs()[0] * grow * grow * SHIPPED.posting_pair
+        counting = elements * SHIPPED.element_listed
         if counting < prefixes and elements * LISTED < SHARE * budget:
-            counting += self.triples * grow * grow * PER_TRIPLE
+            counting += self.triples * grow * grow * SHIPPED.triple
             if counting < prefixes:
                 return "counting", counting
         return "prefixes", prefixes
@@ -145,13 +143,13 @@ def cheapest(
 ) -> Choice:  # fmt: skip
     """As `choose`, of so many items with so many elements, of which a sample was seen."""
     (way, exact), grow = exactly, seen.grow
-    lsh = elements * PER_ELEMENT_SKETCHED + count * recipe.length * PER_SLOT
+    lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * recipe.length * SHIPPED.slot
     if crowd is not None and len(seen.left) * grow * grow > crowd * count:
         return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
     if exact > NEAR * lsh:
         join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
         bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
-        lsh += bucket_pairs * PER_BUCKET_PAIR
+        lsh += bucket_pairs * SHIPPED.bucket_pair
     seconds = {"lsh": round(lsh / 1e9, 3), "exact": round(exact / 1e9, 3)}
     if exact <= NEAR * lsh:
         return Choice(

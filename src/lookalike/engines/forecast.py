@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, pairwise
@@ -13,11 +12,13 @@ import pyarrow as pa
 
 from lookalike.data import Sets
 from lookalike.engines.choice import SAMPLE, choose, preview
+from lookalike.engines.costs import known_costs
 from lookalike.engines.job import Job
 from lookalike.engines.joins import BandedJoin
 from lookalike.engines.local import BEGIN, planned_for
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.scale import Candidates, Load, banding, reading
 from lookalike.engines.size import CROWD, size_of
 from lookalike.engines.spaces import BASE, GROWTH, is_large
 from lookalike.engines.trace import Trace
@@ -83,17 +84,13 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
     trace = Trace()
     threads = job.threads or usable_cores()
     planned = planned_for(job, trace)
-    read = spent = 0.0
+    costs = known_costs().costs
     texts: list[pa.Array] = []
     parts: list[Sets] = []
     places = set()
     for place, batch in sample(collection):
         some = batch.texts.slice(0, max(1, FEW // PLACES))
-        begin = time.perf_counter()
         parts.append(shingle(some, job.rule))
-        if parts[1:]:  # the first one loads the compiled code
-            spent += time.perf_counter() - begin
-            read += some.nbytes
         texts.append(some)
         places.add(place)
         if sum(part.nbytes for part in texts) > ENOUGH:
@@ -112,15 +109,23 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
         choice = choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget)
         size = size_of(classes, seen, -1)
         pairs_of_items = size.expected * grow * grow
-        candidates, seconds = 0.0, (nbytes / (read / spent) if spent else 0.0) + 1.5 * threads
+        load = Load(
+            items=max(1, total), mean_bytes=max(1.0, nbytes / max(1, total)),
+            copies=1 - max(1, len(classes)) / max(1, sampled),
+            shingle_bytes=max(1e-9, mean * sampled / max(1, len(sets.elements))),
+        )  # fmt: skip
+        candidates, work = 0.0, sum(reading(load, costs).values())
         if seen is not None:
             whole = grow * seen.grow
             if choice.method == "lsh" and planned is not None:
                 join = BandedJoin(seen.sample, job.recipe(), planned, job.bar(), pool, Trace(), Space(Keeper(budget)))
                 candidates = sum(band.bucket_pairs()[0] for band in join.bands()) * whole * whole
+                checked = min(candidates, pairs_of_items)  # few others pass the check of their signatures
+                met = Candidates(candidates, 0.0, candidates, checked, pairs_of_items, checked)
+                work += sum(banding(load, planned, met, costs, audit=job.audit > 0).values())
             else:
                 candidates = seen.postings.bucket_pairs()[0] * whole * whole
-            seconds += choice.seconds.get(choice.method, 0.0) * grow + candidates * 30e-9
+                work += choice.seconds.get(choice.method, 0.0) * grow + candidates * costs.posting_pair / 1e9
     text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
     memory = int(BASE + GROWTH * nbytes)
     folder = is_large(nbytes, budget)
@@ -130,7 +135,8 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
         exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
         pairs=round(pairs_of_items), method=choice.method, why=choice.why, candidates=round(candidates),
         crowds=[crowd.words(lambda item: _begin(text, item), grow) for crowd in size.crowds if crowd.size >= CROWD],
-        seconds=seconds / threads, threads=threads, memory=min(memory, budget) if folder else memory, budget=budget,
+        seconds=costs.start + work / threads, threads=threads,
+        memory=min(memory, budget) if folder else memory, budget=budget,
         work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
         warnings=trace.warnings,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64, U64
+from lookalike.data import F64, I64, U64
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passage_reading import authors_of, read_places, tokens_recipe
@@ -116,6 +116,33 @@ def run(
         return Shared(
             placed, read.ids, split, rows, sums, counted, stretches, _widespread(placed, prints, lists, job.k), space
         )
+
+
+def in_characters(shared: Shared) -> dict[str, I64]:
+    """Where each passage stands in both texts, and how many tokens are equal: columns of a table."""
+    rows, placed = shared.rows, shared.placed
+    columns = {}
+    for name, document, token, where, step in (
+        ("left_start", 0, 2, placed.starts, 0),
+        ("left_end", 0, 3, placed.ends, 1),
+        ("right_start", 1, 4, placed.starts, 0),
+        ("right_end", 1, 5, placed.ends, 1),
+    ):
+        at = placed.offsets[rows[:, document]] + rows[:, token] - step
+        columns[name] = where[at].astype(np.int64)
+    return {**columns, "tokens": rows[:, 6]}
+
+
+def summed(shared: Shared) -> dict[str, I64 | F64]:
+    """What each pair of documents shares: columns of a table."""
+    sums, counted = shared.sums, shared.counted
+    return {
+        "shared_tokens": np.minimum(sums[:, 2], sums[:, 3]),
+        "left_in_right": sums[:, 2] / np.maximum(1, counted[sums[:, 0]]),
+        "right_in_left": sums[:, 3] / np.maximum(1, counted[sums[:, 1]]),
+        "longest": sums[:, 4],
+        "passages": sums[:, 5],
+    }
 
 
 def summed_up(rows: I64, placed: Placed, prints: Prints) -> I64:

@@ -49,6 +49,19 @@ def partners(space: Space, sample: I64, pool: Pool) -> Pairs:
     return Pairs(low[~twice].astype(np.int64), high[~twice].astype(np.int64), score[~twice])
 
 
+def across(space: Space, split: int, pool: Pool) -> Pairs:
+    """All pairs between the items before `split` and those from it on; of all items where none is from it on."""
+    whole, found = split == len(space), list[Block]()
+    for low in range(0, split, TILE):
+        items = np.arange(low, min(low + TILE, split))
+        ends = [(at, min(at + TILE, len(space))) for at in range(0 if whole else split, len(space), TILE)]
+        blocks = ends[: low // TILE + 1] if whole else ends
+        found += _against(space, items, space.take(items), blocks, pool, once=whole)
+    empty = (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0))
+    left, right, score = (np.concatenate(column) for column in zip(empty, *found, strict=True))
+    return Pairs(left.astype(np.int64), right.astype(np.int64), score)
+
+
 def _against(
     space: Space, items: I64, ready: F32, blocks: list[tuple[int, int]], pool: Pool, *, once: bool
 ) -> Iterator[Block]:

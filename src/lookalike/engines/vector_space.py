@@ -91,15 +91,16 @@ class Space:
         return left[:kept], right[:kept], scores[:kept]
 
 
-def make_space(rows: Rows, job: VectorJob, pool: Pool) -> Space:
-    """Find the centre (of a sample that is spread over all items) and how far each item is from it."""
+def make_space(rows: Rows, job: VectorJob, pool: Pool, centre: F32 | None = None) -> Space:
+    """Find the centre (of a sample spread over all items, unless it is given) and how far each item is from it."""
     blocks = [np.arange(at, min(at + BLOCK, len(rows))) for at in range(0, len(rows), BLOCK)]
     lengths = np.concatenate([np.empty(0), *pool.map(lambda items: _lengths(rows, items), blocks)])
     flat = job.measure == "distance"
-    some = np.arange(0, len(rows), max(1, len(rows) // CENTRED))
     nothing = np.zeros(rows.values.shape[1], np.float32)
-    sample = _ready(rows, lengths, nothing if flat else None, some)
-    centre = sample.mean(axis=0, dtype=np.float64).astype(np.float32) if len(some) else nothing
+    if centre is None:
+        some = centred(len(rows))
+        sample = _ready(rows, lengths, nothing if flat else None, some)
+        centre = sample.mean(axis=0, dtype=np.float64).astype(np.float32) if len(some) else nothing
 
     def radius(items: I64) -> F64:
         out = np.empty(len(items), np.float64)
@@ -108,6 +109,11 @@ def make_space(rows: Rows, job: VectorJob, pool: Pool) -> Space:
         return out
 
     return Space(rows, job, lengths, centre, np.concatenate([np.empty(0), *pool.map(radius, blocks)]))
+
+
+def centred(count: int) -> I64:
+    """The items, of so many, whose mean is the centre."""
+    return np.arange(0, count, max(1, count // CENTRED))
 
 
 def _lengths(rows: Rows, items: I64) -> F64:

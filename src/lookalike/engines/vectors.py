@@ -54,7 +54,7 @@ def find_pairs(rows: Rows, job: VectorJob, want: Want, pool: Pool, trace: Trace)
     with trace.stage("choose"):
         space = make_space(rows, job, pool)
         look = None if job.method == "exact" else _look(space, pool)
-        choice = _choose(space, look)
+        choice = choose(job, len(space), look)
         if look is not None and want == "pairs":
             _check_size(space, look, trace)
     own = np.full(len(rows), 1.0 if job.measure == "cosine" else -0.0)
@@ -79,22 +79,29 @@ def _look(space: Space, pool: Pool) -> Look | None:
     """Exact partners of a few items; from how they lie, the plan. None where the items are few."""
     if len(space) <= FEW and space.job.method == "auto":
         return None
-    random = np.random.default_rng([space.job.seed, 2])
-    size = min(len(space), LOOKED_AT)
-    sample = np.sort(random.choice(len(space), size, replace=False))
-    truth = partners(space, sample, pool)
-    others = np.sort(random.choice(len(space), min(len(space), 1 << 12), replace=False))
-    lefts = int((space.rows.sides & 1 > 0).sum())
-    pairs = len(space) * (len(space) - 1) / 2
-    if space.rows.split >= 0:
-        pairs = float(lefts) * int((space.rows.sides & 2 > 0).sum())
-    matches = len(truth) * len(space) / max(1, len(sample)) / 2
+    sample, others = looked_at(len(space), space.job.seed)
+    lefts, rights = (int((space.rows.sides & side > 0).sum()) for side in (1, 2))
+    pairs = float(lefts) * rights if space.rows.split >= 0 else len(space) * (len(space) - 1) / 2
+    return look_at(space, sample, others, partners(space, sample, pool), len(space), pairs)
+
+
+def looked_at(count: int, seed: int) -> tuple[I64, I64]:
+    """Of so many items: those whose exact partners are found, and those to which they are compared."""
+    random = np.random.default_rng([seed, 2])
+    sample = np.sort(random.choice(count, min(count, LOOKED_AT), replace=False))
+    return sample, np.sort(random.choice(count, min(count, 1 << 12), replace=False))
+
+
+def look_at(space: Space, sample: I64, others: I64, truth: Pairs, count: int, pairs: float) -> Look:
+    """The plan for `count` items with so many pairs, from a sample, its exact partners and other items, all in `space`
+    (which need not hold more than these)."""
+    matches = len(truth) * count / max(1, len(sample)) / 2
     samples = [
-        Sampled(width, near, far, weights, pairs, len(space), space.width, matches)
+        Sampled(width, near, far, weights, pairs, count, space.width, matches)
         for width, near, far, weights in _agreements(space, sample, others, truth)
     ]
     plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
-    exact = exact_seconds(len(space), pairs, space.width, matches)
+    exact = exact_seconds(count, pairs, space.width, matches)
     return Look(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
 
 
@@ -139,12 +146,12 @@ def _binned(values: F64) -> tuple[F64, F64]:
     return centres, counts[used] / max(1, counts.sum())
 
 
-def _choose(space: Space, look: Look | None) -> Choice:
-    job = space.job
+def choose(job: VectorJob, count: int, look: Look | None) -> Choice:
+    """What the job asks for, or the cheaper way."""
     if job.method != "auto":
         return Choice(job.method, look.seconds if look else {}, "asked for")
     if look is None:
-        return Choice("exact", {}, f"{len(space):,} different vectors are few enough to compare all pairs")
+        return Choice("exact", {}, f"{count:,} different vectors are few enough to compare all pairs")
     lsh, exact = look.seconds["lsh"], look.seconds["exact"]
     if math.isinf(lsh):
         seconds = {"exact": exact}
@@ -170,12 +177,18 @@ def _audit(space: Space, look: Look, pairs: Pairs, size: int, pool: Pool) -> Aud
         sample = np.sort(random.choice(len(space), min(size, len(space)), replace=False))
         truth = partners(space, sample, pool)
     assert look.plan is not None
+    return measure(truth, pairs, len(sample), chances(space, truth, look.plan))
+
+
+def chances(space: Space, truth: Pairs, plan: SignPlan) -> list[float]:
+    """How likely the plan finds each of these pairs of items of the space."""
     if space.is_flat:
-        agreement = parity_agreement(-truth.similarity / look.plan.width)
+        agreement = parity_agreement(-truth.similarity / plan.width)
     else:
         a, b = space.radius[truth.left], space.radius[truth.right]
         agreement = 1.0 - _angle(a, b, _chords(truth.similarity, space.job)) / math.pi
-    return measure(truth, pairs, len(sample), look.plan.probability(agreement).tolist())
+    found: list[float] = plan.probability(agreement).tolist()
+    return found
 
 
 def _chords(scores: F64, job: VectorJob) -> F64:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from lookalike.errors import DatabaseFailed, IndexBusy, MissingExtra, UsageError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from psycopg.sql import Composed
 
 SCHEMA = "lookalike"
+USUAL: dict[str, Any] = {"application_name": "lookalike", "connect_timeout": 10, "keepalives_idle": 30}
 STALE = 5.0  # seconds after which an idle connection is asked whether it lives
 PATIENCE = 60  # seconds that a writer waits for its turn
 # What is asked of an index is a few rows by their keys, always. The planner does not know that of a table that has just
@@ -42,17 +43,19 @@ class Place:
         >>> Place.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
         Place(url='postgresql://me:secret@db/shop?sslmode=require', schema='news', shown='postgresql://me@db/shop?schema=news')
         """
-        parts = urlsplit(url)
-        given = dict(parse_qsl(parts.query, keep_blank_values=True))
-        schema = given.pop("schema", SCHEMA)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise UsageError(f"not a URL of PostgreSQL ({error}); expected postgresql://user@host/database.") from error
+        named = [one for one in parts.query.split("&") if one.startswith("schema=")]
+        others = [one for one in parts.query.split("&") if one and one not in named]
+        schema = unquote(named[-1].removeprefix("schema=")) if named else SCHEMA
         if not schema.isidentifier() or len(schema.encode()) > 63 or schema.startswith("pg_"):
             raise UsageError(f"schema={schema} cannot name the tables of an index: letters, digits and _, 63 at most.")
         user, at, host = parts.netloc.rpartition("@")
-        shown = {"host": given["host"]} if "host" in given else {}
-        if schema != SCHEMA:
-            shown["schema"] = schema
-        bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=urlencode(shown, safe="/"))
-        return cls(parts._replace(query=urlencode(given)).geturl(), schema, bare.geturl())
+        told = "&".join(one for one in parts.query.split("&") if one.startswith(("host=", "schema=")))
+        bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=told)
+        return cls(parts._replace(query="&".join(others)).geturl(), schema, bare.geturl())
 
     @property
     def lock(self) -> int:
@@ -94,14 +97,14 @@ class Connections:
         if (mine := self.mine()) is not None:
             yield mine
             return
-        if self.read_only:
-            raise UsageError(f"{self.place.shown} was opened with read_only=True; open it without to change it.")
+        self.check_writable()
         import psycopg
 
         with self.reading() as link, link.transaction():
-            settings = {"lock_timeout": f"{PATIENCE}s", "idle_in_transaction_session_timeout": f"{GIVEN_UP}s"}
-            for name, value in settings.items():
-                link.execute("SELECT set_config(%s, %s, true)", [name, value])
+            for_now = (
+                "set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)"
+            )
+            link.execute(f"SELECT {for_now}", [f"{PATIENCE}s", f"{GIVEN_UP}s"])
             try:
                 link.execute("SELECT pg_advisory_xact_lock(%s)", [self.place.lock])
             except psycopg.errors.LockNotAvailable as error:
@@ -111,6 +114,10 @@ class Connections:
                 yield link
             finally:
                 self._writer.link = None
+
+    def check_writable(self) -> None:
+        if self.read_only:
+            raise UsageError(f"{self.place.shown} was opened with read_only=True; open it without to change it.")
 
     def mine(self) -> Connection | None:
         """The connection of the transaction that this thread is in, if it is writing."""
@@ -144,19 +151,17 @@ class Connections:
 
     def _connect(self) -> Connection:
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
         try:
-            link = psycopg.connect(
-                self.place.url, autocommit=True, application_name="lookalike", connect_timeout=10, keepalives_idle=30
-            )
+            link = psycopg.connect(**(USUAL | conninfo_to_dict(self.place.url)), autocommit=True)
             link.execute(f"SET tcp_keepalives_idle = 30; {BY_KEYS}")
-            link.read_only = self.read_only
         except psycopg.Error as error:
             raise self._failed(error) from error
         return link
 
     def _failed(self, error: Exception) -> DatabaseFailed:
-        words = " ".join(str(error).split())
+        words = " ".join(str(error).replace(self.place.url, self.place.shown).split())
         return DatabaseFailed(f"PostgreSQL at {self.place.shown}: {words.removesuffix('.')}.")
 
 

@@ -10,6 +10,7 @@ removed, so that the answer does not depend on when it is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -20,7 +21,8 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import IndexBusy
 from lookalike.index.kinds import Kind
 from lookalike.index.search import scored
-from lookalike.index.store import Merge, Store
+from lookalike.index.store import Blobs, Found, Merge, Store
+from lookalike.kernels import lookup
 
 AT_ONCE = 4096
 
@@ -100,26 +102,66 @@ def catch_up(store: Store, kind: Kind) -> None:
         store.join(items, parents, forest.merges, grouped)
 
 
+@dataclass(frozen=True)
+class Page:
+    """Some items in order. fresh: the rows to look for; copies: (row, older item) of those with features met before."""
+
+    items: I64
+    features: Blobs
+    fresh: list[int]
+    copies: list[tuple[int, int]]
+
+
 def _caught_up(store: Store, kind: Kind) -> tuple[Forest, int]:
     """Groups with all items in them, and the number after the last item."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
 
-    def near(items: I64) -> tuple[I64, I64, I64]:
-        features = store.features(items)
+    def near(page: Page) -> tuple[I64, I64, I64]:
+        """(items, rows, older items that these match)."""
+        features, fresh = page.features.take(page.fresh), np.array(page.fresh, np.int64)
         query, others, _ = scored(store, kind, features, kind.probes(features), kind.threshold)
-        older = others < items[query]
-        order = np.lexsort((others[older], query[older]))
-        return items, query[older][order], others[older][order]
+        query = fresh[query]
+        older = others < page.items[query]
+        more = _matching(store, kind, page)
+        rows = np.concatenate([query[older], more[:, 0]])
+        others = np.concatenate([others[older], more[:, 1]])
+        order = np.lexsort((others, rows))
+        return page.items, rows[order], others[order]
 
     with Pool(usable_cores()) as pool:
-        for items, query, others in pool.map(near, pages(store, grouped - 1, AT_ONCE)):
+        for items, query, others in pool.map(near, _with_copies(store, grouped - 1)):
             grouped = int(items[-1]) + 1
             known = forest.look(others)
             numbers, starts = np.unique(query, return_index=True)
             for number, some in zip(numbers.tolist(), np.split(others, starts[1:]), strict=False):
                 forest.put(int(items[number]), some.tolist(), known, now)
     return forest, grouped
+
+
+def _with_copies(store: Store, after: int) -> Iterator[Page]:
+    """Pages of items. Of items with the same features only the first is looked for: what the others match, it matches,
+    and a thousand copies would match one another a million times."""
+    seen: dict[int, int] = {}
+    for items in pages(store, after, AT_ONCE):
+        features = store.features(items)
+        prints = np.empty(len(items), np.uint64)
+        lookup.blob_prints(features.data, features.offsets, prints)
+        firsts = [seen.setdefault(one, item) for one, item in zip(prints.tolist(), items.tolist(), strict=True)]
+        again = [row for row, (first, item) in enumerate(zip(firsts, items.tolist(), strict=True)) if first != item]
+        there = store.features(np.array([firsts[row] for row in again], np.int64))
+        copies = {row: firsts[row] for at, row in enumerate(again) if features[row] == there[at]}
+        yield Page(items, features, [row for row in range(len(items)) if row not in copies], list(copies.items()))
+
+
+def _matching(store: Store, kind: Kind, page: Page) -> I64:
+    """The copies that match what they are copies of (nothing matches an empty document): i64[c, 2]."""
+    pairs = np.array(page.copies, np.int64).reshape(-1, 2)
+    if not len(pairs):
+        return pairs
+    there = store.features(pairs[:, 1])
+    found = Found(np.arange(len(pairs)), pairs[:, 1], there.data, there.offsets[:-1], there.offsets[1:])
+    return pairs[kind.score(page.features.take(pairs[:, 0].tolist()), found, kind.threshold) > -np.inf]
 
 
 def table(store: Store, forest: Forest) -> pa.Table:

@@ -71,7 +71,7 @@ def _array(values: Any, dtype: pa.DataType | None, expected: str) -> pa.Array:
         return pa.array(values, dtype)
     except UnicodeEncodeError as error:
         raise BadText(f"an item is not valid Unicode ({error.reason}); read it with errors='replace'.") from error
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, TypeError, OverflowError) as error:
         odd = {type(value).__name__ for value in values}
         raise UsageError(f"items of type {', '.join(sorted(odd))} came; expected {expected}.") from error
 

@@ -67,6 +67,15 @@ def _check_format(place: str, settings: dict[str, Any]) -> None:
         )
 
 
+def shown(place: str) -> str:
+    """The name of a place without the password that it may hold."""
+    if not _is_database(place):
+        return place
+    from lookalike.index.connections import Place
+
+    return Place.of(place).shown
+
+
 def _is_database(place: str | PathLike[str]) -> bool:
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 

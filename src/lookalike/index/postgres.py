@@ -156,7 +156,7 @@ class PostgresStore:
 
     def raw(self, items: I64) -> list[bytes | None]:
         there = dict(self._all("SELECT item, raw FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
-        return [there[item] for item in items.tolist()]
+        return [there.get(item) for item in items.tolist()]
 
     def numbers(self, ids: pa.Array) -> I64:
         wanted = ids.cast(pa.large_string()).to_pylist()
@@ -227,6 +227,7 @@ class PostgresStore:
         return [Merge(*row) for row in self._all("SELECT merged, into_group, at FROM {s}.merges ORDER BY number")]
 
     def compact(self) -> None:
+        self._connections.check_writable()
         with self._connections.reading() as link:
             gone = "DELETE FROM {s}.keys AS k WHERE NOT EXISTS (SELECT FROM {s}.items AS i WHERE i.item = k.item)"
             with link.transaction():

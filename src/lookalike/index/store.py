@@ -43,6 +43,10 @@ class Blobs:
         """
         return cls(np.frombuffer(b"".join(pieces), np.uint8), ends_of([len(piece) for piece in pieces]))
 
+    def take(self, rows: Sequence[int]) -> Blobs:
+        """These pieces."""
+        return self if len(rows) == len(self) else Blobs.of([self[row] for row in rows])
+
     def part(self, low: int, high: int) -> Blobs:
         """Pieces `low` to before `high`."""
         first, last = int(self.offsets[low]), int(self.offsets[high])

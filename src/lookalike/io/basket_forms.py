@@ -183,7 +183,7 @@ def _of_rows(table: OpenTable, rule: BasketRule, found: Columns, given: Collecti
     column = rows[found.item].combine_chunks() if rows[found.item].num_chunks != 1 else rows[found.item].chunk(0)
     lists, _, _ = as_texts(column, on_bad_text="error", where=lambda row: f"{table.name} row {row}")
     if not found.listed:
-        lists = _split(lists, rule.separator or _guess(lists))
+        lists = _split(lists, rule.separator or guess_separator(lists))
     if found.set:
         ids = as_ids(rows[found.set], what=f"column {found.set!r} in {table.name}").combine_chunks()
         check_ids(ids, name=table.name, of="baskets", option="--set")
@@ -199,7 +199,7 @@ def _of_texts(table: OpenTable, rule: BasketRule, name: str) -> Baskets:
     """One basket a line."""
     texts = table.read(["text"])["text"].combine_chunks()
     texts, _, _ = as_texts(texts, on_bad_text="error", where=lambda row: f"{name} line {row + 1}")
-    lists = _split(texts, rule.separator or _guess(texts))
+    lists = _split(texts, rule.separator or guess_separator(texts))
     made = Entries(int64(np.arange(len(lists))), _owners(lists), lists.flatten(), given=_given(table, "text"))
     return _assembled(made, rule, name, "one basket a line", Columns("line", "item"))
 
@@ -244,7 +244,7 @@ def _owners(lists: pa.Array) -> I64:
     return np.repeat(np.arange(len(lists)), np.from_dlpack(pc.list_value_length(lists)).astype(np.int64))
 
 
-def _guess(texts: pa.Array) -> str:
+def guess_separator(texts: pa.Array) -> str:
     """The separator that stands in most of the first texts, else white space."""
     some = texts.slice(0, 1000)
     counts = {one: pc.sum(pc.match_substring(some, one)).as_py() or 0 for one in SEPARATORS}

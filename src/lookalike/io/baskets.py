@@ -65,7 +65,11 @@ class Baskets:
         """One row for each basket: the user's own where there are such, else its id and the list of its items."""
         if self.given is not None and self.owners is None:
             return self.given.rows()
-        return iter(self._lists(self.items.take(int64(self.numbers))).to_batches(max_chunksize=ROWS))
+        return iter(self.named_lists().to_batches(max_chunksize=ROWS))
+
+    def named_lists(self) -> pa.Table:
+        """Two columns: the id of each basket, and the list of its items."""
+        return self._lists(self.items.take(int64(self.numbers)))
 
     def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
         """The user's rows of the baskets that stay (bool[n]), in the old order."""

@@ -32,6 +32,29 @@ def is_number(dtype: pa.DataType) -> bool:
     return bool(pa.types.is_integer(dtype) or pa.types.is_floating(dtype))
 
 
+def choose_list(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
+    """The column of lists of numbers that is asked for, else the usual or only one.
+
+    >>> choose_list(pa.schema([("id", pa.int64()), ("emb", pa.list_(pa.float32()))]), None, "a.parquet")
+    'emb'
+    """
+    if wanted is not None:
+        check_column(schema, wanted, where)
+        if not is_list_of_numbers(schema.field(wanted).type):
+            dtype = schema.field(wanted).type
+            raise InputError(f"column {wanted!r} in {where} is {dtype}; expected lists of numbers.")
+        return wanted
+    lists: list[str] = [f.name for f in schema if is_list_of_numbers(f.type)]
+    usual = [name for name in lists if name.lower() in USUAL]
+    if len(lists) == 1 or usual:
+        return (usual or lists)[0]
+    if lists:
+        raise UsageError(
+            f"{len(lists)} columns could be the vectors in {where}; give --column. Columns: {', '.join(lists)}."
+        )
+    raise UsageError(f"no column of {where} holds lists of numbers. Columns: {', '.join(schema.names)}.")
+
+
 def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = None) -> tuple[str, ...]:
     """The column asked for, else the usual or only column of lists, else all columns of numbers but the ids."""
     schema = reader.schema
@@ -41,14 +64,8 @@ def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = 
         if not (is_list_of_numbers(dtype) or is_number(dtype)):
             raise InputError(f"column {wanted!r} in {reader.name} is {dtype}; expected lists of numbers.")
         return (wanted,)
-    lists = [f.name for f in schema if is_list_of_numbers(f.type)]
-    usual = [name for name in lists if name.lower() in USUAL]
-    if len(lists) == 1 or usual:
-        return ((usual or lists)[0],)
-    if lists:
-        raise UsageError(
-            f"{len(lists)} columns could be the vectors in {reader.name}; give --column. Columns: {', '.join(lists)}."
-        )
+    if any(is_list_of_numbers(f.type) for f in schema):
+        return (choose_list(schema, None, reader.name),)
     numbers = tuple(f.name for f in reader.settled(schema.names) if is_number(f.type) and f.name != besides)
     if not numbers:
         raise UsageError(

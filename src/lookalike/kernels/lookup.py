@@ -12,6 +12,7 @@ from lookalike.kernels.bits import popcount
 from lookalike.kernels.bounds import required, score
 from lookalike.kernels.edits import INDEL, allowed, banded
 from lookalike.kernels.edits import score as edit_score
+from lookalike.kernels.hashing import CHARS, mix
 from lookalike.kernels.shingles import table_size
 from lookalike.kernels.vectors import product
 from lookalike.kernels.vectors import score as row_score
@@ -191,3 +192,18 @@ def score_strings(
             apart = banded(x, y, most, 1 + (measure & INDEL), row)
             if apart <= most:
                 out[i] = edit_score(measure, apart, len(x), len(y))
+
+
+@jit
+def blob_prints(data: Any, offsets: Any, out: Any) -> None:  # data u8[]; offsets i64[n+1]; out u64[n]
+    """out[i] = a hash of the bytes of piece i."""
+    for i in range(len(out)):
+        h = np.uint64(offsets[i + 1] - offsets[i])
+        at = offsets[i]
+        while at < offsets[i + 1]:
+            word = np.uint64(0)
+            for b in range(min(8, offsets[i + 1] - at)):
+                word |= np.uint64(data[at + b]) << np.uint64(8 * b)
+            h = mix(h ^ word) + CHARS
+            at += 8
+        out[i] = mix(h)

@@ -19,11 +19,12 @@ PORT = 8300
 
 def explore(
     source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None, port: int = PORT, host: str = "127.0.0.1",
+    name: str | None = None,
 ) -> None:  # fmt: skip
     """Serve the explorer of a result (or of its folder), or of an index (or of its place), until Ctrl-C.
 
     inputs: where the items of a result are to be read, if not where the run read them. The server answers this machine
-    only, unless another host is named.
+    only, unless another host is named. name: what is explored, for the line that says where.
     """
     serving.check_installed()
     from lookalike.web.explorer import View, explorer
@@ -39,7 +40,7 @@ def explore(
             view = IndexView(stack.enter_context(_opened(source)))
         else:
             view = ResultView(open_result(source, inputs=inputs))
-        serving.run(explorer(view), host, port, title="Exploring " + _name(source))
+        serving.run(explorer(view), host, port, title=f"Exploring {name or _name(source)}")
 
 
 def _opened(place: Any) -> Index:

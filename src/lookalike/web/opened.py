@@ -48,8 +48,11 @@ class Opened:
 def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None) -> Opened:
     """The result of a run: a `Result`, or the folder that it was saved to.
 
-    inputs: where the items are to be read, one path for each input of the run, if not where the run read them.
+    inputs: where the items are to be read, one path for each input of the run, if not where the run read them. Items
+    that cannot be read again are a note, unless their place was given here.
     """
+    if isinstance(source, Opened):
+        return source
     if isinstance(source, Result):
         return _in_memory(source)
     if not isinstance(source, str | os.PathLike):
@@ -75,6 +78,8 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
         try:
             made.append(reopen(one, paths=None if inputs is None else [os.fspath(inputs[number])]))
         except InputError as error:
+            if inputs is not None:
+                raise
             made.append(None)
             notes.append(str(error))
     return Opened(receipt, _known(tables), tuple(made), tuple(notes))

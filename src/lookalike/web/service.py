@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from lookalike import __version__
+from lookalike.errors import UsageError
 from lookalike.web import bodies
 from lookalike.web.admission import Access, Limits, Refused, read_body
 from lookalike.web.answers import answer, handle_errors
@@ -59,6 +60,10 @@ class Service:
         if item is not None:
             self.index.query([self.index.kind.item(item)], k=1)
 
+    def close(self) -> None:
+        """Wait for the threads; what nobody waits for any more is not begun."""
+        self._threads.shutdown(cancel_futures=True)
+
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -89,7 +94,7 @@ class Service:
         if len(asked.items) <= self._few and len(body) <= SMALL:
             found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
-            found = await self._in_time(lambda: self._query(asked, until), until)
+            found = await self._in_time(lambda: self._query(asked, until), until, self._threads)
         self.metrics.count("queried_items", len(asked.items))
         self.metrics.count("matches", sum(map(len, found)))
         return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
@@ -99,7 +104,7 @@ class Service:
         found: list[Any] = []
         for low in range(0, len(asked.items), PART):
             if time.monotonic() > until:
-                break
+                raise self._too_long()
             part = self.form.prepare(asked.items[low : low + PART])
             found += self.index.query(part, threshold=asked.threshold, k=asked.k)
         return found
@@ -122,7 +127,11 @@ class Service:
     async def remove(self, request: Request, id: str) -> Response:  # noqa: A002  (the user's word)
         """Take an item out of the index."""
         self.access.check(request, write=True)
-        removed = await self._write(lambda: self.index.remove([self._typed(id)]))
+        try:
+            known = self.index.parse_id(id)
+            removed = await self._write(lambda: self.index.remove([known]))
+        except UsageError:  # what cannot be an id of this index is not there
+            removed = 0
         if not removed:
             raise Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
         self.metrics.count("removed_items", removed)
@@ -134,7 +143,7 @@ class Service:
         self.access.check(request, write=False)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.compare)
         left, right = self.form.prepare([asked.left, asked.right])
-        near = await self._in_time(lambda: self.index.compare(left, right), until)
+        near = await self._in_time(lambda: self.index.compare(left, right), until, self._threads)
         return answer({self.column: near})
 
     async def stats(self, request: Request) -> Response:
@@ -159,21 +168,20 @@ class Service:
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
 
-    def _typed(self, name: str) -> str | int:
-        """An id from a path: a whole number where the ids of the index are."""
-        numbers = str(self.index.store.id_type()) == "int64"
-        return int(name) if numbers and name.removeprefix("-").isdecimal() and len(name) < 19 else name
-
     # Work
 
-    async def _in_time(self, work: Callable[[], Made], until: float) -> Made:
+    async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
         try:
             async with asyncio.timeout(until - time.monotonic()):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                return await asyncio.get_running_loop().run_in_executor(threads, work)
         except TimeoutError:
-            message = f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
-            raise Refused(503, "TookTooLong", message) from None
+            raise self._too_long() from None
+
+    def _too_long(self) -> Refused:
+        return Refused(
+            503, "TookTooLong", f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
+        )
 
     async def _write(self, work: Callable[[], Made]) -> Made:
         """One write at a time. It may wait for its turn no longer than the limit; once begun, it is done to the end."""

@@ -22,6 +22,20 @@ def test_a_report_of_a_folder(tmp_path: Path, lookalike) -> None:
     assert lookalike("report", folder, "-o", tmp_path / "page.html", "--force", "-q").err == ""
 
 
+def test_texts_that_are_gone_are_told(tmp_path: Path, lookalike) -> None:
+    folder = save_families(tmp_path)
+    (tmp_path / "families.parquet").rename(tmp_path / "moved.parquet")
+    done = lookalike("report", folder, "-o", tmp_path / "page.html", "-q")
+    assert (done.code, done.err.count("\n")) == (0, 1)
+    assert done.err.startswith("Warning: ")
+    assert "families.parquet is not there any more" in done.err
+    done = lookalike("report", folder, "-o", tmp_path / "b.html", "-q", "--input", tmp_path / "moved.parquet")
+    assert (done.code, done.err) == (0, "")
+    done = lookalike("report", folder, "-o", tmp_path / "c.html", "--input", tmp_path / "nowhere.parquet")
+    assert (done.code, done.err[:12]) == (1, "InputError: ")
+    assert not (tmp_path / "c.html").exists()
+
+
 def test_what_is_no_result_is_refused(tmp_path: Path, lookalike) -> None:
     done = lookalike("report", tmp_path / "none", "-o", tmp_path / "page.html")
     assert done.code == 1

@@ -163,6 +163,8 @@ def test_readers_do_not_wait_for_a_writer(url: str) -> None:
         assert [len(found) for found in reader.query([text(1), text(2)])] == [1, 1]
         with pytest.raises(UsageError, match=r"was opened with read_only=True; open it without to change it\.$"):
             reader.add([text(3)], ids=["three"])
+        with pytest.raises(UsageError, match="read_only"):
+            reader.compact()
 
 
 def test_a_writer_that_waits_too_long_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,6 +242,8 @@ def test_groups_and_facts(url: str) -> None:
         ("{url}&schema=pg_x", UsageError, r"^schema=pg_x cannot name"),
         ("postgresql://me:secret@127.0.0.1:1/db", DatabaseFailed, r"^PostgreSQL at postgresql://me@127.0.0.1:1/db: .*refused"),
         ("{url}&sslmode=nonsense", DatabaseFailed, r"sslmode"),
+        ("postgresql://me:secret@[::1/db", UsageError, r"^not a URL of PostgreSQL \(.*\); expected postgresql://user@host/database\.$"),
+        ("postgresql://me:secret@db:x/db", DatabaseFailed, r"^PostgreSQL at postgresql://me@db:x/db: "),
         ("mysql://db/shop", UsageError, r"^mysql:// is not a place for an index; expected a folder or postgresql://\.$"),
     ],
 )  # fmt: skip
@@ -273,7 +277,11 @@ def test_a_database_of_another_encoding(postgres: str) -> None:
 def test_the_password_is_shown_nowhere() -> None:
     place = Place.of("postgresql://me:secret@db:5433/shop?password=secret&schema=news")
     assert (place.shown, place.schema) == ("postgresql://me@db:5433/shop?schema=news", "news")
-    assert "schema" not in place.url
+    assert place.url == "postgresql://me:secret@db:5433/shop?password=secret"
+    assert (
+        Place.of("postgresql://db/x?options=-c%20a=b&password=a+b").url
+        == "postgresql://db/x?options=-c%20a=b&password=a+b"
+    )
 
 
 def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:

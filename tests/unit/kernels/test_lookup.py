@@ -84,3 +84,12 @@ def test_scores_of_sets(stored: list[set[int]], query: set[int]) -> None:
     for one, score in zip(stored, out.tolist(), strict=True):
         shared, both = len(one & query), len(one | query)
         assert score == (shared / both if shared and 2 * shared >= both else -np.inf)
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=20), max_size=12))
+def test_prints_tell_pieces_apart(pieces: list[bytes]) -> None:
+    ends = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
+    out = np.empty(len(pieces), np.uint64)
+    lookup.blob_prints(np.frombuffer(b"".join(pieces), np.uint8), ends, out)
+    assert [out.tolist().index(one) for one in out.tolist()] == [pieces.index(piece) for piece in pieces]

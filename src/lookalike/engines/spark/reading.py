@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,25 +19,41 @@ from lookalike.stages.arrow import as_arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+Made = Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]
 BOTH = 3  # the side of items that may match any other
 
 
 def read_things(
     origins: Sequence[Origin], job: Job, keys: Keys, *, preferred: str | None, on_bad_text: OnBadText
 ) -> DataFrame:
-    """The things of all collections: FEATURES, item, side, id where rows have one beside their number, and
-    `preferred`, the column that decides which item to keep."""
+    """The things of all collections, with FEATURES."""
+
+    def make(batch: pa.RecordBatch) -> Made:
+        for part, sets, lengths in read_sets(batch, job, on_bad_text):
+            yield part, features(sets, lengths, keys)
+
+    return read_items(origins, make, FEATURES, preferred=preferred)
+
+
+def read_items(
+    origins: Sequence[Origin], make: Callable[[pa.RecordBatch], Made], columns: str, *, preferred: str | None
+) -> DataFrame:
+    """The things of all collections: these columns, item, side, id where rows have one beside their number, and
+    `preferred`, the column that decides which item to keep.
+
+    make: of a batch of rows (item, text), parts of it with the columns of each.
+    """
     whole = None
     for number, origin in enumerate(origins):
         side = BOTH if len(origins) == 1 else number + 1
-        one = _of_origin(origin, job, keys, side, preferred if number == 0 else None, on_bad_text)
+        one = _of_origin(origin, make, columns, side, preferred if number == 0 else None)
         whole = one if whole is None else whole.unionByName(one, allowMissingColumns=True)
     assert whole is not None
     return whole
 
 
 def _of_origin(
-    origin: Origin, job: Job, keys: Keys, side: int, preferred: str | None, on_bad_text: OnBadText
+    origin: Origin, make: Callable[[pa.RecordBatch], Made], columns: str, side: int, preferred: str | None
 ) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -60,13 +76,13 @@ def _of_origin(
         for batch, place in places(batches, bases) if files else ((b, numbers(b, PLACE)) for b in batches):
             names = [name for name in batch.schema.names if name != FILE]
             plain = pa.record_batch([batch[name] for name in names], names).append_column("item", as_arrow(place))
-            for part, sets, lengths in read_sets(plain, job, on_bad_text):
+            for part, found in make(plain):
                 sides = as_arrow(np.full(part.num_rows, side, np.int8))
-                made = {"item": part["item"], "side": sides, **features(sets, lengths, keys)}
+                made = {"item": part["item"], "side": sides, **found}
                 yield pa.record_batch(made | {name: part[name] for name in carried})
 
     types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    schema = f"item long, side byte, {FEATURES}" + "".join(f", {name} {types[name]}" for name in carried)
+    schema = f"item long, side byte, {columns}" + "".join(f", {name} {types[name]}" for name in carried)
     made = mapped_whole(frame, work, schema)
     if origin.placing == "sorted ids":
         ids = numbered(frame.select("id"), ["id"], "item")

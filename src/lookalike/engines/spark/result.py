@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 from lookalike.engines.receipt import peak_memory, versions
-from lookalike.engines.spark.audit import audit
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.told import told
 from lookalike.engines.spark.writing import write_frame, write_result
@@ -46,7 +45,7 @@ class SparkResult:
             self._checked()
             _ = self.run.edges  # refused where groups were made without pairs
             self.run.matched.check_copies(self.run.job.max_pairs)
-            return self.run.matched.named(self.run.matched.pairs, ["left"], ["right"])
+            return self._shown(self.run.matched.named(self.run.matched.pairs, ["left"], ["right"]))
 
     @cached_property
     def groups(self) -> DataFrame:
@@ -66,7 +65,7 @@ class SparkResult:
         with told():
             self._checked()
             named = self.run.matched.named(self.run.matched.removed, ["item"], ["kept"])
-            return named.withColumnRenamed("item", "id")
+            return self._shown(named.withColumnRenamed("item", "id"))
 
     @cached_property
     def kept(self) -> DataFrame:
@@ -83,11 +82,8 @@ class SparkResult:
     @cached_property
     def audit(self) -> Audit | None:
         """The recall as measured; None where the answer is exact, or nobody asked."""
-        run = self.run
-        if run.banded is None or not run.job.audit or not run.pairs_complete:
-            return None
         with told():
-            return audit(run.things, run.classes, run.edges, run.job, run.banded)
+            return self.run.audited()
 
     @cached_property
     def receipt(self) -> dict[str, Any]:
@@ -148,6 +144,13 @@ class SparkResult:
     def __repr__(self) -> str:
         return f"<SparkResult of {self.asked}: {self.run.job.words()}>"
 
+    def _shown(self, frame: DataFrame) -> DataFrame:
+        """With scores under the name that the kind of item has for them; a distance is held with its sign turned."""
+        scale = self.run.job.scale
+        if scale.sign < 0:
+            frame = frame.withColumn("similarity", -frame["similarity"] + 0.0)
+        return frame.withColumnRenamed("similarity", scale.column)
+
     def _checked(self) -> None:
         if not self._known:
             self.run.check_ids()
@@ -166,11 +169,8 @@ class SparkResult:
 
     def _counts(self) -> dict[str, int]:
         run = self.run
-        row = run.things.selectExpr(
-            "count(1) as documents", "count_if(size = 0) as empty", "sum(size) as shingles", "sum(length) as bytes"
-        ).collect()[0]
+        counts = run.counted()
         firsts = run.classes.selectExpr("count(1) as members", "count_if(item = rep) as classes").collect()[0]
-        counts = {name: row[name] or 0 for name in ("documents", "empty", "shingles", "bytes")}
         counts |= {"exact_duplicates": firsts["members"] - firsts["classes"], "met": run.weight.pairs}
         if self.asked == "pairs":
             counts["pairs"] = run.count_pairs()

@@ -14,6 +14,7 @@ from lookalike.engines.joins import ADVICE, COUNTED
 from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.size import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
+from lookalike.engines.spark.audit import audit
 from lookalike.engines.spark.common import without_common
 from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
@@ -26,6 +27,7 @@ from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.io.texts import OnBadText
 from lookalike.plan import Plan
+from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import commonness
 from lookalike.stages.preference import preferred_column
 
@@ -149,6 +151,19 @@ class Run:
         if self.want == "pairs" or len(self.origins) == 2 or self.banded is None:
             return True
         return self.weight.pairs <= CROWDED * self.classes.where("item = rep").count()
+
+    def counted(self) -> dict[str, int]:
+        """What there is, in the words of the kind of item."""
+        row = self.things.selectExpr(
+            "count(1) as documents", "count_if(size = 0) as empty", "sum(size) as shingles", "sum(length) as bytes"
+        ).collect()[0]
+        return {name: row[name] or 0 for name in ("documents", "empty", "shingles", "bytes")}
+
+    def audited(self) -> Audit | None:
+        """The recall as measured; None where the answer is exact, or nobody asked."""
+        if self.banded is None or not self.job.audit or not self.pairs_complete:
+            return None
+        return audit(self.things, self.classes, self.edges, self.job, self.banded)
 
     def check_ids(self) -> None:
         """Raise DuplicateIds unless ids tell the rows apart."""

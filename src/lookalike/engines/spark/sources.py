@@ -40,6 +40,12 @@ IN_FILE = 40  # bits of a place within a file; the file's number stands above th
 Placing = Literal["files", "column", "ids", "sorted ids"]
 
 
+class Choose(Protocol):
+    """Which column is compared: the one that is wanted, or the usual one."""
+
+    def __call__(self, schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str: ...
+
+
 class Typed(tuple[str, ...]):
     """Paths and URLs as they were typed: pathlib would take a slash away from s3://."""
 
@@ -136,10 +142,19 @@ def _changes(batch: pa.RecordBatch) -> I64:
     return np.flatnonzero(new)
 
 
-def open_origins(session: SparkSession, sources: Sequence[Any], *, text: str | None, id: str | None) -> list[Origin]:  # noqa: A002
+def open_origins(
+    session: SparkSession,
+    sources: Sequence[Any],
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    choose: Choose = choose_text,
+    several: bool = False,
+) -> list[Origin]:
     """One collection, or two where the second of the sources is not None."""
     given = [source for source in sources if source is not None]
-    origins = [open_origin(session, source, text=text, id=id, several=len(given) > 1) for source in given]
+    several = several or len(given) > 1
+    origins = [open_origin(session, one, text=text, id=id, several=several, choose=choose) for one in given]
     if len({origin.is_tokens for origin in origins}) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     return origins
@@ -152,31 +167,49 @@ def open_origin(
     text: str | None,
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
+    choose: Choose = choose_text,
+    typed: bool = True,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
-    several: the collection is one of two, so that ids of both must fit one numbering.
+    several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
+    compared; documents are texts or token lists. typed: whether CSV columns of digits are numbers.
     """
     from pyspark.sql import DataFrame
 
     if isinstance(source, DataFrame):
-        return _of_frame(source, "the DataFrame", text, id, several)
-    if isinstance(source, str | os.PathLike):
-        source = Typed([os.fspath(source)])
-    elif isinstance(source, Sequence) and source and all(isinstance(one, os.PathLike) for one in source):
-        source = Typed(os.fspath(one) for one in source)
-    if isinstance(source, Typed):
-        return _of_paths(session, list(source), text, id, several)
+        return _of_frame(source, "the DataFrame", text, id, several, choose)
+    if is_read_by_spark(source):
+        paths = [source] if isinstance(source, str | os.PathLike) else source
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, typed)
     return _of_memory(session, source, text, id)
 
 
-def _of_frame(frame: DataFrame, name: str, text: str | None, id: str | None, several: bool) -> Origin:  # noqa: A002
+def is_read_by_spark(source: Any) -> bool:
+    """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(source, DataFrame | Typed | str | os.PathLike):
+        return True
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    return all(isinstance(one, os.PathLike) for one in source)
+
+
+def _of_frame(
+    frame: DataFrame,
+    name: str,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    several: bool,
+    choose: Choose,
+) -> Origin:
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
-    text_column = choose_text(schema, text, name, besides=id_column)
-    if id_column is None:
+    text_column = choose(schema, text, name, besides=id_column)
+    if id_column is None and choose is choose_text:
         raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
-    whole = pa.types.is_integer(schema.field(id_column).type) and not several
+    whole = id_column is not None and pa.types.is_integer(schema.field(id_column).type) and not several
     return Origin(name, frame, text_column, id_column, "ids" if whole else "sorted ids", {})
 
 
@@ -195,16 +228,19 @@ def _of_paths(
     text: str | None,
     id: str | None,  # noqa: A002
     several: bool,
+    choose: Choose,
+    typed: bool,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
-        return _of_frame(session.table(name), f"the table {name}", text, id, several)
+        return _of_frame(session.table(name), f"the table {name}", text, id, several, choose)
     kinds = {path: _kind(session, path) for path in paths}
     if len(set(kinds.values())) > 1:
         one, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
         raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
     kind = kinds[paths[0]]
     form, options = READERS[kind]
+    options = {name: value for name, value in options.items() if typed or name != "inferSchema"}
     try:
         frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
@@ -213,7 +249,7 @@ def _of_paths(
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
-    text_column = choose_text(schema, text, name, besides=id_column)
+    text_column = choose(schema, text, name, besides=id_column)
     hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]

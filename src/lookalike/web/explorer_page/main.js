@@ -323,7 +323,7 @@ id("search").addEventListener("keydown", (event) => {
 id("results").addEventListener("click", (event) => { const one = event.target.closest(".result"); if (one) choose(Number(one.dataset.at)); });
 document.addEventListener("click", (event) => { if (!event.target.closest(".search")) closeResults(); });
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || id("help").open) return;
+  if (!overview || event.ctrlKey || event.metaKey || event.altKey || id("help").open) return;
   const inField = event.target.closest("input:not([type=range]), select, textarea");
   if (inField) { if (event.key === "Escape") event.target.blur(); return; }
   const onSlider = event.target === id("slider");
@@ -344,7 +344,7 @@ document.addEventListener("keydown", (event) => {
   if (keyed && keyed() !== false) event.preventDefault();
 });
 id("detail").addEventListener("click", (event) => { if (event.target.closest("a.member, .matrix .link") && route_.view === "groups") list.group = route_.parts[0]; }, true);
-window.addEventListener("hashchange", go);
+window.addEventListener("hashchange", () => { if (overview) go(); });
 let resized = 0;
 window.addEventListener("resize", () => { cancelAnimationFrame(resized); resized = requestAnimationFrame(() => { if (!overview) return; if (plot) { plot.render(); plot.move(cut); } if (route_.view === "overview") drawOverview(); }); });
 

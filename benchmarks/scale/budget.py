@@ -1,6 +1,6 @@
 """Collections larger than the memory allowed, and collections that break naive tools.
 
-    python benchmarks/scale.py [--files 6] [--memory 1.5GB] [--only large|skewed]
+    python benchmarks/scale/budget.py [--files 6] [--memory 1.5GB] [--only large|skewed]
 
 Large: FILES files of 1,000,000 generated documents (1.7 GB of text each), cleaned within a memory budget and, beside
 it, with all arrays in memory. Skewed: one document a million times; 200,000 near-copies of a template that share a
@@ -19,10 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import above  # noqa: F401
+
 from machine import machine, versions
 from measure import measure
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 MILLION = 1_000_000
 IN_MEMORY = "from lookalike.engines import spaces; spaces.LARGE = 1 << 60; from lookalike.cli.main import main; main()"
 

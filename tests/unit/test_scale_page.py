@@ -1,0 +1,48 @@
+"""Every sum on docs/explanation/scale.md is right, and the commands print what the page shows."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs/explanation/scale.md").read_text(encoding="utf-8")
+SUMS = re.findall(r"^[a-z][a-z ]*?\s{2,}(.+) = ([\d.e+]+)", PAGE, re.MULTILINE)
+DO = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
+def value(node: ast.expr) -> float:
+    if isinstance(node, ast.BinOp):
+        return DO[type(node.op)](value(node.left), value(node.right))
+    assert isinstance(node, ast.Constant)
+    return float(node.value)
+
+
+def test_there_are_sums() -> None:
+    assert len(SUMS) == 52
+
+
+@pytest.mark.parametrize(("words", "told"), SUMS)
+def test_a_sum_is_right(words: str, told: str) -> None:
+    assert value(ast.parse(words, mode="eval").body) == pytest.approx(float(told), rel=0.006)
+
+
+@pytest.mark.parametrize("command", re.findall(r"^lookalike plan (--items .*?)\s+#", PAGE, re.MULTILINE))
+def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.apps.scale import estimate
+    from lookalike.cli.scale import lines
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert command == "--items 1e9 --mean-bytes 2000 --executors 200"
+    assert "\n".join(lines(estimate(1e9, mean_bytes=2000, executors=200))) in PAGE
+    large = lines(estimate(1e11, mean_bytes=2000, executors=2000, num_hashes=256))
+    assert "\n".join(large[: large.index("")]) in PAGE
