@@ -52,9 +52,10 @@ def levels(field: F32) -> Level:
     return np.where(np.isnan(field), -1, made).astype(np.int8)
 
 
-def estimate(table: PairTable, *, whole: bool = False) -> Evidence:
+def estimate(table: PairTable, *, whole: bool = False, single: bool = False) -> Evidence:
     """From the candidate pairs alone; with `whole` the words of the whole record are one more field.
 
+    single: the pairs of a record exclude one another: it has one partner at most.
     Begins with the pairs that are the best of both their records. First as if fields were independent, then with their
     evidence scaled.
     """
@@ -74,12 +75,20 @@ def estimate(table: PairTable, *, whole: bool = False) -> Evidence:
             if dependent:
                 held = independence(parts, total, 1 - chance)
                 bits, total = [tuple(held * bit for bit in one) for one in bits], held * total
-            made = probability(prior + total)
+            made = exclusive(table, prior + total) if single else probability(prior + total)
             moved = float(np.abs(made - chance).max())
             chance = made
             if moved < SETTLED:
                 break
     return Evidence(prior, bits, chance)
+
+
+def exclusive(table: PairTable, bits: F64) -> F64:
+    """The chance of each pair where no record has two partners."""
+    odds = 2.0 ** np.clip(bits, -SURE, SURE)
+    left = np.bincount(table.left, odds, table.records)[table.left]
+    right = np.bincount(table.right, odds, table.records)[table.right]
+    return np.asarray(odds / (1 + left + right - odds))
 
 
 def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:

@@ -77,7 +77,8 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         score = table.similarity(made, whole)
         return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0))
     drawn = table.chance or [np.empty(0, np.float32)] * len(table.fields)
-    found = [_telling(field, chance, far) for field, far in zip(table.fields, drawn, strict=True)]
+    telling = estimate(table, whole=True, single=True).chance if table.split >= 0 else chance
+    found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
     made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
     return Learned(made, likely_cut(table.similarity(made, whole), chance))
 
@@ -122,11 +123,22 @@ def standing_cut(table: PairTable, score: F32) -> Cut:
     """The best cut between two tables, on the scale of `standing`.
 
     Take from every record its best partner away and look again: what is best then is what a record without a partner
-    shows.
+    shows. First of all records, which tells the F1; then of those that seem to have a partner, for a record without one
+    has its second best partner left, not its best.
     """
     first = table.greedy(score)
     second = table.greedy(score, ~first)
-    return expected_cut(settled(table, score, first)[first], settled(table, score, second, ~first)[second])
+    best, left = settled(table, score, first)[first], settled(table, score, second, ~first)
+    cut = expected_cut(best, left[second])
+    for _ in range(3):
+        matched = np.zeros(table.records, np.bool_)
+        pairs = np.flatnonzero(first)[best >= cut.at]
+        matched[table.left[pairs]] = matched[table.right[pairs]] = True
+        beside = second & (matched[table.left] | matched[table.right])
+        if beside.sum() < FEW:
+            break
+        cut = Cut(expected_cut(best, left[beside]).at, cut.f1)
+    return cut
 
 
 def expected_cut(best: F32, others: F32) -> Cut:
