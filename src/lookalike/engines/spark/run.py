@@ -62,9 +62,8 @@ class Run:
 
     @cached_property
     def order(self) -> Order:
-        column = preferred_column(self.keep)
-        frame = self.origins[0].frame
-        return order_of(self.keep, frame.schema[column].dataType.simpleString() if column else "")
+        kinds = {field.name: field.dataType.simpleString() for field in self.things.schema.fields}
+        return order_of(self.keep, kinds.get("preferred", ""))
 
     @property
     def least(self) -> int:

@@ -31,8 +31,8 @@ READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Parquet": ("parquet", {}),
     "ORC": ("orc", {}),
     "JSON lines": ("json", {}),
-    "CSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"'}),
-    "TSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"', "sep": "\t"}),
+    "CSV": ("csv", {"header": True, "multiLine": True, "escape": '"'}),
+    "TSV": ("csv", {"header": True, "multiLine": True, "escape": '"', "sep": "\t"}),
     "text lines": ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in KINDS.items() if kind in READERS}, ".orc": "ORC"}
@@ -70,6 +70,7 @@ class Origin:
     id_column: str | None
     placing: Placing
     bases: Bases
+    untyped: bool = False  # all values are strings, as in CSV
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,6 +94,17 @@ class Origin:
     def check(self, column: str) -> None:
         """Refuse a column that is not there."""
         check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
+
+    def compared(self, column: str) -> Any:
+        """A column to order rows by; numbers that stand in a file without types are numbers (one pass to see)."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        values = F.col(f"`{column}`")
+        if not self.untyped:
+            return values
+        number = values.try_cast("double")
+        words = self.frame.where(values.isNotNull() & number.isNull()).limit(1).count()
+        return values if words else number
 
     def placed(self) -> DataFrame:
         """All rows with all their columns, and PLACE: the number by which the rest of the run knows them."""
@@ -254,7 +266,8 @@ def _of_paths(
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]
     frame = frame.selectExpr("*", *hidden)
-    return Origin(name, frame, text_column, id_column, "files", _bases(frame, paths, dense=id_column is None))
+    bases = _bases(frame, paths, dense=id_column is None)
+    return Origin(name, frame, text_column, id_column, "files", bases, untyped=form == "csv")
 
 
 def _bases(frame: DataFrame, paths: list[str], *, dense: bool) -> Bases:
