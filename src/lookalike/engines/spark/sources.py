@@ -180,12 +180,11 @@ def open_origin(
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
     choose: Choose = choose_text,
-    typed: bool = True,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
     several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
-    compared; documents are texts or token lists. typed: whether CSV columns of digits are numbers.
+    compared; documents are texts or token lists.
     """
     from pyspark.sql import DataFrame
 
@@ -193,7 +192,7 @@ def open_origin(
         return _of_frame(source, "the DataFrame", text, id, several, choose)
     if is_read_by_spark(source):
         paths = [source] if isinstance(source, str | os.PathLike) else source
-        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, typed)
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose)
     return _of_memory(session, source, text, id)
 
 
@@ -241,7 +240,6 @@ def _of_paths(
     id: str | None,  # noqa: A002
     several: bool,
     choose: Choose,
-    typed: bool,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
@@ -252,7 +250,6 @@ def _of_paths(
         raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
     kind = kinds[paths[0]]
     form, options = READERS[kind]
-    options = {name: value for name, value in options.items() if typed or name != "inferSchema"}
     try:
         frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
