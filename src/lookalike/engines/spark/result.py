@@ -107,7 +107,7 @@ class SparkResult:
             "job": run.job.as_dict(),
             "choice": run.choice.as_dict(),
             "plan": None if plan is None else plan.as_dict(),
-            "recall_at_threshold": 1.0 if plan is None else plan.recall_at_threshold,
+            "recall_at_threshold": run.promised,
             "recall_measured": None if measured is None else measured.as_dict(edges),
             "verified": run.job.verify,
             "pairs_complete": run.pairs_complete,

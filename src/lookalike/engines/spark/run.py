@@ -95,6 +95,11 @@ class Run:
         """The plan, where the way taken is banding."""
         return self.plan if self.choice.method == "lsh" else None
 
+    @property
+    def promised(self) -> float | None:
+        """The recall at the threshold; None where only measuring tells."""
+        return 1.0 if self.banded is None else self.banded.recall_at_threshold
+
     @cached_property
     def classes(self) -> DataFrame:
         """All documents that are not empty, in classes of equal sets."""
