@@ -15,7 +15,7 @@ from lookalike.kernels._jit import jit
 
 AGAIN = 2  # equal tokens that must follow an edit
 PATIENCE = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
-START, END, DIAGONAL = 0, 1, 2  # columns of a piece
+START, END = 0, 1  # columns of a piece
 LEFT, RIGHT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS, UNBROKEN = range(8)  # columns of a passage
 
 
@@ -64,7 +64,7 @@ def edit(x: Any, y: Any, i: int, j: int, step: int, gap: int) -> Any:
 def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> Any:
     """Go on from x[i], y[j], where a run has just ended, beyond edits. (tokens of x, tokens of y, pieces) to take.
 
-    pieces i64[p, 3], out: start, end and diagonal of each run on the way; those beyond the taken ones are void.
+    pieces i64[p, 2], out: start and end of each run on the way, in x; those beyond the taken ones are void.
     """
     score = best = 0
     took_x = took_y = taken = n = 0
@@ -79,7 +79,6 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
         length = equal_run(x, y, here, j + at_y * step, step)
         pieces[n, START] = here if step > 0 else here - length + 1
         pieces[n, END] = pieces[n, START] + length
-        pieces[n, DIAGONAL] = here - (j + at_y * step)
         n += 1
         at_x += length
         at_y += length
@@ -87,13 +86,6 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
         if score > best:
             best, took_x, took_y, taken = score, at_x, at_y, n
     return took_x, took_y, taken
-
-
-@jit
-def is_whole(x: Any, y: Any, piece: Any, step: int) -> bool:  # piece i64[3]
-    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
-    at = piece[START] - 1 if step > 0 else piece[END]
-    return equal_run(x, y, at, at - piece[DIAGONAL], -step) == 0
 
 
 @jit
@@ -143,6 +135,18 @@ def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows 
 
 
 @jit
+def is_told(rows: Any, first: int, n: int, x: int, y: int, length: int, least: int) -> bool:  # rows i64[r, 8]
+    """Whether the run of this length from tokens x and y on lies inside one of the passages rows[first:n] that stays:
+    one without an unbroken run of `least` tokens may go, so it stands for shorter runs only."""
+    for q in range(n - 1, first - 1, -1):
+        row = rows[q]
+        if row[LEFT_START] <= x and x + length <= row[LEFT_END] and (row[UNBROKEN] >= least or length < least):
+            if row[RIGHT_START] <= y and y + length <= row[RIGHT_END]:
+                return True
+    return False
+
+
+@jit
 def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
     """Room for one row more after n of them."""
     if n < len(rows):
@@ -162,7 +166,7 @@ def passages_of_pair(
     gap: int,
     least: int,  # equal tokens a passage must have, of those that count
     reached: Any,  # i64[>= len(x) + len(y) + 1], zeros: where the last run on each diagonal ended; zeros again after
-    pieces: Any,  # i64[p, 3]: room
+    pieces: Any,  # i64[p, 2]: room
     rows: Any,  # i64[r, 8]
     n: int,
 ) -> Any:
@@ -182,6 +186,8 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
+        if is_told(rows, first, n, start_x, start_y, end_x - start_x, least):
+            continue
         tokens = unbroken = uncovered(hidden, start_x, end_x)
         if gap > 0 and work <= most:
             for step in (1, -1):
@@ -189,9 +195,6 @@ def passages_of_pair(
                 more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
                 work += more_x + more_y + gap
                 for p in range(taken):
-                    spot = pieces[p, DIAGONAL] + shift
-                    if is_whole(x, y, pieces[p], step):  # else the run is told on its own
-                        reached[spot] = max(reached[spot], pieces[p, END])
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
                 if step > 0:
@@ -210,9 +213,6 @@ def passages_of_pair(
         rows[n, RIGHT_START], rows[n, RIGHT_END] = start_y, end_y
         rows[n, TOKENS], rows[n, UNBROKEN] = tokens, unbroken
         n += 1
-    if gap > 0:
-        reached[: len(x) + len(y) + 1] = 0
-    else:
-        for s in range(len(seeds)):
-            reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
+    for s in range(len(seeds)):
+        reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
     return rows, without_nested(rows, first, n, least), work <= most
