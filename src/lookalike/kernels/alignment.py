@@ -15,7 +15,7 @@ from lookalike.kernels._jit import jit
 
 AGAIN = 2  # equal tokens that must follow an edit
 PATIENCE = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
-START, END = 0, 1  # columns of a piece
+START, END, DIAGONAL = 0, 1, 2  # columns of a piece
 LEFT, RIGHT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS, UNBROKEN = range(8)  # columns of a passage
 
 
@@ -64,7 +64,7 @@ def edit(x: Any, y: Any, i: int, j: int, step: int, gap: int) -> Any:
 def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> Any:
     """Go on from x[i], y[j], where a run has just ended, beyond edits. (tokens of x, tokens of y, pieces) to take.
 
-    pieces i64[p, 2], out: start and end of each run on the way, in x; those beyond the taken ones are void.
+    pieces i64[p, 3], out: start, end and diagonal of each run on the way; those beyond the taken ones are void.
     """
     score = best = 0
     took_x = took_y = taken = n = 0
@@ -79,6 +79,7 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
         length = equal_run(x, y, here, j + at_y * step, step)
         pieces[n, START] = here if step > 0 else here - length + 1
         pieces[n, END] = pieces[n, START] + length
+        pieces[n, DIAGONAL] = here - (j + at_y * step)
         n += 1
         at_x += length
         at_y += length
@@ -135,15 +136,12 @@ def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows 
 
 
 @jit
-def is_told(rows: Any, first: int, n: int, x: int, y: int, length: int, least: int) -> bool:  # rows i64[r, 8]
-    """Whether the run of this length from tokens x and y on lies inside one of the passages rows[first:n] that stays:
-    one without an unbroken run of `least` tokens may go, so it stands for shorter runs only."""
-    for q in range(n - 1, first - 1, -1):
-        row = rows[q]
-        if row[LEFT_START] <= x and x + length <= row[LEFT_END] and (row[UNBROKEN] >= least or length < least):
-            if row[RIGHT_START] <= y and y + length <= row[RIGHT_END]:
-                return True
-    return False
+def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
+    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    before, after, diagonal = piece[START] - 1, piece[END], piece[DIAGONAL]
+    if equal_run(x, y, before, before - diagonal, -1) > 0:
+        return False
+    return equal_run(x, y, after, after - diagonal, 1) == 0
 
 
 @jit
@@ -166,7 +164,7 @@ def passages_of_pair(
     gap: int,
     least: int,  # equal tokens a passage must have, of those that count
     reached: Any,  # i64[>= len(x) + len(y) + 1], zeros: where the last run on each diagonal ended; zeros again after
-    pieces: Any,  # i64[p, 2]: room
+    pieces: Any,  # i64[p, 3]: room
     rows: Any,  # i64[r, 8]
     n: int,
 ) -> Any:
@@ -175,7 +173,8 @@ def passages_of_pair(
     before it becomes a comparison of everything with everything, and what is left is told unbridged."""
     first = n
     work, most = 0, PATIENCE * (len(x) + len(y) + gap * gap)
-    shift = len(y)
+    shift, width = len(y), len(x) + len(y) + 1
+    told = {np.int64(-1)}  # runs inside passages that stay: their end and diagonal in one number
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
         if reached[a - b + shift] > a:
@@ -186,23 +185,29 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
-        if is_told(rows, first, n, start_x, start_y, end_x - start_x, least):
+        if end_x * width + a - b + shift in told:
             continue
         tokens = unbroken = uncovered(hidden, start_x, end_x)
+        used = 0
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
-                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
+                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces[used:])
                 work += more_x + more_y + gap
-                for p in range(taken):
+                for p in range(used, used + taken):
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
+                used += taken
                 if step > 0:
                     end_x, end_y = end_x + more_x, end_y + more_y
                 else:
                     start_x, start_y = start_x - more_x, start_y - more_y
         if tokens < least:
             continue
+        for p in range(used):  # a passage without an unbroken run of `least` may go: it stands for shorter runs only
+            piece = pieces[p]
+            if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
+                told.add(piece[END] * width + piece[DIAGONAL] + shift)
         if len(hidden):  # boilerplate at the ends is no part of the passage
             while hidden[start_x] and x[start_x] == y[start_y]:
                 start_x, start_y = start_x + 1, start_y + 1

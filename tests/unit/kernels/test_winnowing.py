@@ -81,7 +81,7 @@ def test_shares_are_counted_without_rounding_errors() -> None:
 @settings(max_examples=400, deadline=None)
 def test_edits_are_bridged_where_it_pays(x: list[int], y: list[int], gap: int) -> None:
     left, right = (np.array(one, np.uint32) for one in (x, y))
-    pieces = np.empty((50, 2), np.int64)
+    pieces = np.empty((50, 3), np.int64)
     more_x, more_y, taken = alignment.bridge(left, right, 0, 0, 1, gap, pieces)
     expected = bridged(x, y, gap)
     assert (more_x, more_y, int((pieces[:taken, 1] - pieces[:taken, 0]).sum())) == expected
@@ -96,14 +96,14 @@ def test_a_dear_bridge_is_crossed_where_much_follows() -> None:
     )
     x, y = [*x, *range(300, 303), *range(60, 80)], [*y, *range(400, 403), *range(60, 80)]
     assert bridged(x, y, 3) == (43, 43, 28)  # four times a loss of 1, then a gain of 17
-    pieces = np.empty((50, 2), np.int64)
+    pieces = np.empty((50, 3), np.int64)
     left, right = (np.array(one, np.uint32) for one in (x, y))
     assert alignment.bridge(left, right, 0, 0, 1, 3, pieces)[:2] == (43, 43)
 
 
 def test_a_seed_of_unequal_tokens_is_no_passage() -> None:
     x, y = np.array([1, 2, 3, 4], np.uint32), np.array([5, 2, 3, 6], np.uint32)
-    room = np.zeros(9, np.int64), np.empty((4, 2), np.int64), np.empty((4, 8), np.int64)
+    room = np.zeros(9, np.int64), np.empty((4, 3), np.int64), np.empty((4, 8), np.int64)
     seeds = np.array([[0, 0], [1, 1]], np.uint32)
     for k, expected in ((2, 1), (3, 0)):
         _, found, _ = alignment.passages_of_pair(x, y, np.empty(0, np.bool_), seeds, k, 0, 1, *room, 0)
