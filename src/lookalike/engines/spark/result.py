@@ -108,7 +108,7 @@ class SparkResult:
             "choice": run.choice.as_dict(),
             "plan": None if plan is None else plan.as_dict(),
             "recall_at_threshold": 1.0 if plan is None else plan.recall_at_threshold,
-            "recall_measured": None if measured is None else measured.as_dict(edges),
+            "recall_measured": None if measured is None else measured.as_dict(edges, run.job.scale.sign),
             "verified": run.job.verify,
             "pairs_complete": run.pairs_complete,
             "counts": trace.counts,
