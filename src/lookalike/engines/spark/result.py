@@ -104,6 +104,8 @@ class SparkResult:
             "inputs": origins,
             "items": run.job.noun,
             "compared": run.job.words(),
+            "scale": {"column": run.job.scale.column, "sign": run.job.scale.sign},
+            "grouping": self.grouping,
             "job": run.job.as_dict(),
             "choice": run.choice.as_dict(),
             "plan": None if plan is None else plan.as_dict(),
