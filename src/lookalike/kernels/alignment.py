@@ -90,13 +90,6 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
 
 
 @jit
-def is_whole(x: Any, y: Any, piece: Any, step: int) -> bool:  # piece i64[3]
-    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
-    at = piece[START] - 1 if step > 0 else piece[END]
-    return equal_run(x, y, at, at - piece[DIAGONAL], -step) == 0
-
-
-@jit
 def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens], or [0] where none is
     """How many tokens from start to end count."""
     if len(covered) == 0:
@@ -143,6 +136,15 @@ def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows 
 
 
 @jit
+def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
+    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    before, after, diagonal = piece[START] - 1, piece[END], piece[DIAGONAL]
+    if equal_run(x, y, before, before - diagonal, -1) > 0:
+        return False
+    return equal_run(x, y, after, after - diagonal, 1) == 0
+
+
+@jit
 def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
     """Room for one row more after n of them."""
     if n < len(rows):
@@ -171,7 +173,8 @@ def passages_of_pair(
     before it becomes a comparison of everything with everything, and what is left is told unbridged."""
     first = n
     work, most = 0, PATIENCE * (len(x) + len(y) + gap * gap)
-    shift = len(y)
+    shift, width = len(y), len(x) + len(y) + 1
+    told = {np.int64(-1)}  # runs inside passages that stay: their end and diagonal in one number
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
         if reached[a - b + shift] > a:
@@ -182,24 +185,29 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
+        if end_x * width + a - b + shift in told:
+            continue
         tokens = unbroken = uncovered(hidden, start_x, end_x)
+        used = 0
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
-                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
+                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces[used:])
                 work += more_x + more_y + gap
-                for p in range(taken):
-                    spot = pieces[p, DIAGONAL] + shift
-                    if is_whole(x, y, pieces[p], step):  # else the run is told on its own
-                        reached[spot] = max(reached[spot], pieces[p, END])
+                for p in range(used, used + taken):
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
+                used += taken
                 if step > 0:
                     end_x, end_y = end_x + more_x, end_y + more_y
                 else:
                     start_x, start_y = start_x - more_x, start_y - more_y
         if tokens < least:
             continue
+        for p in range(used):  # a passage without an unbroken run of `least` may go: it stands for shorter runs only
+            piece = pieces[p]
+            if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
+                told.add(piece[END] * width + piece[DIAGONAL] + shift)
         if len(hidden):  # boilerplate at the ends is no part of the passage
             while hidden[start_x] and x[start_x] == y[start_y]:
                 start_x, start_y = start_x + 1, start_y + 1
@@ -210,9 +218,6 @@ def passages_of_pair(
         rows[n, RIGHT_START], rows[n, RIGHT_END] = start_y, end_y
         rows[n, TOKENS], rows[n, UNBROKEN] = tokens, unbroken
         n += 1
-    if gap > 0:
-        reached[: len(x) + len(y) + 1] = 0
-    else:
-        for s in range(len(seeds)):
-            reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
+    for s in range(len(seeds)):
+        reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
     return rows, without_nested(rows, first, n, least), work <= most
