@@ -62,6 +62,27 @@ def records() -> str:
     return table(["set", "F1", "F1, one-to-one"], rows) + "\n\n" + made["note"]
 
 
+def index() -> str:
+    """An index that grows, asked one document at a time."""
+    head = ["tool", "documents", "added a second", "peak memory", "p50", "p99", "recall", "recall .80–.85", "precision"]
+    rows = [
+        [run["tool"], f"{run['documents']:,}", f"{run['added_per_second']:,}", f"{run['memory_mb']:,} MB",
+         f"{run['p50_ms']:.2f} ms", f"{run['p99_ms']:.2f} ms",
+         *(share(run[name]) for name in ("recall", "recall_edge", "precision"))]
+        for run in data("measured")["index"]["runs"]
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+def service() -> str:
+    """The same index over HTTP."""
+    rows = [
+        [f"{run['connections']}", f"{run['per_second']:,}", f"{run['p50_ms']:g} ms", f"{run['p99_ms']:g} ms"]
+        for run in data("measured")["service"]["runs"]
+    ]
+    return table(["connections", "queries a second", "p50", "p99"], rows, left=0)
+
+
 def rules(texts: str) -> str:
     """How well a threshold on each similarity tells true pairs from others."""
     head = ["unit, k", "best F1", "thresholds within .01 of it", "F1 at .8", "median true pair", "nearest other pair"]
@@ -106,6 +127,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "documents-real": lambda: documents("real"),
     "kinds": kinds,
     "records": records,
+    "index": index,
+    "service": service,
     "rules-articles": lambda: rules("articles"),
     "rules-django": lambda: rules("django"),
     "rules-titles": lambda: rules("titles"),

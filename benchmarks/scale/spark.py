@@ -1,6 +1,6 @@
 """Near-duplicate pairs on Spark: lookalike beside MLlib and a pipeline of Python functions, with the same recall.
 
-    python benchmarks/scale/spark.py [--documents 50000] [--only NAME] [--master local-cluster[2,1,2048]]
+    python benchmarks/scale/spark.py [--documents 100000] [--only NAME] [--master local-cluster[2,1,2048]]
 
 Every tool is a process of its own with a session on the same master (two executors of one core), reads the same Parquet
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
@@ -205,11 +205,13 @@ def markdown(rows: list[dict[str, Any]], documents: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=50_000)
+    parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--only", action="append", choices=["local", *TOOLS])
-    parser.add_argument("--merge", action="store_true", help="keep the other rows of the last results")
+    parser.add_argument(
+        "--merge", action="store_true", help="keep the other rows of the last results, of as many documents"
+    )
     parser.add_argument("--master", default="local-cluster[2,1,2048]")
-    parser.add_argument("--timeout", type=float, default=1200)
+    parser.add_argument("--timeout", type=float, default=1800)
     parser.add_argument("--home", type=Path, default=HERE.parent / ".bench")
     parser.add_argument("--child", nargs=3, metavar=("TOOL", "CORPUS", "ANSWER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -235,7 +237,7 @@ def main() -> None:
             )
             if row["status"] == "ok":
                 row |= json.loads(log.read_text().splitlines()[-1])
-        row["tool"] = "lookalike on one machine" if tool == "local" else tool
+        row |= {"tool": "lookalike on one machine" if tool == "local" else tool, "documents": given.documents}
         if row["status"] == "ok":
             score = [sys.executable, str(HERE / "score.py"), str(corpus), str(answer)]
             told = subprocess.run(score, check=True, capture_output=True, text=True, cwd=HERE)
@@ -245,7 +247,9 @@ def main() -> None:
     held = home / "spark.json"
     if given.merge and held.exists():
         old = json.loads(held.read_text())["runs"]
-        rows = [*(one for one in old if one["tool"] not in {row["tool"] for row in rows}), *rows]
+        again = {row["tool"] for row in rows}
+        same = [one for one in old if one.get("documents") == given.documents]
+        rows = [*(one for one in same if one["tool"] not in again), *rows]
     facts = {"machine": machine(), "versions": versions(), "corpus": about, "master": given.master, "runs": rows}
     held.write_text(json.dumps(facts, indent=2) + "\n")
     (home / "spark.md").write_text(markdown(rows, given.documents))

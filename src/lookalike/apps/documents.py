@@ -170,6 +170,8 @@ def _on_spark(
     from lookalike.engines.spark.session import check_options, open_session, tune
     from lookalike.engines.spark.sources import open_origins
 
+    if columns["on_bad_file"] != "error":
+        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
     check_options(options)
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"])

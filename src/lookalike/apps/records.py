@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.records import found, load, searched
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
 from lookalike.io.records import open_records
 from lookalike.io.settings import read_settings
 from lookalike.measures.fields import RecordRules
-from lookalike.result import Asked, Grouping, Result, answer
+from lookalike.result import Asked, Grouping, Result, answer, wanted
 from lookalike.stages.crowds import KeyCost, key_costs
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 
 class Options(TypedDict, total=False):
@@ -36,13 +40,33 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **options: Unpack[Options]) -> Result:
+class Locally(Options, total=False):
+    """The options of a run on this machine, which is what a run is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class OnSpark(Options):
+    """The options of a run on Spark."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **options: Any) -> Result | SparkResult:
     """Pairs of records that mean the same, in `source` or between `source` and `against`.
 
     source: a path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. The table of pairs has
     left, right, similarity, and what each field adds to it. With `one_to_one` each record has one partner at most, in
     the best assignment overall. Rules, weights and threshold that are not given are guessed and learned from the data;
     `result.job.rules` has them.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back, without what each
+    field adds, and rules are learned from a sample.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -52,7 +76,11 @@ def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **optio
     return _run("pairs", source, against, "components", "first", one_to_one, options)
 
 
-def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **options: Any) -> Result | SparkResult:
     """Groups of records that mean the same: stars, in which every member is itself similar to the representative, which
     `keep` chooses (see `dedup`), or connected components.
 
@@ -64,7 +92,11 @@ def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **
     return _run("groups", source, None, grouping, keep, False, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The table with one row for each that means the same: every removed row is similar to one kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
@@ -127,14 +159,25 @@ def explain(source: Any, left: Any, right: Any, *, against: Any = None, **option
 
 
 def _run(
-    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, one_to_one: bool, options: Options
-) -> Result:
-    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, one_to_one: bool, given: dict[str, Any]
+) -> Result | SparkResult:
+    options: Any = dict(given)
+    cluster = cluster_of(options)
     trace = Trace(options.get("progress", silent))
-    made = searched(
-        tables, {**job_options(options), "one_to_one": one_to_one}, trace, rules=_rules(options),
-        fields=options.get("fields"), keep=keep,
-    )  # fmt: skip
+    job = {**job_options(options), "one_to_one": one_to_one}
+    rules, names = _rules(options), options.get("fields")
+    if cluster is not None:
+        from lookalike.engines.spark.record_run import run_records
+        from lookalike.engines.spark.result import SparkResult
+        from lookalike.engines.spark.session import check_options
+
+        check_options(job)
+        both, want = [source, against], wanted(asked, grouping)
+        return SparkResult(
+            asked, grouping, run_records(both, options.get("id"), rules, names, job, want, keep, cluster, trace)
+        )
+    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    made = searched(tables, job, trace, rules=rules, fields=names, keep=keep)
     return answer(asked, grouping, made.job, tables, found(made), trace)
 
 

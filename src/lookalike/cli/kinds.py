@@ -22,8 +22,8 @@ class Kind:
     all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
     takes. score: the name of the column that tells how near two items are. near: that in words. works: large runs use
     a work folder. passes_force: the app itself writes something that --force lets it replace. grouping: the usual
-    kind of group. aside: options that are not the app's; after: (result, these options, quiet) when the answer is
-    written.
+    kind of group. aside: options that are not the app's; check: refuses, before anything is read, what cannot go well
+    with them; after: (result, these options, quiet) when the answer is written.
     """
 
     noun: str
@@ -37,6 +37,7 @@ class Kind:
     passes_force: bool = False
     grouping: o.Grouping = o.Grouping.components
     aside: tuple[str, ...] = ()
+    check: Callable[[dict[str, Any]], None] | None = None
     after: Callable[..., None] | None = None
 
     def commands(self) -> dict[str, Command]:
@@ -51,10 +52,17 @@ class Kind:
         options."""
         from lookalike.cli import show
 
+        if self.check is not None:
+            self.check(options)
         if options.get("engine") == "spark":
             from lookalike.cli.spark import run_on_spark
 
-            run_on_spark(self.app, asked, inputs, options, given, output, removed, force=force, quiet=quiet, json=json)
+            aside = {name: options.pop(name) for name in self.aside}
+            with run_on_spark(
+                self.app, asked, inputs, options, given, output, removed, force=force, quiet=quiet, json=json
+            ) as told:
+                if self.after is not None:
+                    self.after(told, aside, quiet=quiet)
             return
         outputs = show.Outputs.check(output, removed, force=force)
         if self.works:

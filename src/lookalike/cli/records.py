@@ -11,6 +11,7 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
+from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.io.records import RecordTable
@@ -60,6 +61,9 @@ def record_options(
         Path | None,
         o.option(o.WHAT, help="True pairs (left, right) or groups (id, group): print precision and recall."),
     ] = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """What the three commands of records take."""
 
@@ -72,22 +76,28 @@ def pair_options(
     """What only `lookalike records pairs` takes."""
 
 
-def open_table(inputs: list[str], options: dict[str, Any], _keep: str) -> RecordTable:
-    """The table; outputs that could not be written in the end are refused here."""
+def check(options: dict[str, Any]) -> None:
+    """Refuse outputs that could not be written in the end, and a truth that Spark's answer is not compared with."""
     from lookalike.io.atomic import check_place
-    from lookalike.io.records import open_records
 
     if options["save_settings"] is not None:
         check_place(options["save_settings"], force=True)
+    if options["truth"] is not None and options["engine"] == "spark":
+        raise UsageError("--truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.")
+
+
+def open_table(inputs: list[str], options: dict[str, Any], _keep: str) -> RecordTable:
+    from lookalike.io.records import open_records
+
     return open_records(o.paths(inputs), id=options["id"])
 
 
-def after(result: Result, aside: dict[str, Any], *, quiet: bool) -> None:
+def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
     """Print the fields, save the settings, and compare with the truth."""
     from lookalike.cli import show
     from lookalike.io.settings import write_settings
 
-    rules: RecordRules = result.job.rules  # type: ignore[attr-defined]
+    rules: RecordRules = result.job.rules
     if not quiet:
         counts = result.receipt["counts"]
         for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
@@ -148,7 +158,7 @@ def _evaluate(result: Result, truth: Path) -> None:
 
 RECORDS = Kind(
     "records", "lookalike.apps.records", record_options, open_table, pair_options, grouping=o.Grouping.stars,
-    aside=("save_settings", "truth"), after=after,
+    aside=("save_settings", "truth"), check=check, after=after,
 )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
     from lookalike.engines.spark.result import SparkResult
 
 
+@contextmanager
 def run_on_spark(
     app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None,
     removed: Path | None, *, force: bool, quiet: bool, json: bool,
-) -> None:  # fmt: skip
-    """As `Kind._run`. app: the module with the functions pairs, groups and dedup; given: what these take beside the
-    options."""
+) -> Iterator[SparkResult]:  # fmt: skip
+    """As `Kind._run`, up to what comes after the answer. app: the module with the functions pairs, groups and dedup;
+    given: what these take beside the options."""
     from lookalike.cli import show
     from lookalike.engines.spark.session import own_session
     from lookalike.engines.spark.sources import Typed
@@ -49,6 +52,7 @@ def run_on_spark(
         if target is None and not json and asked != "dedup":
             _show(result, show)
         show.finish(result, wrote, quiet=quiet, json=json)
+        yield result
         result.done()
 
 

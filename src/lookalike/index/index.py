@@ -143,30 +143,32 @@ class Index:
         return out
 
     def _choose_new(self, block: Block, fresh: Recent, chosen: list[Block]) -> list[Match | None]:
+        """The match of each item of a block, or None; those without one go to `fresh` and `chosen`."""
         probes = self.kind.probes(block.features)
         old = self._matches(block.features, probes, self.kind.threshold, None)
-        own = block.ids.to_pylist()
         out: list[Match | None] = []
         rows = []
-        for row, mine in enumerate(own):
-            best = next((match for match in old[row] if match.id != mine), None)
-            one = block.features.part(row, row + 1)
+        for row, mine in enumerate(block.ids.to_pylist()):
+            features = block.features.part(row, row + 1)
+            near = next((match for match in old[row] if match.id != mine), None)
             met = fresh.candidates(probes.part(row, row + 1))
-            if met is not None:
-                scores = self.kind.score(one, met, self.kind.threshold)
-                near = int(np.argmax(scores))
-                if scores[near] > -np.inf and fresh.ids[int(met.items[near])] != mine:
-                    shown = self._shown(float(scores[near]))
-                    if best is None or scores[near] > self.kind.scale.sign * best.similarity:
-                        best = Match(fresh.ids[int(met.items[near])], shown)
+            best = near if met is None else self._nearer(near, features, met, fresh, mine)
             out.append(best)
             if best is None:
-                keys = block.keys.part(row, row + 1).values
-                fresh.add(len(fresh) if not fresh.ids else max(fresh.ids) + 1, mine, keys, one[0])
+                fresh.add(len(fresh), mine, block.keys.part(row, row + 1).values, features[0])
                 rows.append(row)
         if rows:
             chosen.append(_taken(block, rows))
         return out
+
+    def _nearer(self, near: Match | None, features: Blobs, met: Found, fresh: Recent, mine: Id) -> Match | None:
+        """The nearest of those that were met, other than the item's older self, where it is nearer than `near`."""
+        ids = [fresh.ids[item] for item in met.items.tolist()]
+        scores = self.kind.score(features, met, self.kind.threshold)
+        scores[[id == mine for id in ids]] = -np.inf  # noqa: A001
+        at = int(np.argmax(scores))
+        least = -np.inf if near is None else self.kind.scale.sign * near.similarity
+        return Match(ids[at], self._shown(float(scores[at]))) if scores[at] > least else near
 
     def remove(self, ids: Any) -> int:
         """Take items out; how many of these ids were there. Their groups stay as they are, without them."""

@@ -220,8 +220,7 @@ class RecordKind:
     def _similarity(self, fields: list[Field], one: U32, other: U32) -> Any:
         rules = self.rules
         whole = WholeRecords(fields)
-        words = np.concatenate([field.word_hashes for field in fields])
-        whole.weights = self._weights(self.known.words[-1], words[number_hashes(words)[0]])
+        whole.weights = self._weights(self.known.words[-1], whole.hashes)
         seen = [compare(field, one, other) for field in fields]
         table = PairTable(one, other, seen, whole.compare(one, other), len(fields[0].values), -1)
         if rules.prior is not None:

@@ -110,8 +110,8 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
 
 
 def _flush(path: Path) -> None:
-    """Ask the system to put a file, or the files of a folder, on the disk: a rename must not outrun the content."""
-    for file in path.iterdir() if path.is_dir() else [path]:
+    """Ask the system to put a file, or all files of a folder, on the disk: a rename must not outrun the content."""
+    for file in (one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]:
         with open(file, "r+b") as handle:
             os.fsync(handle.fileno())
 

@@ -116,9 +116,7 @@ def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa:
 
 def _guess_id(table: RecordTable) -> str | None:
     """A column called id, else one that ends in id, with values that all differ."""
-    likely = [c for c in table.columns if c.strip().lower() in USUAL_IDS]
-    likely += [c for c in table.columns if c.strip().lower().endswith(("id", "_key")) and c not in likely]
-    for column in likely:
+    for column in likely_ids(table.columns):
         if not all(column in reader.schema.names for reader in table.readers) or column not in table.usable():
             continue
         if column.strip().lower() == "id":
@@ -129,25 +127,45 @@ def _guess_id(table: RecordTable) -> str | None:
     return None
 
 
+def likely_ids(columns: Sequence[str]) -> list[str]:
+    """The columns that may hold ids, by their names, the likeliest first.
+
+    >>> likely_ids(["name", "rec_id", "ID"])
+    ['ID', 'rec_id']
+    """
+    likely = [c for c in columns if c.strip().lower() in USUAL_IDS]
+    return likely + [c for c in columns if c.strip().lower().endswith(("id", "_key")) and c not in likely]
+
+
+def is_plain(dtype: pa.DataType) -> bool:
+    """True for what a field of a record can be: text, numbers, dates; no lists."""
+    return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
+
+
 def _plain(schema: pa.Schema, name: str) -> bool:
     if name not in schema.names:
         return True  # asked for in one file of many: reading says so
-    dtype = schema.field(name).type
-    t = pa.types
-    return bool(is_text(dtype) or t.is_primitive(dtype) or t.is_decimal(dtype))
+    return is_plain(schema.field(name).type)
 
 
 def _text(column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
     """The values as text; numbers without a needless fraction."""
     if is_text(column.type):
         try:
-            return column.cast(pa.large_binary()).cast(pa.large_string())
+            return as_text(column)
         except pa.ArrowInvalid as error:
             bad = next(i for i, value in enumerate(column.cast(pa.large_binary()).to_pylist()) if _broken(value))
             raise InputError(f"{reader.where(row + bad)}: column {name!r} is not valid UTF-8.") from error
-    if pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py():
-        column = column.cast(pa.int64(), safe=False)
-    return column.cast(pa.large_string())
+    return as_text(
+        column, whole=pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py()
+    )
+
+
+def as_text(column: pa.Array, *, whole: bool = False) -> pa.Array:
+    """Plain values as large_string; whole: numbers that have no fraction, though their type has."""
+    if is_text(column.type):
+        return column.cast(pa.large_binary()).cast(pa.large_string())
+    return (column.cast(pa.int64(), safe=False) if whole else column).cast(pa.large_string())
 
 
 def _broken(value: bytes | None) -> bool:

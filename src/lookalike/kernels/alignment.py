@@ -109,25 +109,39 @@ def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start
 
 @jit
 def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
-    """Drop from rows[first:end], the passages of a pair, those that lie on both sides inside another one, and
-    those without an unbroken run of `least` tokens of which a fifth at most does not; returns the new end."""
+    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which
+    a fifth at most stands outside another one, and then those that lie on both sides inside another one; the new end.
+
+    The order matters: what lies inside a passage must not go with it.
+    """
     keep = np.ones(end - first, np.bool_)
-    for p in range(first, end):
-        a = rows[p]
-        scattered = a[UNBROKEN] < least
-        left = (a[LEFT_END] - a[LEFT_START]) // 5 if scattered else 0
-        right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if scattered else 0
-        for q in range(first, end):
-            if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
-                if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
-                    keep[p - first] = False
-                    break
+    for tolerant in (True, False):
+        for p in range(first, end):
+            a = rows[p]
+            if not keep[p - first] or (tolerant and a[UNBROKEN] >= least):
+                continue
+            left = (a[LEFT_END] - a[LEFT_START]) // 5 if tolerant else 0
+            right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if tolerant else 0
+            for q in range(first, end):
+                if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
+                    if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
+                        keep[p - first] = False
+                        break
     at = first
     for p in range(first, end):
         if keep[p - first]:
             rows[at] = rows[p]
             at += 1
     return at
+
+
+@jit
+def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
+    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    before, after, diagonal = piece[START] - 1, piece[END], piece[DIAGONAL]
+    if equal_run(x, y, before, before - diagonal, -1) > 0:
+        return False
+    return equal_run(x, y, after, after - diagonal, 1) == 0
 
 
 @jit
@@ -159,7 +173,8 @@ def passages_of_pair(
     before it becomes a comparison of everything with everything, and what is left is told unbridged."""
     first = n
     work, most = 0, PATIENCE * (len(x) + len(y) + gap * gap)
-    shift = len(y)
+    shift, width = len(y), len(x) + len(y) + 1
+    told = {np.int64(-1)}  # runs inside passages that stay: their end and diagonal in one number
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
         if reached[a - b + shift] > a:
@@ -170,23 +185,29 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
+        if end_x * width + a - b + shift in told:
+            continue
         tokens = unbroken = uncovered(hidden, start_x, end_x)
+        used = 0
         if gap > 0 and work <= most:
             for step in (1, -1):
                 i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
-                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces)
+                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces[used:])
                 work += more_x + more_y + gap
-                for p in range(taken):
-                    spot = pieces[p, DIAGONAL] + shift
-                    reached[spot] = max(reached[spot], pieces[p, END])
+                for p in range(used, used + taken):
                     length = uncovered(hidden, pieces[p, START], pieces[p, END])
                     tokens, unbroken = tokens + length, max(unbroken, length)
+                used += taken
                 if step > 0:
                     end_x, end_y = end_x + more_x, end_y + more_y
                 else:
                     start_x, start_y = start_x - more_x, start_y - more_y
         if tokens < least:
             continue
+        for p in range(used):  # a passage without an unbroken run of `least` may go: it stands for shorter runs only
+            piece = pieces[p]
+            if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
+                told.add(piece[END] * width + piece[DIAGONAL] + shift)
         if len(hidden):  # boilerplate at the ends is no part of the passage
             while hidden[start_x] and x[start_x] == y[start_y]:
                 start_x, start_y = start_x + 1, start_y + 1
@@ -197,9 +218,6 @@ def passages_of_pair(
         rows[n, RIGHT_START], rows[n, RIGHT_END] = start_y, end_y
         rows[n, TOKENS], rows[n, UNBROKEN] = tokens, unbroken
         n += 1
-    if gap > 0:
-        reached[: len(x) + len(y) + 1] = 0
-    else:
-        for s in range(len(seeds)):
-            reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
+    for s in range(len(seeds)):
+        reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
     return rows, without_nested(rows, first, n, least), work <= most

@@ -64,7 +64,7 @@ def find_passages(
     for d in range(n):
         longest = max(longest, offsets[d + 1] - offsets[d])
     reached = np.zeros(2 * longest + 1, np.int64)
-    pieces = np.empty((longest if gap > 0 else 0, 3), np.int64)
+    pieces = np.empty((2 * longest if gap > 0 else 0, 3), np.int64)
     seeds = np.empty((1 << 12, 2), np.uint32)
     rows = np.empty((1 << 10, 8), np.int64)
     found = cut = 0

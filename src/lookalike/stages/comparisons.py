@@ -75,11 +75,20 @@ def folded_texts(field: Field) -> list[str]:
 
 
 class WholeRecords:
-    """The words of all fields of each record, wherever they stand: words u32, sorted in each record."""
+    """The words of all fields of each record, wherever they stand: words u32, sorted in each record; hashes u64[words].
+
+    Words are numbered in the order of their hashes, so that what two records have in common is summed up in the same
+    order whatever other records there are."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
         n = len(fields[0].values)
-        known, numbers = number_hashes(np.concatenate([field.word_hashes for field in fields]))
+        every = np.concatenate([field.word_hashes for field in fields])
+        first, found = number_hashes(every)
+        order = np.argsort(every[first])
+        self.hashes = every[first][order]
+        place = np.empty(len(order), np.uint32)
+        place[order] = np.arange(len(order), dtype=np.uint32)
+        numbers = place[found]
         ends = np.cumsum([len(field.word_hashes) for field in fields])[:-1]
         counts = np.zeros(n + 1, np.int64)
         for field in fields:
@@ -91,7 +100,7 @@ class WholeRecords:
             likeness.spread_words(field.values, ids, field.words.offsets, at, self.words)
         self.offsets = likeness.sort_words(self.words, self.offsets)
         self.words = self.words[: self.offsets[-1]]
-        self.holders = np.bincount(self.words, minlength=len(known))
+        self.holders = np.bincount(self.words, minlength=len(self.hashes))
         self.weights = rarity(self.holders, n)
 
     def compare(self, left: U32, right: U32) -> F32:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F64, I64, U32, U64
+from lookalike.kernels import hashing, tokens, unicode
 from lookalike.kernels import letters as kernel
-from lookalike.kernels import tokens, unicode
 from lookalike.kernels.likeness import Words
 from lookalike.measures.fields import COMPACT, FieldRule
 from lookalike.stages.arrow import as_arrow, as_numpy
@@ -21,6 +21,7 @@ from lookalike.stages.dates import standard_date
 I32 = npt.NDArray[np.int32]
 U16 = npt.NDArray[np.uint16]
 NOTHING = np.zeros(1, np.int64)
+NUMBER = np.uint64(17)
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,7 @@ class Field:
     @cached_property
     def numbers(self) -> F64:
         """The distinct values as numbers; NaN for those that are none."""
-        plain = pc.replace_substring_regex(self.texts, r"[^0-9.\-]", "")
-        good = pc.match_substring_regex(plain, r"^-?(\d+\.?\d*|\.\d+)$")
-        made = pc.if_else(good, plain, None).cast(pa.float64())
-        return as_numpy(made.fill_null(float("nan")))
+        return numbers_of(self.texts)
 
     @cached_property
     def days(self) -> F64:
@@ -82,12 +80,26 @@ def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
     letters, offsets = _fold(texts, compact=rule.compare in COMPACT)
     hashes = np.empty(len(texts), np.uint64)
     kernel.hash_values(letters, offsets, hashes)
+    if rule.compare == "number":  # 1.5 and 15 have the same digits
+        hashing.mix_all(hashes ^ (numbers_of(shown) + 0.0).view(np.uint64), NUMBER, hashes)
     first, same = number_hashes(hashes)
     # Values that fold alike are one: the first of them stands for all.
     place = np.where(np.diff(offsets) > 0, first[same], -1).astype(np.int32) if len(texts) else np.empty(0, np.int32)
     values = np.where(raw >= 0, place[np.maximum(raw, 0)], -1).astype(np.int32) if len(texts) else raw
     words, word_hashes = _words(letters, offsets, values)
     return Field(rule, values, shown, offsets, hashes, words, word_hashes)
+
+
+def numbers_of(texts: pa.Array) -> F64:
+    """What the texts say as numbers; NaN for those that are none.
+
+    >>> numbers_of(pa.array(["$1,500.50", "-3", "many"])).tolist()
+    [1500.5, -3.0, nan]
+    """
+    plain = pc.replace_substring_regex(texts, r"[^0-9.\-]", "")
+    good = pc.match_substring_regex(plain, r"^-?(\d+\.?\d*|\.\d+)$")
+    made = pc.if_else(good, plain, None).cast(pa.float64())
+    return as_numpy(made.fill_null(float("nan")))
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, I32]:

@@ -214,3 +214,15 @@ def test_numbers_and_dates_as_columns() -> None:
     rules = la.records.preview(table)[0]
     assert [field.compare for field in rules.fields] == ["number", "date", "words"]
     assert (0, 1) in {tuple(row.values())[:2] for row in la.records.pairs(table, threshold=0.9).pairs.to_pylist()}
+
+
+def test_numbers_with_the_same_digits_differ() -> None:
+    table = pa.table({"item": ["red tin cup"] * 4, "price": ["1.5", "15", "$1.50", "15"]})
+    rules = RecordRules(
+        fields=(FieldRule(column="item", weight=1.0), FieldRule(column="price", compare="number", weight=1.0)),
+        whole=0.0, threshold=0.1,
+    )  # fmt: skip
+    made = la.records.pairs(table, settings=rules, audit=0).pairs
+    found = {(row["left"], row["right"]): row["similarity"] for row in made.to_pylist()}
+    assert found[0, 2] == found[1, 3] == 1
+    assert found[0, 1] == pytest.approx(0.55)

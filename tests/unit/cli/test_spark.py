@@ -47,3 +47,22 @@ def test_wrong_usage(lookalike: Callable[..., Any], words: tuple[str, ...], told
     assert done.code == 2
     assert done.err.startswith(told)
     assert len(done.err.splitlines()) == 1
+
+
+def test_records(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> None:
+    source, rules = tmp_path / "people.csv", tmp_path / "rules.toml"
+    source.write_text('name,town\nAnn Lee,York\nBob Ray,Leeds\n"Lee, Ann",York\n')
+    done = lookalike("records", "pairs", source, "-t", "0.6", "--engine", "spark", "--save-settings", rules)
+    assert done.code == 0, done.err
+    assert done.out == "left\tright\tsimilarity\n0\t2\t1\n"
+    assert "Found    1 pairs" in done.err
+    assert "Fields   name (words" in done.err
+    assert "threshold = 0.6" in rules.read_text()
+    done = lookalike("records", "dedup", source, "--settings", rules, "--engine", "spark", "--json", "-q")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert (told["counts"]["kept"], told["recall_at_threshold"], told["choice"]["method"]) == (2, None, "keys")
+    done = lookalike("records", "pairs", source, "--truth", source, "--engine", "spark")
+    assert done.err == (
+        "UsageError: --truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.\n"
+    )

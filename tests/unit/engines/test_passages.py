@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
@@ -46,6 +46,7 @@ def noise(rng: random.Random, n: int) -> list[str]:
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 40), st.integers(0, 40)), max_size=2),
     st.sampled_from([0, 0, 3]),
 )
+@example(tokens=[[0, 1, 1, 0, 0], [1, 1, 0, 0]], k=1, w=2, copies=[], gap=3)  # a bridge that enters the run half-way
 @settings(max_examples=400, deadline=None)
 def test_every_shared_run_is_found_and_nothing_else(
     tokens: list[list[int]], k: int, w: int, copies: list[Any], gap: int

@@ -69,7 +69,7 @@ def open_there(
         return _of_memory(session, source, rule)
     if not hasattr(source, "columns") and any(str(path).endswith(".npz") for path in paths):
         return _of_memory(session, [Path(path) for path in paths], rule)
-    rows = open_origin(session, source, text=None, id=None, several=several, choose=_any_column, typed=False)
+    rows = open_origin(session, source, text=None, id=None, several=several, choose=_any_column)
     frame, schema = rows.frame, schema_of(rows.frame)
     if rule.lines or _is_lines(source):
         if rule.set or rule.item or rule.rating:

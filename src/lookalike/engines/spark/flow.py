@@ -137,12 +137,14 @@ class Weight:
     largest: int
 
 
-def weigh(met: DataFrame) -> Weight:
-    """The weight of the buckets that `meet` gives: a few numbers, counted where the rows are."""
+def weigh(met: DataFrame, *, most: int | None = None) -> Weight:
+    """The weight of the buckets that `meet` gives: a few numbers, counted where the rows are. The pairs of buckets with
+    more than `most` rows do not count."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        pairs = int((counts * (counts - 1) // 2).sum())
+        counted = counts if most is None else counts[counts <= most]
+        pairs = int((counted * (counted - 1) // 2).sum())
         yield pa.record_batch({"rows": [batch.num_rows], "pairs": [pairs], "largest": [int(counts.max())]})
 
     parts = mapped_together(met, "key", stage, "rows long, pairs long, largest long")

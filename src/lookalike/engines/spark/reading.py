@@ -13,6 +13,7 @@ from lookalike.engines.spark.batches import Batches, mapped, mapped_whole, numbe
 from lookalike.engines.spark.documents import FEATURES, Keys, features, read_sets, sets_of
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.sources import FILE, HIDDEN, PLACE, Origin, places
+from lookalike.errors import InputError
 from lookalike.io.texts import OnBadText
 from lookalike.stages.arrow import as_arrow
 
@@ -63,17 +64,25 @@ def _of_origin(
     if origin.id_column is not None:
         kept.append(F.col(f"`{origin.id_column}`").cast(origin.id_type).alias("id"))
     if preferred is not None:
-        kept.append(F.col(f"`{preferred}`").alias("preferred"))
+        kept.append(origin.compared(preferred).alias("preferred"))
     hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
     if origin.placing == "ids":
         hidden = [F.col(f"`{origin.id_column}`").cast("long").alias(PLACE)]
     elif origin.placing == "sorted ids":
         hidden = [F.lit(0).cast("long").alias(PLACE)]
     frame = frame.select(*chosen, *kept, *hidden)
-    bases, carried = origin.bases, [name for name in ("id", "preferred") if name in frame.columns]
+    name, bases, carried = origin.name, origin.bases, [name for name in ("id", "preferred") if name in frame.columns]
+
+    def checked(batches: Batches) -> Batches:
+        for batch in batches:
+            for column in ("id", PLACE):
+                if column in batch.schema.names and batch[column].null_count:
+                    raise InputError(f"an id is null in {name}. Use --id to name another column.")
+            yield batch
 
     def work(batches: Batches) -> Batches:
-        for batch, place in places(batches, bases) if files else ((b, numbers(b, PLACE)) for b in batches):
+        good = checked(batches)
+        for batch, place in places(good, bases) if files else ((b, numbers(b, PLACE)) for b in good):
             names = [name for name in batch.schema.names if name != FILE]
             plain = pa.record_batch([batch[name] for name in names], names).append_column("item", as_arrow(place))
             for part, found in make(plain):

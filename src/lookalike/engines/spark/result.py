@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -41,8 +43,7 @@ class SparkResult:
     @cached_property
     def pairs(self) -> DataFrame:
         """left, right, similarity: every verified pair."""
-        with told():
-            self._checked()
+        with self._working():
             _ = self.run.edges  # refused where groups were made without pairs
             self.run.matched.check_copies(self.run.job.max_pairs)
             return self._shown(self.run.matched.named(self.run.matched.pairs, ["left"], ["right"]))
@@ -52,8 +53,7 @@ class SparkResult:
         """id, group (0, 1, ... by first member), size, representative: the members of every group of two or more."""
         if len(self.run.origins) == 2:
             raise UsageError("groups are made within one collection; with `against` ask for pairs or dedup.")
-        with told():
-            self._checked()
+        with self._working():
             matched = self.run.matched
             made = matched.components if self.grouping == "components" else matched.star_groups
             named = matched.named(made, ["item", "representative"])
@@ -62,16 +62,14 @@ class SparkResult:
     @cached_property
     def removed(self) -> DataFrame:
         """id, kept, similarity: what goes, and what is kept in its stead."""
-        with told():
-            self._checked()
+        with self._working():
             named = self.run.matched.named(self.run.matched.removed, ["item"], ["kept"])
             return self._shown(named.withColumnRenamed("item", "id"))
 
     @cached_property
     def kept(self) -> DataFrame:
         """The rows that stay, with all their columns."""
-        with told():
-            self._checked()
+        with self._working():
             return self.run.matched.kept
 
     @property
@@ -106,11 +104,13 @@ class SparkResult:
             "inputs": origins,
             "items": run.job.noun,
             "compared": run.job.words(),
+            "scale": {"column": run.job.scale.column, "sign": run.job.scale.sign},
+            "grouping": self.grouping,
             "job": run.job.as_dict(),
             "choice": run.choice.as_dict(),
             "plan": None if plan is None else plan.as_dict(),
-            "recall_at_threshold": 1.0 if plan is None else plan.recall_at_threshold,
-            "recall_measured": None if measured is None else measured.as_dict(edges),
+            "recall_at_threshold": run.promised,
+            "recall_measured": None if measured is None else measured.as_dict(edges, run.job.scale.sign),
             "verified": run.job.verify,
             "pairs_complete": run.pairs_complete,
             "counts": trace.counts,
@@ -151,14 +151,17 @@ class SparkResult:
             frame = frame.withColumn("similarity", -frame["similarity"] + 0.0)
         return frame.withColumnRenamed("similarity", scale.column)
 
-    def _checked(self) -> None:
-        if not self._known:
-            self.run.check_ids()
-            self._known.append(True)
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Around what makes a DataFrame: ids are checked, time is counted, errors are told."""
+        with told(), self.run.trace.stage("match"):
+            _ = self._ids_differ
+            yield
 
     @cached_property
-    def _known(self) -> list[bool]:
-        return []
+    def _ids_differ(self) -> bool:
+        self.run.check_ids()
+        return True
 
     @cached_property
     def _rows(self) -> list[int]:

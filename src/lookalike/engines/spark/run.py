@@ -62,9 +62,8 @@ class Run:
 
     @cached_property
     def order(self) -> Order:
-        column = preferred_column(self.keep)
-        frame = self.origins[0].frame
-        return order_of(self.keep, frame.schema[column].dataType.simpleString() if column else "")
+        kinds = {field.name: field.dataType.simpleString() for field in self.things.schema.fields}
+        return order_of(self.keep, kinds.get("preferred", ""))
 
     @property
     def least(self) -> int:
@@ -95,6 +94,11 @@ class Run:
     def banded(self) -> Plan | None:
         """The plan, where the way taken is banding."""
         return self.plan if self.choice.method == "lsh" else None
+
+    @property
+    def promised(self) -> float | None:
+        """The recall at the threshold; None where only measuring tells."""
+        return 1.0 if self.banded is None else self.banded.recall_at_threshold
 
     @cached_property
     def classes(self) -> DataFrame:

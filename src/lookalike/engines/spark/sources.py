@@ -31,8 +31,8 @@ READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Parquet": ("parquet", {}),
     "ORC": ("orc", {}),
     "JSON lines": ("json", {}),
-    "CSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"'}),
-    "TSV": ("csv", {"header": True, "inferSchema": True, "multiLine": True, "escape": '"', "sep": "\t"}),
+    "CSV": ("csv", {"header": True, "multiLine": True, "escape": '"'}),
+    "TSV": ("csv", {"header": True, "multiLine": True, "escape": '"', "sep": "\t"}),
     "text lines": ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in KINDS.items() if kind in READERS}, ".orc": "ORC"}
@@ -70,6 +70,7 @@ class Origin:
     id_column: str | None
     placing: Placing
     bases: Bases
+    untyped: bool = False  # all values are strings, as in CSV
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,6 +94,17 @@ class Origin:
     def check(self, column: str) -> None:
         """Refuse a column that is not there."""
         check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
+
+    def compared(self, column: str) -> Any:
+        """A column to order rows by; numbers that stand in a file without types are numbers (one pass to see)."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        values = F.col(f"`{column}`")
+        if not self.untyped:
+            return values
+        number = values.try_cast("double")
+        words = self.frame.where(values.isNotNull() & number.isNull()).limit(1).count()
+        return values if words else number
 
     def placed(self) -> DataFrame:
         """All rows with all their columns, and PLACE: the number by which the rest of the run knows them."""
@@ -168,12 +180,11 @@ def open_origin(
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
     choose: Choose = choose_text,
-    typed: bool = True,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
     several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
-    compared; documents are texts or token lists. typed: whether CSV columns of digits are numbers.
+    compared; documents are texts or token lists.
     """
     from pyspark.sql import DataFrame
 
@@ -181,7 +192,7 @@ def open_origin(
         return _of_frame(source, "the DataFrame", text, id, several, choose)
     if is_read_by_spark(source):
         paths = [source] if isinstance(source, str | os.PathLike) else source
-        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, typed)
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose)
     return _of_memory(session, source, text, id)
 
 
@@ -229,7 +240,6 @@ def _of_paths(
     id: str | None,  # noqa: A002
     several: bool,
     choose: Choose,
-    typed: bool,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
@@ -240,7 +250,6 @@ def _of_paths(
         raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
     kind = kinds[paths[0]]
     form, options = READERS[kind]
-    options = {name: value for name, value in options.items() if typed or name != "inferSchema"}
     try:
         frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
@@ -254,7 +263,8 @@ def _of_paths(
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]
     frame = frame.selectExpr("*", *hidden)
-    return Origin(name, frame, text_column, id_column, "files", _bases(frame, paths, dense=id_column is None))
+    bases = _bases(frame, paths, dense=id_column is None)
+    return Origin(name, frame, text_column, id_column, "files", bases, untyped=form == "csv")
 
 
 def _bases(frame: DataFrame, paths: list[str], *, dense: bool) -> Bases:
@@ -311,13 +321,15 @@ def _kind(session: SparkSession, path: str) -> str:
         raise InputError(f"Spark cannot reach {path}: {first_line(error)}") from error
     if not found:
         raise InputError(f"no such file, folder or table: {path}.")
+    if kind == "text lines" and (len(found) > 1 or found[0].isDirectory() or "*" in path):
+        raise InputError(f"{path}: several text files are a document each, which Spark does not read; give one file.")
     if kind is not None:
         return kind
     for status in found:
         inside = system.listFiles(status.getPath(), True)
         while inside.hasNext():
             name = inside.next().getPath().getName()
-            if not name.startswith(("_", ".")) and (kind := _by_name(name)):
+            if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != "text lines":
                 return kind
     raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
 

