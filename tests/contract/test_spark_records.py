@@ -157,7 +157,10 @@ def test_the_sample_is_bounded_and_does_not_depend_on_parts(spark: Any, monkeypa
     assert one.job.rules == other.job.rules
 
 
-def test_what_spark_does_not_take(spark: Any) -> None:
+def test_what_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(InputError, match=r"empty\.csv has no columns; expected a table with rows\.$"):
+        la.records.pairs(tmp_path / "empty.csv", engine="spark")
     source, rivals = people(20), RecordRules(fields=RULES.fields, threshold=0.5)
     with pytest.raises(UsageError, match=r"one_to_one \(--one-to-one\) runs on one machine; leave it out"):
         la.records.pairs(source, against=source, one_to_one=True, engine="spark")

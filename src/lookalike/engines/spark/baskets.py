@@ -15,7 +15,7 @@ from lookalike.engines.found import Want
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.session import open_session, quiet
-from lookalike.engines.spark.sources import PLACE, Origin, is_read_by_spark, open_origin, schema_of
+from lookalike.engines.spark.sources import PLACE, Origin, any_column, is_read_by_spark, open_origin, schema_of
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.basket_columns import Columns, choose_columns
@@ -25,7 +25,6 @@ from lookalike.stages.arrow import as_arrow
 from lookalike.stages.preference import preferred_column
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 GUESSED = 1000  # texts that tell the separator
@@ -69,7 +68,7 @@ def open_there(
         return _of_memory(session, source, rule)
     if not hasattr(source, "columns") and any(str(path).endswith(".npz") for path in paths):
         return _of_memory(session, [Path(path) for path in paths], rule)
-    rows = open_origin(session, source, text=None, id=None, several=several, choose=_any_column)
+    rows = open_origin(session, source, text=None, id=None, several=several, choose=any_column)
     frame, schema = rows.frame, schema_of(rows.frame)
     if rule.lines or _is_lines(source):
         if rule.set or rule.item or rule.rating:
@@ -153,11 +152,6 @@ def _of_memory(session: SparkSession, source: Any, rule: BasketRule) -> tuple[Or
         frame = session.createDataFrame(table)
     made = Origin(baskets.name, frame, baskets.item_name, baskets.set_name, "column", {})
     return made, made
-
-
-def _any_column(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
-    """What is compared is chosen later."""
-    return str(schema.names[0])
 
 
 def _is_lines(source: Any) -> bool:

@@ -29,7 +29,7 @@ from lookalike.engines.spark.records import (
     text_columns,
 )
 from lookalike.engines.spark.run import Run
-from lookalike.engines.spark.session import open_session
+from lookalike.engines.spark.session import open_session, tune
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.records import as_text, open_records
@@ -53,6 +53,7 @@ def run_records(
     _check(options, rules, several=sources[1] is not None)
     session = open_session(**cluster)
     opened = [open_rows(session, one, id, several=sources[1] is not None) for one in sources if one is not None]
+    tune(session, [one.frame for one in opened])
     names = [rule.column for rule in rules.fields] if rules else list(fields or common_fields(opened))
     check_fields(opened, names)
     threshold = options.pop("threshold", None)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.spark.session import quiet
-from lookalike.engines.spark.sources import PLACE, Origin, is_read_by_spark, open_origin, schema_of
+from lookalike.engines.spark.sources import PLACE, Origin, any_column, is_read_by_spark, open_origin, schema_of
 from lookalike.errors import InputError, UsageError
 from lookalike.io.columns import check_column
 from lookalike.io.records import is_plain, likely_ids, open_records
@@ -62,12 +62,12 @@ def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bo
     """The rows of whatever Spark reads, or of what Python holds. The id is guessed as on one machine."""
     if not is_read_by_spark(source):
         return _of_memory(session, source, id)
-    made = open_origin(session, source, text=None, id=id, several=several, choose=_any_column)
+    made = open_origin(session, source, text=None, id=id, several=several, choose=any_column)
     if made.id_column is None and (guessed := _guess_id(made.frame)) is not None:
         if made.placing == "files":
             made = replace(made, id_column=guessed)
         else:
-            made = open_origin(session, source, text=None, id=guessed, several=several, choose=_any_column)
+            made = open_origin(session, source, text=None, id=guessed, several=several, choose=any_column)
     if made.id_column is None and made.placing != "files":
         raise UsageError(f"{made.name} has no column of ids, and rows of Spark have no numbers; give id=COLUMN (--id).")
     return Rows(**made.__dict__)
@@ -123,8 +123,3 @@ def _of_memory(session: SparkSession, source: Any, id: str | None) -> Rows:  # n
     with quiet():
         frame = session.createDataFrame(table)
     return Rows(opened.name, frame, PLACE, opened.id_column, "column", {})
-
-
-def _any_column(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
-    """What is compared is chosen later."""
-    return str(schema.names[0])

@@ -196,6 +196,13 @@ def open_origin(
     return _of_memory(session, source, text, id)
 
 
+def any_column(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
+    """For kinds of items that choose later what is compared."""
+    if not schema.names:
+        raise InputError(f"{where} has no columns; expected a table with rows.")
+    return str(schema.names[0])
+
+
 def is_read_by_spark(source: Any) -> bool:
     """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
     from pyspark.sql import DataFrame
