@@ -220,7 +220,7 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
 
 def _on_spark(source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any]) -> SparkPassages:
     from lookalike.engines.spark.passages import SparkPassages
-    from lookalike.engines.spark.session import check_options, open_session
+    from lookalike.engines.spark.session import check_options, open_session, tune
     from lookalike.engines.spark.sources import open_origins
 
     check_options(options)
@@ -228,7 +228,9 @@ def _on_spark(source: Any, columns: dict[str, Any], cluster: dict[str, Any], opt
         if options.pop(name, None) is not None:
             raise UsageError(f"{name} (--{name}) is for one machine; on Spark leave it out.")
     sources, job = [source, options.pop("references", None)], PassageJob(**options)
-    origins = open_origins(open_session(**cluster), sources, text=columns["text"], id=columns["id"])
+    session = open_session(**cluster)
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
+    tune(session, (origin.frame for origin in origins))
     return SparkPassages(job, origins, columns["on_bad_text"])
 
 

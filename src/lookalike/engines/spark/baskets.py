@@ -14,7 +14,7 @@ from lookalike.engines.baskets import BasketJob
 from lookalike.engines.found import Want
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.run import Run
-from lookalike.engines.spark.session import open_session, quiet
+from lookalike.engines.spark.session import open_session, quiet, tune
 from lookalike.engines.spark.sources import PLACE, Origin, any_column, is_read_by_spark, open_origin, schema_of
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
@@ -55,6 +55,7 @@ def run_baskets(
     session = open_session(**cluster)
     there = [source for source in sources if source is not None]
     opened = [open_there(session, source, rule, keep, several=len(there) > 1) for source in there]
+    tune(session, (one[0].frame for one in opened))
     job = replace(job, of=opened[0][0].text_column)
     return BasketRun([one[0] for one in opened], job, want, keep, "error", trace, [one[1] for one in opened])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.found import Want
-from lookalike.engines.spark.session import open_session, quiet
+from lookalike.engines.spark.session import open_session, quiet, tune
 from lookalike.engines.spark.sources import PLACE, Origin, open_origins
 from lookalike.engines.spark.vector_run import VectorRun
 from lookalike.engines.trace import Trace
@@ -37,6 +37,7 @@ def run_vectors(
             origins += open_origins(
                 session, [source], text=columns["column"], id=columns["id"], choose=choose_list, several=several
             )
+    tune(session, (origin.frame for origin in origins))
     return VectorRun(origins, job, want, keep, "error", trace)
 
 
