@@ -39,6 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.sql.shuffle.partitions": "3",
         "spark.default.parallelism": "2",
         "spark.executor.memory": "800m",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than these small jobs
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }

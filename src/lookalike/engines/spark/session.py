@@ -55,7 +55,8 @@ def settings(master: str) -> dict[str, str]:
     if is_near(master):
         made |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if master.startswith("local"):
-        made |= {"spark.driver.memory": "2g"}
+        warehouse = os.path.join(tempfile.gettempdir(), f"lookalike-warehouse-{os.getuid()}")  # else one in this folder
+        made |= {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse}
     return made
 
 
