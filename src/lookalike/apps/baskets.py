@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.data import ShingleRule
 from lookalike.engines.baskets import BasketJob, ItemJob, search, through_groups
-from lookalike.engines.job import Method
+from lookalike.engines.job import LocalEngine, Method, SparkEngine
 from lookalike.engines.suggestions import Suggestions, find, neighbours_of, suggestions
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -51,18 +50,12 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-class Locally(Options, total=False):
-    """The options of a run on this machine, which is what a run is unless it says otherwise."""
-
-    engine: Literal["local"]
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
 
 
-class OnSpark(Options):
+class OnSpark(Options, SparkEngine):
     """The options of a run on Spark."""
-
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @overload

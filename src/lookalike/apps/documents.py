@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.data import RuleOptions, ShingleRule, Unit
 from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
-from lookalike.engines.job import Job, Method
+from lookalike.engines.job import Job, LocalEngine, Method, SparkEngine
 from lookalike.engines.local import run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -53,18 +52,12 @@ class Options(RuleOptions, total=False):
     progress: Progress
 
 
-class Locally(Options, total=False):
-    """The options of a run on this machine, which is what a run is unless it says otherwise."""
-
-    engine: Literal["local"]
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
 
 
-class OnSpark(Options):
+class OnSpark(Options, SparkEngine):
     """The options of a run on Spark."""
-
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @overload

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import Shared, in_characters, run, summed
 from lookalike.engines.receipt import passages_receipt
@@ -164,18 +165,12 @@ class Passages:
         return ids[0].take(as_arrow(documents))
 
 
-class Locally(Options, total=False):
-    """The options of a run on this machine, which is what a run is unless it says otherwise."""
-
-    engine: Literal["local"]
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
 
 
-class OnSpark(Options):
+class OnSpark(Options, SparkEngine):
     """The options of a run on Spark."""
-
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @overload

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.records import found, load, searched
@@ -40,18 +41,12 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-class Locally(Options, total=False):
-    """The options of a run on this machine, which is what a run is unless it says otherwise."""
-
-    engine: Literal["local"]
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
 
 
-class OnSpark(Options):
+class OnSpark(Options, SparkEngine):
     """The options of a run on Spark."""
-
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @overload

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from lookalike.apps.neighbors import RadiusNeighbors
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.vector_job import VectorJob, VectorMethod
 from lookalike.engines.vectors import run
@@ -39,18 +39,12 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-class Locally(Options, total=False):
-    """The options of a run on this machine, which is what a run is unless it says otherwise."""
-
-    engine: Literal["local"]
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
 
 
-class OnSpark(Options):
+class OnSpark(Options, SparkEngine):
     """The options of a run on Spark."""
-
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @overload

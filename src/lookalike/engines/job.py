@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 from lookalike.data import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
 from lookalike.errors import UsageError
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
 Method = Literal["auto", "lsh", "exact", "dcm"]
+
+
+class LocalEngine(TypedDict, total=False):
+    """What says that a run is on this machine, which it is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class SparkEngine(TypedDict):
+    """What says that a run is on Spark, and on which."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
 
 
 @dataclass(frozen=True, kw_only=True)
