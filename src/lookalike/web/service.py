@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -94,17 +95,21 @@ class Service:
         if len(asked.items) <= self._few and len(body) <= SMALL:
             found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
-            found = await self._in_time(lambda: self._query(asked, until), until, self._threads)
+            left = threading.Event()
+            try:
+                found = await self._in_time(lambda: self._query(asked, left), until, self._threads)
+            finally:
+                left.set()
         self.metrics.count("queried_items", len(asked.items))
         self.metrics.count("matches", sum(map(len, found)))
         return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
 
-    def _query(self, asked: Any, until: float) -> list[Any]:
-        """In parts, so that a request that nobody waits for any more ends."""
+    def _query(self, asked: Any, left: threading.Event) -> list[Any]:
+        """In parts, so that the work ends when nobody waits for it any more: when who asked has left."""
         found: list[Any] = []
         for low in range(0, len(asked.items), PART):
-            if time.monotonic() > until:
-                raise self._too_long()
+            if left.is_set():
+                break
             part = self.form.prepare(asked.items[low : low + PART])
             found += self.index.query(part, threshold=asked.threshold, k=asked.k)
         return found
