@@ -113,11 +113,10 @@ def create(
 
 
 @app.command()
-@o.takes(o.nothing)
+@o.takes()
 def add(
     place: Place,
     inputs: o.Inputs,
-    options: dict[str, Any],
     column: Column = None,
     id: o.Id = None,  # noqa: A002
     if_new: Annotated[
@@ -176,11 +175,10 @@ def _counted(batches: Iterator[Any], progress: Any) -> Iterator[Any]:
 
 
 @app.command()
-@o.takes(o.nothing)
+@o.takes()
 def remove(
     place: Place,
     ids: Annotated[list[str], typer.Argument(help="Ids; - reads them from standard input, one a line.")],
-    options: dict[str, Any],
     quiet: o.RunOptions.Quiet = False,
 ) -> None:
     """Take items out of an index by their ids."""
@@ -194,10 +192,9 @@ def remove(
 
 
 @app.command()
-@o.takes(o.nothing)
+@o.takes()
 def query(
     place: Place,
-    options: dict[str, Any],
     inputs: Annotated[
         list[str] | None, typer.Argument(help="Files, folders or globs with items to look for.", show_default=False)
     ] = None,
@@ -283,11 +280,10 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
 
 
 @app.command()
-@o.takes(o.nothing)
+@o.takes()
 def merge(
     place: Place,
     others: Annotated[list[str], typer.Argument(help="Indexes whose items are put in.", show_default=False)],
-    options: dict[str, Any],
     quiet: o.RunOptions.Quiet = False,
 ) -> None:
     """Put all items of other indexes, created alike, into an index."""
@@ -303,8 +299,8 @@ def merge(
 
 
 @app.command()
-@o.takes(o.nothing)
-def compact(place: Place, options: dict[str, Any], quiet: o.RunOptions.Quiet = False) -> None:
+@o.takes()
+def compact(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
     """Make an index smaller and faster: removed items go, small parts are put together. Readers go on meanwhile."""
     from lookalike.index.index import Index
 
@@ -318,10 +314,9 @@ def compact(place: Place, options: dict[str, Any], quiet: o.RunOptions.Quiet = F
 
 
 @app.command()
-@o.takes(o.nothing)
+@o.takes()
 def export(
     place: Place,
-    options: dict[str, Any],
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="Where to write, by extension.")],
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,

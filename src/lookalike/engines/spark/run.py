@@ -15,7 +15,7 @@ from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.size import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
 from lookalike.engines.spark.audit import audit
-from lookalike.engines.spark.common import without_common
+from lookalike.engines.spark.boilerplate import without_common
 from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
 from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, verify, weigh
