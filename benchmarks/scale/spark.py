@@ -133,6 +133,7 @@ def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> N
     application = session.sparkContext.applicationId
     session.stop()
     facts = {"start": start, "first": warmed, "work": seconds, "cpu": cpu, **shuffles(events / application, since)}
+    facts["since"] = since
     sys.stdout.write("\n" + json.dumps(facts) + "\n")
 
 

@@ -166,25 +166,28 @@ class RecordRun(Run):
 
     @cached_property
     def met(self) -> DataFrame:
-        return meet(self.classes).persist()
+        return meet(self.classes, most=self.crowd).persist()
 
     @cached_property
     def met_again(self) -> DataFrame:
         """Of the buckets that are crowded, crossed with one another."""
-        return meet(crossed(self.met, self.crowd)).persist()
+        return meet(crossed(self.met, self.crowd), most=self.crowd).persist()
 
     @cached_property
     def weight(self) -> Weight:
-        one, other = (weigh(met, most=self.crowd) for met in (self.met, self.met_again))
-        return Weight(one.rows + other.rows, one.pairs + other.pairs, max(one.largest, other.largest))
+        return weigh(self.met.union(self.met_again))
+
+    @cached_property
+    def paired(self) -> DataFrame:
+        met = self.met.union(self.met_again)
+        return candidates(met, None, self.weight, giant=self.crowd, crowded=False).persist()
 
     @cached_property
     def edges(self) -> DataFrame:
         held, beside = self._words
-        pairs = [candidates(met, None, self.crowd, giant=self.crowd) for met in (self.met, self.met_again)]
         rated = self.reps.drop("count").join(beside, "item", "left")
         score = record_score(self.job.rules, held, self.job.threshold)
-        return verify(pairs[0].union(pairs[1]), rated, score, [*text_columns(self.job.rules), "held"]).persist()
+        return verify(self.paired, rated, score, [*text_columns(self.job.rules), "held"]).persist()
 
     @cached_property
     def matched(self) -> Matched:

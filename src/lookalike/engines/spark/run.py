@@ -18,7 +18,7 @@ from lookalike.engines.spark.audit import audit
 from lookalike.engines.spark.boilerplate import without_common
 from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
-from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, opened, verify, weigh
 from lookalike.engines.spark.keeping import order_of
 from lookalike.engines.spark.reading import read_things, rekeyed
 from lookalike.engines.spark.samples import choose, sampled_sets
@@ -135,15 +135,19 @@ class Run:
                 f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
                 f"far more than --max-pairs {limit:,} pairs are to be expected. {ADVICE}"
             )
-        pairs = candidates(self.met, self.job.bar(), weight.largest)
-        return verify(pairs, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+        return verify(self.paired, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+
+    @cached_property
+    def paired(self) -> DataFrame:
+        """Every two classes that share a key, and may match."""
+        return candidates(self.met, self.job.bar(), self.weight).persist()
 
     @cached_property
     def matched(self) -> Matched:
         own = "cast(size as double)" if self.job.set_measure().is_count else "1.0D"
         if not self.pairs_complete and self.banded is not None:
             sets = self.things.select("item", "elements")
-            links = linked(self.met, sets, self.job, self.banded)
+            links = linked(opened(self.met), sets, self.job, self.banded)
             return Crowded(
                 self.origins, self.things, self.classes, links, self.order, own, job=self.job, plan=self.banded
             )

@@ -64,10 +64,14 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
     """Cut shuffles into as many parts as the input is worth, in a session of ours that was told nothing else."""
     if session.conf.get(TUNED, None) != "yes":
         return
-    sizes = [int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())) for frame in frames]
-    nbytes = sum(size for size in sizes if size < UNKNOWN)
+    nbytes = sum(size for size in map(plan_bytes, frames) if size < UNKNOWN)
     parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // PART, MOST_PARTS))
     session.conf.set("spark.sql.shuffle.partitions", str(parts))
+
+
+def plan_bytes(frame: DataFrame) -> int:
+    """How large Spark takes a frame to be, from the plan alone; UNKNOWN or more where it has no idea."""
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def check_master(master: str) -> None:

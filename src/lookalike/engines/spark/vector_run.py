@@ -184,8 +184,11 @@ class VectorRun(Run):
         plan = self.banded
         if plan is None:
             return exact_edges(self.listed, self.job, self.centre, count, width).persist()
-        pairs = candidates(self.met, None, self.weight.largest)
-        return verify(pairs, self.keyed, vector_score(self.job, plan, self.centre), ["signs", "values"]).persist()
+        return verify(self.paired, self.keyed, vector_score(self.job, plan, self.centre), ["signs", "values"]).persist()
+
+    @cached_property
+    def paired(self) -> DataFrame:
+        return candidates(self.met, None, self.weight).persist()
 
     @cached_property
     def matched(self) -> Matched:
