@@ -15,6 +15,7 @@ import pyarrow as pa
 from lookalike.data import I64, U64
 from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, together
 from lookalike.engines.spark.session import UNKNOWN, plan_bytes
+from lookalike.kernels import hashing
 from lookalike.stages.arrow import as_arrow
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ Columns = dict[str, npt.NDArray[Any]]
 Kinds = Mapping[str, Any]  # of each column, the type of its numbers
 Spread = Callable[[pa.RecordBatch], Iterable[tuple[U64, Columns]]]
 Gather = Callable[[Columns], Iterable[pa.RecordBatch]]
-PART = 16 << 20  # bytes of input for each part of a shuffle
+PART = 32 << 20  # bytes that a frame is made from, for each part of a shuffle
 MOST_PARTS = 20_000
+SALT = np.uint64(0xB10C)
 BLOCK, LEAST, MOST = 1 << 18, 4 << 20, 64 << 20  # bytes: of a block; that a task gathers before it sends blocks
 
 
@@ -107,3 +109,17 @@ def each_block(batch: pa.RecordBatch, kinds: Kinds) -> Iterator[Columns]:
     """The rows of the blocks of a batch, one block after the other."""
     for at in range(batch.num_rows):
         yield unpacked([batch.slice(at, 1)], kinds)
+
+
+def mixed(values: U64) -> U64:
+    """Words that spread evenly, alike for equal ones."""
+    out = np.empty(len(values), np.uint64)
+    hashing.mix_all(values, SALT, out)
+    return out
+
+
+def run_starts_of(keys: U64) -> I64:
+    """Where keys differ from the one before."""
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    return np.flatnonzero(new)

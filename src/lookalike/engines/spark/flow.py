@@ -30,15 +30,22 @@ from lookalike.engines.spark.batches import (
     Batches,
     joined,
     mapped,
-    mapped_runs,
     mapped_whole,
     numbers,
-    run_starts,
     signed,
     together,
     words,
 )
-from lookalike.engines.spark.blocks import Columns, each_block, exchanged, packed, parts_for, unpacked
+from lookalike.engines.spark.blocks import (
+    Columns,
+    each_block,
+    exchanged,
+    mixed,
+    packed,
+    parts_for,
+    run_starts_of,
+    unpacked,
+)
 from lookalike.kernels import hashing, meetings
 from lookalike.measures import Bar
 from lookalike.stages.arrow import as_arrow
@@ -52,10 +59,8 @@ GIANT = 4096  # rows of a bucket above which its pairs are made by several tasks
 ROOM = 1 << 18  # rows of a block of buckets, candidate pairs of a block
 AT_ONCE = 4096  # candidate pairs that are scored together
 BLOCKS = 4  # times as many, in a task
-SALT = np.uint64(0xB10C)
 FEW = 1 << 20  # items of candidate pairs, up to which every task may know them all
 MANY = 1 << 22  # pairs, above which one part of a shuffle would be too full
-CLASSES = "item long, rep long, count long, lefts long, side byte, size int, keys binary, places binary"
 ROWS = {"key": np.uint64, "item": np.int64, "side": np.int8, "size": np.int32, "place": np.int32}
 PAIR = {"left": np.int64, "right": np.int64}
 BUCKETS = "rows long, pairs long, largest long, " + ", ".join(f"{name} binary" for name in ROWS)
@@ -76,42 +81,7 @@ class Order:
     number: str | None = "item"
 
 
-def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
-    """The items of size `least` or more, each with its class of equal items (CLASSES): one shuffle, on the prints.
-
-    rep: the best member, of the first collection if it has any there; count, lefts, side: of the whole class. Keys and
-    places stay with the rep.
-    """
-
-    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        starts = run_starts(batch, ["print", "other"])
-        counts = np.diff(starts, append=batch.num_rows)
-        sides = numbers(batch, "side")
-        other = np.ones(batch.num_rows, np.bool_)
-        other[starts] = False
-
-        def spread(values: npt.NDArray[Any]) -> pa.Array:
-            return as_arrow(np.repeat(values, counts))
-
-        yield pa.record_batch(
-            {
-                "item": batch["item"],
-                "rep": spread(numbers(batch, "item")[starts]),
-                "count": spread(counts.astype(np.int64)),
-                "lefts": spread(np.add.reduceat((sides & 1).astype(np.int64), starts)),
-                "side": spread(np.bitwise_or.reduceat(sides, starts)),
-                "size": batch["size"],
-                "keys": _without(batch["keys"], other),
-                "places": _without(batch["places"], other),
-            }
-        )
-
-    columns = ["print", "other", "item", "side", "size", "keys", "places", *order.columns]
-    wanted = things.where(f"size >= {max(1, least)}").select(*columns)
-    return mapped_runs(wanted, ["print", "other"], stage, CLASSES, then=["side", *order.sort])
-
-
-def meet(classes: DataFrame, *, most: int | None = None) -> DataFrame:
+def meet(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
     """The rows of every bucket with two items or more between which a pair is wanted, in blocks of whole buckets
     (BUCKETS). One shuffle, on the keys. No pair is made here.
 
@@ -126,14 +96,14 @@ def meet(classes: DataFrame, *, most: int | None = None) -> DataFrame:
 
     def gather(columns: Columns) -> Iterator[pa.RecordBatch]:
         order = np.argsort(columns["key"])
-        starts = _run_starts(columns["key"][order])
+        starts = run_starts_of(columns["key"][order])
         counts = np.diff(starts, append=len(order))
         sides = np.bitwise_or.reduceat(columns["side"][order], starts)
         shared = (counts > 1) & (sides == 3)
         order, counts = order[np.repeat(shared, counts)], counts[shared]
         yield from _buckets({name: values[order] for name, values in columns.items()}, counts, most)
 
-    return exchanged(classes.where("item = rep"), spread, ROWS, gather, BUCKETS)
+    return exchanged(firsts.select("item", "side", "size", "keys", "places"), spread, ROWS, gather, BUCKETS)
 
 
 def _buckets(columns: Columns, counts: I64, most: int | None) -> Iterator[pa.RecordBatch]:
@@ -207,7 +177,7 @@ def candidates(
 
     def cells(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
         for rows in each_block(batch, ROWS):
-            starts = _run_starts(rows["key"])
+            starts = run_starts_of(rows["key"])
             for start, end in zip(starts, [*starts[1:], len(rows["key"])], strict=True):
                 if end - start > giant:
                     yield from _cells({name: values[start:end] for name, values in rows.items()}, giant)
@@ -320,26 +290,7 @@ def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[s
     return mapped_whole(both.repartition(parts, "name"), received, schema)
 
 
-def mixed(values: U64) -> U64:
-    """Words that spread evenly, alike for equal ones."""
-    out = np.empty(len(values), np.uint64)
-    hashing.mix_all(values, SALT, out)
-    return out
-
-
-def _run_starts(keys: U64) -> I64:
-    """Where keys differ from the one before."""
-    new = np.ones(len(keys), np.bool_)
-    new[1:] = keys[1:] != keys[:-1]
-    return np.flatnonzero(new)
-
-
 def holders(keys: U64) -> I64:
     """For each row, how many have its key; equal keys stand together."""
-    counts = np.diff(_run_starts(keys), append=len(keys))
+    counts = np.diff(run_starts_of(keys), append=len(keys))
     return np.repeat(counts, counts)
-
-
-def _without(column: pa.Array, gone: npt.NDArray[np.bool_]) -> pa.Array:
-    """The binary values, null where they are gone."""
-    return pc.if_else(as_arrow(gone), pa.scalar(None, column.type), column)

@@ -17,9 +17,9 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import MOST_SEEDS, in_characters, run, summed
-from lookalike.engines.spark.answer import Matched, check_ids
+from lookalike.engines.spark.answer import check_ids, named
 from lookalike.engines.spark.batches import as_binary, numbers
-from lookalike.engines.spark.flow import Order, brought, candidates, meet, weigh
+from lookalike.engines.spark.flow import brought, candidates, meet, weigh
 from lookalike.engines.spark.reading import Made, read_items
 from lookalike.engines.spark.sources import Origin
 from lookalike.engines.spark.told import told
@@ -117,7 +117,7 @@ class SparkPassages:
         return brought(pairs, self.things, work, ["words"], FOUND).persist()
 
     def _named(self, frame: DataFrame) -> DataFrame:
-        return Matched(self.origins, self.things, self.things, frame, Order()).named(frame, ["left"], ["right"])
+        return named(frame, self.origins, self.things, ["left"], ["right"])
 
     def done(self) -> None:
         """Let go of what executors keep for the next question."""

@@ -16,7 +16,7 @@ from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import LARGE
 from lookalike.engines.records import load, searched
 from lookalike.engines.spark.answer import Matched
-from lookalike.engines.spark.flow import Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.record_sources import Rows, check_fields, common_fields, open_rows
 from lookalike.engines.spark.records import (
@@ -146,14 +146,9 @@ class RecordRun(Run):
         return read.persist()
 
     @cached_property
-    def classes(self) -> DataFrame:
-        return collapse(self.things, self.order).persist()
-
-    @cached_property
     def reps(self) -> DataFrame:
         """One record of each class: item, texts, and count, its members."""
-        texts = self.things.select("item", *text_columns(self.job.rules))
-        return self.classes.where("item = rep").select("item", "count").join(texts, "item").persist()
+        return self.firsts.select("item", "count", *text_columns(self.job.rules)).persist()
 
     @cached_property
     def _words(self) -> tuple[Held, DataFrame]:
@@ -166,7 +161,7 @@ class RecordRun(Run):
 
     @cached_property
     def met(self) -> DataFrame:
-        return meet(self.classes, most=self.crowd).persist()
+        return meet(self.firsts, most=self.crowd).persist()
 
     @cached_property
     def met_again(self) -> DataFrame:
@@ -191,7 +186,7 @@ class RecordRun(Run):
 
     @cached_property
     def matched(self) -> Matched:
-        return Matched(self.origins, self.things, self.classes, self.edges, self.order)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order)
 
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr(

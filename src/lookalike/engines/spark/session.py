@@ -49,6 +49,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
         "spark.sql.maxPlanStringLength": "10000",
+        "spark.python.daemon.module": "lookalike.engines.spark.daemon",
         "spark.executorEnv.XDG_CACHE_HOME": cache,
         **{f"spark.executorEnv.{name}": value for name, value in ONE_THREAD.items()},
     }
@@ -70,8 +71,9 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
 
 
 def plan_bytes(frame: DataFrame) -> int:
-    """How large Spark takes a frame to be, from the plan alone; UNKNOWN or more where it has no idea."""
-    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    """How much a frame is made from, as far as Spark can tell: files, and frames that are kept; else UNKNOWN or more."""
+    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
 
 
 def check_master(master: str) -> None:

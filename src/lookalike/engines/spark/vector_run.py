@@ -16,7 +16,8 @@ from lookalike.engines.sign_plan import SignPlan
 from lookalike.engines.size import check_size
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
-from lookalike.engines.spark.flow import Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.copies import near
+from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.vectors import (
@@ -82,10 +83,6 @@ class VectorRun(Run):
         return read_items(self.origins, make, FEATURES, preferred=preferred_column(self.keep)).persist()
 
     @cached_property
-    def classes(self) -> DataFrame:
-        return collapse(self.things, self.order).persist()
-
-    @cached_property
     def listed(self) -> DataFrame:
         """One row for each class, numbered as one machine numbers them: by the first item (LISTED)."""
         from pyspark.sql import functions as F  # noqa: N812
@@ -93,10 +90,11 @@ class VectorRun(Run):
         from lookalike.engines.spark.numbering import numbered
 
         place = f"if(item % 2 = 1, item + {SECOND}, item)" if len(self.origins) == 2 else "item"
-        whole = self.classes.groupBy("rep").agg(F.expr(f"min({place}) as first"), F.expr("max(side) as side"))
-        rows = self.things.selectExpr("item as rep", "values")
-        named = numbered(whole, ["first"], "number").join(rows, "rep")
-        return named.selectExpr("number", "rep as item", "side", "values").persist()
+        firsts = self.copies.frame.groupBy("rep").agg(F.expr(f"min({place}) as first"))
+        rows = self.firsts.select("item", "side", "values")
+        rows = rows.join(near(firsts, self.copies.classes), rows["item"] == firsts["rep"], "left")
+        rows = rows.withColumn("first", F.expr(f"coalesce(first, {place})"))
+        return numbered(rows, ["first"], "number").select("number", "item", "side", "values").persist()
 
     @cached_property
     def _size(self) -> tuple[int, int, float]:
@@ -193,7 +191,7 @@ class VectorRun(Run):
     @cached_property
     def matched(self) -> Matched:
         own = "1.0D" if self.job.measure == "cosine" else "0.0D"
-        return Matched(self.origins, self.things, self.classes, self.edges, self.order, own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own)
 
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr(

@@ -1,0 +1,147 @@
+"""Equal items are found first, and stand for one another: the rest of a run sees one of each class.
+
+Most items equal no other. A frame of copies has rows for those alone that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.data import U64
+from lookalike.engines.spark.batches import numbers
+from lookalike.engines.spark.blocks import Columns, exchanged, mixed, run_starts_of
+from lookalike.engines.spark.flow import FEW, Order
+from lookalike.stages.arrow import as_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS = {"word": np.uint64, "other": np.int64, "item": np.int64, "side": np.int8, "size": np.int32, "named": np.bool_}
+COPIES = "item long, rep long, count long, lefts long, side byte, size int, named boolean"
+NAMES = np.uint64(0x1D)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The items that equal others (frame): item, rep, count, lefts, side, size. rep: the best of the class, of the
+    first collection if it has any there; count, lefts, side: of the whole class.
+
+    members, classes: how many there are. twice: True where two ids may be the same.
+    """
+
+    frame: DataFrame
+    members: int
+    classes: int
+    twice: bool
+
+    @property
+    def gone(self) -> int:
+        """How many items another one stands for."""
+        return self.members - self.classes
+
+    def sent(self, *columns: str) -> DataFrame:
+        """Columns of the frame, for a join: to every task, where they are few."""
+        return near(self.frame.selectExpr(*columns), self.members)
+
+
+def near(frame: DataFrame, rows: int) -> DataFrame:
+    """For a join: the frame is sent to every task, where it has few rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.broadcast(frame) if rows <= FEW else frame
+
+
+def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
+    """The rows that are not alone among items of size `least` or more (COPIES); `named`: not of equal items, but of
+    equal ids. One shuffle, on the prints and on the ids."""
+    name = "if(id is null, null, xxhash64(id, side))" if "id" in things.columns else "cast(null as long)"
+    narrow = things.selectExpr("print", "other", "item", "side", "size", f"{name} as name")
+    smallest = max(1, least)
+    last = order.number == "-item"
+
+    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+        names = batch["name"].drop_null()
+        whole = batch.filter(as_arrow(numbers(batch, "size") >= smallest))
+        prints = {name: numbers(whole, name) for name in ("other", "item", "side", "size")}
+        words = numbers(whole, "print").view(np.uint64)
+        yield mixed(words), {"word": words, **prints, "named": np.zeros(len(words), np.bool_)}
+        n = len(names)
+        words = names.to_numpy().view(np.uint64)
+        blank: Columns = {kind: np.zeros(n, ROWS[kind]) for kind in ("other", "item", "side", "size")}
+        yield mixed(words ^ NAMES), {"word": words, **blank, "named": np.ones(n, np.bool_)}
+
+    def gather(rows: Columns) -> Iterator[pa.RecordBatch]:
+        for named in (False, True):
+            some = np.flatnonzero(rows["named"] == named)
+            yield _classes({name: values[some] for name, values in rows.items()}, last=last)
+
+    made = exchanged(narrow, spread, ROWS, gather, COPIES)
+    return made if order.number is not None else _ordered(made, things, order)
+
+
+def _classes(rows: Columns, *, last: bool) -> pa.RecordBatch:
+    """The rows whose word and other are not theirs alone (COPIES), the best first."""
+    by = np.argsort(rows["word"])
+    starts = run_starts_of(rows["word"][by])
+    counts = np.diff(starts, append=len(by))
+    some = by[np.repeat(counts > 1, counts)]
+    place = -rows["item"][some] if last else rows["item"][some]
+    some = some[np.lexsort((place, rows["side"][some], rows["other"][some], rows["word"][some]))]
+    word, other = rows["word"][some], rows["other"][some]
+    new = np.ones(len(some), np.bool_)
+    new[1:] = (word[1:] != word[:-1]) | (other[1:] != other[:-1])
+    starts = np.flatnonzero(new)
+    counts = np.diff(starts, append=len(some))
+    keep = np.repeat(counts > 1, counts)
+    sides = rows["side"][some]
+
+    def spread(values: npt.NDArray[np.generic]) -> pa.Array:
+        return as_arrow(np.repeat(values, counts)[keep])
+
+    return pa.record_batch(
+        {
+            "item": as_arrow(rows["item"][some][keep]),
+            "rep": spread(rows["item"][some][starts]),
+            "count": spread(counts),
+            "lefts": spread(np.add.reduceat((sides & 1).astype(np.int64), starts) if len(starts) else counts),
+            "side": spread(np.bitwise_or.reduceat(sides, starts) if len(starts) else sides),
+            "size": as_arrow(rows["size"][some][keep]),
+            "named": as_arrow(rows["named"][some][keep]),
+        }
+    )
+
+
+def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
+    """The copies with the best member of each class as their rep, where that takes a look at columns of things."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = things.selectExpr("item", "side as own_side", *order.columns)
+    best = F.first("item").over(Window.partitionBy("rep", "named").orderBy("own_side", *order.sort))
+    joined = copies.join(known, "item", "left").withColumn("rep", best)
+    return joined.select(*copies.columns)
+
+
+def count_copies(alike: DataFrame) -> Copies:
+    """What `collapse` gave (kept), counted."""
+    row = alike.selectExpr(
+        "count_if(not named) as members", "count_if(not named and item = rep) as classes", "count_if(named) as twice"
+    ).collect()[0]  # fmt: skip
+    return Copies(alike.where("not named").drop("named"), row["members"], row["classes"], row["twice"] > 0)
+
+
+def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:
+    """One item of each class, of size `least` or more: the columns of things, with the side of the class, and count."""
+    whole = things.where(f"size >= {max(1, least)}")
+    if not copies.members:
+        return whole.selectExpr("*", "1L as count")
+    known = copies.sent("item", "rep", "count", "side as class_side")
+    firsts = whole.join(known, "item", "left").where("rep is null or rep = item")
+    others = [name for name in things.columns if name != "side"]
+    return firsts.selectExpr(*others, "coalesce(class_side, side) as side", "coalesce(count, 1L) as count")
