@@ -51,12 +51,13 @@ class Matched:
             return edges.where("left % 2 = 0 and right % 2 = 1") if self.is_cross else edges
         if self.is_cross:
             edges = edges.union(edges.selectExpr("right as left", "left as right", "similarity"))
+        copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: it is sent once
         for side in ("left", "right"):
-            members = self.copies.sent(f"rep as {side}", f"item as {side}_item")
-            edges = edges.join(members, side, "left").withColumn(f"{side}_item", _or(f"{side}_item", side))
-        between = edges.selectExpr("left_item as left", "right_item as right", "similarity")
-        one, other = self.copies.sent("rep", "item as left", f"{self.own} as own"), self.copies.frame
-        within = other.selectExpr("rep", "item as right").join(one, "rep").select("left", "right", "own")
+            edges = edges.join(copies, edges[side] == copies["rep"], "left").drop("rep", "own")
+            edges = edges.withColumn(side, _or("item", side)).drop("item")
+        between = edges.select("left", "right", "similarity")
+        within = self.copies.frame.selectExpr("rep as mine", "item as left").join(copies, _sql("mine = rep"))
+        within = within.selectExpr("left", "item as right", "own")
         if self.is_cross:
             return between.union(within).where("left % 2 = 0 and right % 2 = 1")
         apart = between.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
@@ -64,17 +65,13 @@ class Matched:
 
     def check_copies(self, limit: int) -> int:
         """How many pairs equal items make; TooManyPairs above `limit`."""
-        count = "lefts * (count - lefts)" if self.is_cross else "count * (count - 1) div 2"
-        if not self.copies.members:
-            return 0
-        firsts = self.copies.frame.where("item = rep")
-        row = firsts.selectExpr(f"sum({count}) as pairs", "max(count) as most").collect()[0]
-        if (row["pairs"] or 0) > limit:
+        pairs = self.copies.across if self.is_cross else self.copies.pairs
+        if pairs > limit:
             raise TooManyPairs(
-                f"the answer has at least {row['pairs']:,} pairs, more than --max-pairs {limit:,}; the most repeated "
-                f"item stands {row['most']:,} times. {ADVICE}"
+                f"the answer has at least {pairs:,} pairs, more than --max-pairs {limit:,}; the most repeated "
+                f"item stands {self.copies.most:,} times. {ADVICE}"
             )
-        return int(row["pairs"] or 0)
+        return pairs
 
     # groups
 

@@ -61,7 +61,7 @@ def exchanged(
             yield _cut(held, kinds, count)
 
     def received(batches: Batches) -> Batches:
-        blocks = list(batches)
+        blocks = [batch for batch in batches if batch.num_rows]
         if blocks:
             yield from gather(unpacked(blocks, kinds))
 
@@ -118,8 +118,13 @@ def mixed(values: U64) -> U64:
     return out
 
 
-def run_starts_of(keys: U64) -> I64:
-    """Where keys differ from the one before."""
-    new = np.ones(len(keys), np.bool_)
-    new[1:] = keys[1:] != keys[:-1]
-    return np.flatnonzero(new)
+def run_lengths(*columns: npt.NDArray[Any]) -> I64:
+    """How many rows follow one another with equal columns, run by run.
+
+    >>> run_lengths(np.array([4, 4, 7, 4])).tolist()
+    [2, 1, 1]
+    """
+    new = np.ones(len(columns[0]), np.bool_)
+    for values in columns:
+        new[1:] = (values[1:] != values[:-1]) if values is columns[0] else new[1:] | (values[1:] != values[:-1])
+    return np.diff(np.flatnonzero(new), append=len(new))

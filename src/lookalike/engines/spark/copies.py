@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lookalike.data import U64
 from lookalike.engines.spark.batches import numbers
-from lookalike.engines.spark.blocks import Columns, exchanged, mixed, run_starts_of
+from lookalike.engines.spark.blocks import Columns, exchanged, mixed, run_lengths
 from lookalike.engines.spark.flow import FEW, Order
 from lookalike.stages.arrow import as_arrow
 
@@ -23,22 +23,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS = {"word": np.uint64, "other": np.int64, "item": np.int64, "side": np.int8, "size": np.int32, "named": np.bool_}
-COPIES = "item long, rep long, count long, lefts long, side byte, size int, named boolean"
+MEMBERS = "item long, rep long, count long, lefts long, side byte, size int"
+TOLD = ("members", "classes", "pairs", "across", "most", "twice")  # of a part: what `Copies` has of all
+COPIES = f"{MEMBERS}, told array<long>"
 NAMES = np.uint64(0x1D)
 
 
 @dataclass(frozen=True)
 class Copies:
-    """The items that equal others (frame): item, rep, count, lefts, side, size. rep: the best of the class, of the
-    first collection if it has any there; count, lefts, side: of the whole class.
+    """The items that equal others (frame, MEMBERS). rep: the best of the class, of the first collection if it has any
+    there; count, lefts, side: of the whole class.
 
-    members, classes: how many there are. twice: True where two ids may be the same.
+    members, classes: how many there are; pairs, across: that they make, in all, and between two collections; most:
+    members of the largest class; twice: how often an id may stand that stands elsewhere.
     """
 
     frame: DataFrame
     members: int
     classes: int
-    twice: bool
+    pairs: int
+    across: int
+    most: int
+    twice: int
 
     @property
     def gone(self) -> int:
@@ -58,8 +64,8 @@ def near(frame: DataFrame, rows: int) -> DataFrame:
 
 
 def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
-    """The rows that are not alone among items of size `least` or more (COPIES); `named`: not of equal items, but of
-    equal ids. One shuffle, on the prints and on the ids."""
+    """The items of size `least` or more that are not alone (COPIES), and one row for each part that tells how many they
+    are. One shuffle, on the prints and on the ids."""
     name = "if(id is null, null, xxhash64(id, side))" if "id" in things.columns else "cast(null as long)"
     narrow = things.selectExpr("print", "other", "item", "side", "size", f"{name} as name")
     smallest = max(1, least)
@@ -77,44 +83,45 @@ def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
         yield mixed(words ^ NAMES), {"word": words, **blank, "named": np.ones(n, np.bool_)}
 
     def gather(rows: Columns) -> Iterator[pa.RecordBatch]:
-        for named in (False, True):
-            some = np.flatnonzero(rows["named"] == named)
-            yield _classes({name: values[some] for name, values in rows.items()}, last=last)
+        names = rows["word"][rows["named"]]
+        twice = len(names) - len(np.unique(names))
+        some = np.flatnonzero(~rows["named"])
+        yield from _classes({name: values[some] for name, values in rows.items()}, twice, last=last)
 
     made = exchanged(narrow, spread, ROWS, gather, COPIES)
     return made if order.number is not None else _ordered(made, things, order)
 
 
-def _classes(rows: Columns, *, last: bool) -> pa.RecordBatch:
-    """The rows whose word and other are not theirs alone (COPIES), the best first."""
+def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatch]:
+    """The rows whose word and other are not theirs alone, the best of a class first, and what there is to tell."""
     by = np.argsort(rows["word"])
-    starts = run_starts_of(rows["word"][by])
-    counts = np.diff(starts, append=len(by))
+    counts = run_lengths(rows["word"][by])
     some = by[np.repeat(counts > 1, counts)]
     place = -rows["item"][some] if last else rows["item"][some]
     some = some[np.lexsort((place, rows["side"][some], rows["other"][some], rows["word"][some]))]
-    word, other = rows["word"][some], rows["other"][some]
-    new = np.ones(len(some), np.bool_)
-    new[1:] = (word[1:] != word[:-1]) | (other[1:] != other[:-1])
-    starts = np.flatnonzero(new)
-    counts = np.diff(starts, append=len(some))
-    keep = np.repeat(counts > 1, counts)
-    sides = rows["side"][some]
+    counts = run_lengths(rows["word"][some], rows["other"][some])
+    some, counts = some[np.repeat(counts > 1, counts)], counts[counts > 1]
+    starts = np.cumsum(counts) - counts
+    item, side = rows["item"][some], rows["side"][some]
+    lefts = np.add.reduceat((side & 1).astype(np.int64), starts) if len(starts) else counts
+    sides = np.bitwise_or.reduceat(side, starts) if len(starts) else side
+    told = (len(some), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
+            counts.max(initial=0), twice)  # fmt: skip
 
-    def spread(values: npt.NDArray[np.generic]) -> pa.Array:
-        return as_arrow(np.repeat(values, counts)[keep])
+    def spread(values: npt.NDArray[Any]) -> pa.Array:
+        return as_arrow(np.repeat(values, counts))
 
-    return pa.record_batch(
-        {
-            "item": as_arrow(rows["item"][some][keep]),
-            "rep": spread(rows["item"][some][starts]),
-            "count": spread(counts),
-            "lefts": spread(np.add.reduceat((sides & 1).astype(np.int64), starts) if len(starts) else counts),
-            "side": spread(np.bitwise_or.reduceat(sides, starts) if len(starts) else sides),
-            "size": as_arrow(rows["size"][some][keep]),
-            "named": as_arrow(rows["named"][some][keep]),
-        }
-    )
+    found = {
+        "item": as_arrow(item),
+        "rep": spread(item[starts]),
+        "count": spread(counts),
+        "lefts": spread(lefts),
+        "side": spread(sides),
+        "size": as_arrow(rows["size"][some]),
+        "told": pa.nulls(len(some), pa.list_(pa.int64())),
+    }
+    yield pa.record_batch(found)
+    yield pa.RecordBatch.from_pylist([{"told": [int(number) for number in told]}], schema=pa.record_batch(found).schema)
 
 
 def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
@@ -123,17 +130,16 @@ def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     known = things.selectExpr("item", "side as own_side", *order.columns)
-    best = F.first("item").over(Window.partitionBy("rep", "named").orderBy("own_side", *order.sort))
-    joined = copies.join(known, "item", "left").withColumn("rep", best)
-    return joined.select(*copies.columns)
+    best = F.first("item").over(Window.partitionBy("rep").orderBy("own_side", *order.sort))
+    return copies.join(known, "item", "left").withColumn("rep", best).select(*copies.columns)
 
 
 def count_copies(alike: DataFrame) -> Copies:
     """What `collapse` gave (kept), counted."""
-    row = alike.selectExpr(
-        "count_if(not named) as members", "count_if(not named and item = rep) as classes", "count_if(named) as twice"
-    ).collect()[0]  # fmt: skip
-    return Copies(alike.where("not named").drop("named"), row["members"], row["classes"], row["twice"] > 0)
+    rows = [row["told"] for row in alike.where("told is not null").select("told").collect()]
+    columns = dict(zip(TOLD, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(TOLD, (0,))
+    frame = alike.where("told is null").drop("told")
+    return Copies(frame, **{name: max(told) if name == "most" else sum(told) for name, told in columns.items()})
 
 
 def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:

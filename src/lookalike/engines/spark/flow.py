@@ -43,7 +43,7 @@ from lookalike.engines.spark.blocks import (
     mixed,
     packed,
     parts_for,
-    run_starts_of,
+    run_lengths,
     unpacked,
 )
 from lookalike.kernels import hashing, meetings
@@ -96,9 +96,8 @@ def meet(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
 
     def gather(columns: Columns) -> Iterator[pa.RecordBatch]:
         order = np.argsort(columns["key"])
-        starts = run_starts_of(columns["key"][order])
-        counts = np.diff(starts, append=len(order))
-        sides = np.bitwise_or.reduceat(columns["side"][order], starts)
+        counts = run_lengths(columns["key"][order])
+        sides = np.bitwise_or.reduceat(columns["side"][order], np.cumsum(counts) - counts)
         shared = (counts > 1) & (sides == 3)
         order, counts = order[np.repeat(shared, counts)], counts[shared]
         yield from _buckets({name: values[order] for name, values in columns.items()}, counts, most)
@@ -135,8 +134,9 @@ class Weight:
 
 def weigh(met: DataFrame) -> Weight:
     """The weight of the buckets that `meet` gives."""
-    row = met.selectExpr("sum(rows) rows", "sum(pairs) pairs", "max(largest) largest").collect()[0]
-    return Weight(row["rows"] or 0, row["pairs"] or 0, row["largest"] or 0)
+    blocks = met.select("rows", "pairs", "largest").collect()
+    rows, pairs, largest = zip(*blocks, strict=True) if blocks else ((), (), (0,))
+    return Weight(sum(rows), sum(pairs), max(largest))
 
 
 def opened(met: DataFrame) -> DataFrame:
@@ -158,35 +158,25 @@ def candidates(
     A bucket of more than `giant` rows is cut into parts; one task for every two parts, and for each with itself, makes
     its pairs. Without `crowded` such buckets are left out.
     """
-    code, num, den = bar if bar is not None else (-1, 0, 1)
     parts = max(parts_for(met), weight.pairs // MANY)
-
-    def pairs_of(rows: Columns, half: npt.NDArray[np.int8]) -> Iterator[Columns]:
-        n = len(half)
-        columns = [rows["key"], rows["item"], rows["side"], half, rows["size"], rows["place"]]
-        left, right = np.empty(max(ROOM, n), np.int64), np.empty(max(ROOM, n), np.int64)
-        at = 0
-        while at < n:
-            at, found = meetings.run_pairs(*columns, code, num, den, at, left, right)
-            yield {"left": left[:found].copy(), "right": right[:found].copy()}
 
     def small(batch: pa.RecordBatch) -> Iterator[Columns]:
         for rows in each_block(batch, ROWS):
             keep = holders(rows["key"]) <= giant
-            yield from pairs_of({name: values[keep] for name, values in rows.items()}, np.zeros(keep.sum(), np.int8))
+            few = {name: values[keep] for name, values in rows.items()}
+            yield from bucket_pairs(few, np.zeros(keep.sum(), np.int8), bar)
 
     def cells(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
         for rows in each_block(batch, ROWS):
-            starts = run_starts_of(rows["key"])
-            for start, end in zip(starts, [*starts[1:], len(rows["key"])], strict=True):
-                if end - start > giant:
-                    yield from _cells({name: values[start:end] for name, values in rows.items()}, giant)
+            counts = run_lengths(rows["key"])
+            for end, count in zip(np.cumsum(counts), counts, strict=True):
+                if count > giant:
+                    yield from _cells({name: values[end - count : end] for name, values in rows.items()}, giant)
 
     def of_cells(rows: Columns) -> Iterator[pa.RecordBatch]:
         order = np.argsort(rows["key"])
         rows = {name: values[order] for name, values in rows.items()}
-        for pairs in pairs_of(rows, rows["half"]):
-            yield pa.record_batch(packed(pairs, np.array([0, len(pairs["left"])])))
+        yield from map(_block, bucket_pairs(rows, rows["half"], bar))
 
     def once(pairs: Columns) -> Iterator[pa.RecordBatch]:
         yield from _each_once(pairs["left"], pairs["right"], at_once)
@@ -198,6 +188,17 @@ def candidates(
     return exchanged(
         near.union(far), lambda batch: map(_by_left, each_block(batch, PAIR)), PAIR, once, PAIRS, parts=parts
     )
+
+
+def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> Iterator[Columns]:
+    """The pairs (left, right) of buckets that stand one after the other, as `meetings.run_pairs` finds them."""
+    n = len(half)
+    columns = [rows["key"], rows["item"], rows["side"], half, rows["size"], rows["place"]]
+    left, right = np.empty(max(ROOM, n), np.int64), np.empty(max(ROOM, n), np.int64)
+    at = 0
+    while at < n:
+        at, found = meetings.run_pairs(*columns, *(bar or (-1, 0, 1)), at, left, right)
+        yield {"left": left[:found].copy(), "right": right[:found].copy()}
 
 
 def _by_left(pairs: Columns) -> tuple[U64, Columns]:
@@ -261,13 +262,13 @@ def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[s
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    row = pairs.selectExpr("count(1) as blocks", "sum(size(items)) as items").collect()[0]
+    counts = [row[0] for row in pairs.selectExpr("size(items)").collect()]
     wanted = pairs.select("name", F.explode("items").alias("item"))
-    few = (row["items"] or 0) <= FEW
+    few = sum(counts) <= FEW
     wide = things.select("item", *payload).join(F.broadcast(wanted) if few else wanted, "item")
     columns = ["name", "item", *payload, "left", "right"]
     both = wide.unionByName(pairs.select("name", "left", "right"), allowMissingColumns=True).select(*columns)
-    parts = max(2 * things.sparkSession.sparkContext.defaultParallelism, -(-row["blocks"] // BLOCKS))
+    parts = max(2 * things.sparkSession.sparkContext.defaultParallelism, -(-len(counts) // BLOCKS))
 
     def received(batches: Batches) -> Batches:
         sets, blocks = [], []
@@ -292,5 +293,5 @@ def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[s
 
 def holders(keys: U64) -> I64:
     """For each row, how many have its key; equal keys stand together."""
-    counts = np.diff(run_starts_of(keys), append=len(keys))
+    counts = run_lengths(keys)
     return np.repeat(counts, counts)

@@ -25,6 +25,8 @@ LOOPBACK = "127.0.0.1"
 UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
 TUNED = "spark.lookalike.tuned"
 PART, MOST_PARTS = 16 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
+# Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
 
@@ -40,7 +42,8 @@ def settings(master: str) -> dict[str, str]:
         "spark.app.name": "lookalike",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{HERE / 'log4j2.properties'}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{HERE / 'log4j2.properties'} {QUICK}",
+        "spark.executor.extraJavaOptions": QUICK,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(32 << 20),
@@ -71,7 +74,7 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
 
 
 def plan_bytes(frame: DataFrame) -> int:
-    """How much a frame is made from, as far as Spark can tell: files, and frames that are kept; else UNKNOWN or more."""
+    """The size of the files and kept frames that a frame is made from; UNKNOWN or more where Spark cannot tell."""
     leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
     return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
 
