@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -73,14 +74,30 @@ def test_components_that_do_not_settle(spark: Any) -> None:
         components(frame, small=0, rounds=1)
 
 
-def test_giant_buckets_give_the_same_pairs(spark: Any) -> None:
+def paired(frame: Any) -> list[tuple[int, int]]:
+    """The pairs of a frame of `flow.candidates`."""
+    rows = frame.select("left", "right").collect()
+    sides = [np.frombuffer(b"".join(row[side] for row in rows), np.int64).tolist() for side in ("left", "right")]
+    return sorted(zip(*sides, strict=True))
+
+
+@pytest.mark.parametrize("at_once", [3, 4096])
+def test_giant_buckets_give_the_same_pairs(at_once: int, spark: Any) -> None:
+    """Each pair once, whatever buckets it shares and however these are cut; the weight counts it in each bucket."""
     draw = random.Random(2)
-    rows = [(key, item, 3, 0, 5, -1) for key in range(4) for item in sorted(draw.sample(range(40), 1 + 9 * key))]
-    met = spark.createDataFrame(rows, flow.MET).coalesce(1)
-    whole = rows_of(flow.candidates(met, None, 100).toArrow())
-    assert rows_of(flow.candidates(met, None, 100, giant=4).toArrow()) == whole
-    assert len(whole) == sum(m * (m - 1) // 2 for m in (1, 10, 19, 28))
-    assert flow.weigh(met) == flow.Weight(rows=58, pairs=len(whole), largest=28)
+    buckets = {key: draw.sample(range(40), 1 + 9 * key) for key in range(4)}
+    keys = {item: [key for key, items in buckets.items() if item in items] for item in range(40)}
+    rows = [(item, 3, 5, np.array(held, np.uint64).tobytes(), b"") for item, held in keys.items()]
+    firsts = spark.createDataFrame(rows, "item long, side byte, size int, keys binary, places binary").repartition(3)
+    met = flow.meet(firsts).persist()
+    weight = flow.weigh(met)
+    expected = sorted({(a, b) for items in buckets.values() for a in items for b in items if a < b})
+    assert paired(flow.candidates(met, None, weight, at_once=at_once)) == expected
+    assert paired(flow.candidates(met, None, weight, giant=4, at_once=at_once)) == expected
+    assert weight == flow.Weight(rows=57, pairs=sum(m * (m - 1) // 2 for m in (10, 19, 28)), largest=28)
+    few = sorted({(a, b) for items in buckets.values() if len(items) < 20 for a in items for b in items if a < b})
+    assert paired(flow.candidates(met, None, weight, giant=20, crowded=False)) == few
+    assert flow.weigh(flow.meet(firsts, most=20)) == flow.Weight(rows=57, pairs=45 + 171, largest=28)
 
 
 def test_numbers_follow_the_order(spark: Any) -> None:
