@@ -6,9 +6,9 @@ Every tool is a process of its own with a session on the same master (two execut
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
 bands that finds a pair at the threshold with probability 0.99 or more. lookalike has the session that it starts by
 itself, the others one with Spark's own settings; the number of parts of a shuffle and the memory are the same. Before
-the clock each runs once on 400 of the documents, in as many parts as there are executors, twice (Java compiles what is
-hot, workers load what they need); starting Java and the executors is a column of its own. Core seconds are those of all processes of the cluster during the work. Shuffled bytes come from
-Spark's event log. Writes .bench/spark.json and .bench/spark.md.
+the clock each runs twice on 400 of the documents, in four parts (Java compiles what is hot, workers load what they
+need); starting Java and the executors is a column of its own. Core seconds are those of all processes of the cluster
+during the work. Shuffled bytes come from Spark's event log. Writes .bench/spark.json and .bench/spark.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lookalike.data import I64, U64
 from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, together
-from lookalike.engines.spark.session import UNKNOWN, plan_bytes
+from lookalike.engines.spark.session import MOST_PARTS, PART, TUNED, UNKNOWN, plan_bytes
 from lookalike.kernels import hashing
 from lookalike.stages.arrow import as_arrow
 
@@ -25,18 +25,19 @@ Columns = dict[str, npt.NDArray[Any]]
 Kinds = Mapping[str, Any]  # of each column, the type of its numbers
 Spread = Callable[[pa.RecordBatch], Iterable[tuple[U64, Columns]]]
 Gather = Callable[[Columns], Iterable[pa.RecordBatch]]
-PART = 32 << 20  # bytes that a frame is made from, for each part of a shuffle
-MOST_PARTS = 20_000
 SALT = np.uint64(0xB10C)
 BLOCK, LEAST, MOST = 1 << 18, 4 << 20, 64 << 20  # bytes: of a block; that a task gathers before it sends blocks
 
 
 def parts_for(frame: DataFrame) -> int:
-    """Into how many parts a shuffle of the frame is cut: by its size where Spark can tell, and two for each core."""
+    """Into how many parts a shuffle of the frame is cut: by its size where Spark can tell, and two for each core; in a
+    session of ours that was told a number, that number."""
     session = frame.sparkSession
-    size = plan_bytes(frame)
     asked = int(str(session.conf.get("spark.sql.shuffle.partitions")))
-    return max(2 * session.sparkContext.defaultParallelism, min(size // PART, MOST_PARTS) if size < UNKNOWN else asked)
+    size = plan_bytes(frame)
+    if size >= UNKNOWN or session.conf.get(TUNED, None) == "no":
+        return asked
+    return max(2 * session.sparkContext.defaultParallelism, min(size // PART, MOST_PARTS))
 
 
 def exchanged(

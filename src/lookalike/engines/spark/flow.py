@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F64, I64, U64
+from lookalike.engines.scale import FEW
 from lookalike.engines.spark.batches import (
     Batches,
     joined,
@@ -59,7 +60,6 @@ GIANT = 4096  # rows of a bucket above which its pairs are made by several tasks
 ROOM = 1 << 18  # rows of a block of buckets, candidate pairs of a block
 AT_ONCE = 4096  # candidate pairs that are scored together
 BLOCKS = 4  # times as many, in a task
-FEW = 1 << 20  # items of candidate pairs, up to which every task may know them all
 MANY = 1 << 22  # pairs, above which one part of a shuffle would be too full
 ROWS = {"key": np.uint64, "item": np.int64, "side": np.int8, "size": np.int32, "place": np.int32}
 PAIR = {"left": np.int64, "right": np.int64}

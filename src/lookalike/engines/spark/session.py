@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
 UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
 TUNED = "spark.lookalike.tuned"
-PART, MOST_PARTS = 16 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
+PART, MOST_PARTS = 32 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
 # Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines.spark import flow
+from lookalike.engines.spark import copies, flow
 from lookalike.engines.spark.components import components
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.session import ClusterError
@@ -234,3 +234,25 @@ def test_results_as_folders(tmp_path: Path, spark: Any) -> None:
         found.write(found.kept, tmp_path / "kept.xlsx")
     found.write(found.kept, tmp_path / "kept.csv")
     assert "four" in "".join(part.read_text() for part in (tmp_path / "kept.csv").glob("*.csv"))
+
+
+# what is too large to be sent to every task
+
+
+@pytest.mark.parametrize("keep", ["first", "last", "longest"])
+def test_joins_are_the_same_where_nothing_is_sent_to_every_task(
+    keep: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal items, and the items of candidate pairs, are looked up by a shuffle."""
+    monkeypatch.setattr(flow, "FEW", 0)
+    monkeypatch.setattr(copies, "FEW", 0)
+    lines = texts(60) + texts(20)
+    table = pa.table({"id": range(len(lines)), "text": lines})
+    options: Any = {"k": 1, "threshold": 0.7, "method": "lsh", "keep": keep}
+    expected, found = la.dedup(table, **options), la.dedup(table, engine="spark", **options)
+    assert rows_of(found.pairs) == rows_of(expected.pairs)
+    assert rows_of(found.removed) == rows_of(expected.removed)
+    assert rows_of(found.groups) == rows_of(expected.groups)
+    assert found.run.copies.gone >= 20
+    across = {"against": pa.table({"id": range(20), "text": texts(20)}), **options}
+    assert rows_of(la.dedup(table, engine="spark", **across).removed) == rows_of(la.dedup(table, **across).removed)
