@@ -16,6 +16,7 @@ from lookalike.engines.sign_plan import SignPlan
 from lookalike.engines.size import check_size
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
+from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight, candidates, collapse, meet, verify, weigh
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.run import Run
@@ -41,8 +42,6 @@ from lookalike.stages.preference import preferred_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-SECOND = 1 << 62  # items of the second collection come after all of the first
 
 
 @dataclass(frozen=True)
@@ -87,16 +86,8 @@ class VectorRun(Run):
 
     @cached_property
     def listed(self) -> DataFrame:
-        """One row for each class, numbered as one machine numbers them: by the first item (LISTED)."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        from lookalike.engines.spark.numbering import numbered
-
-        place = f"if(item % 2 = 1, item + {SECOND}, item)" if len(self.origins) == 2 else "item"
-        whole = self.classes.groupBy("rep").agg(F.expr(f"min({place}) as first"), F.expr("max(side) as side"))
-        rows = self.things.selectExpr("item as rep", "values")
-        named = numbered(whole, ["first"], "number").join(rows, "rep")
-        return named.selectExpr("number", "rep as item", "side", "values").persist()
+        """One row for each class, numbered as one machine numbers them."""
+        return listed(self.classes, self.things, ["values"], several=len(self.origins) == 2).persist()
 
     @cached_property
     def _size(self) -> tuple[int, int, float]:
