@@ -21,9 +21,9 @@ def run_on_spark(
     """As `Kind._run`, up to what comes after the answer. app: the module with the functions pairs, groups and dedup;
     given: what these take beside the options; write: how to write the output, where Spark does not."""
     from lookalike.cli import show
-    from lookalike.engines.spark.session import own_session
+    from lookalike.engines.spark.session import open_session, own_session
     from lookalike.engines.spark.sources import Typed
-    from lookalike.engines.spark.writing import as_url, check_target
+    from lookalike.engines.spark.writing import as_url, check_reached, check_target, is_url
 
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, removed)]
     for path in targets[1 if write is not None else 0 :]:
@@ -35,6 +35,9 @@ def run_on_spark(
             given[other] = Typed(map(os.fspath, given[other]))
     with own_session():
         result = getattr(import_module(app), asked)(Typed(inputs), **given, **options)
+        for path in targets:
+            if path is not None and is_url(path):
+                check_reached(open_session(), path)
         target, gone = targets
         if write is not None:
             wrote = write(result)

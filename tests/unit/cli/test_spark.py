@@ -51,6 +51,22 @@ def test_wrong_usage(lookalike: Callable[..., Any], words: tuple[str, ...], told
     assert len(done.err.splitlines()) == 1
 
 
+def test_places_that_cannot_be_reached(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("one\n")
+    nobody, kindless = "hdfs://127.0.0.1:1/x.parquet", "s3a://nowhere/x.parquet"
+    for words, told in (
+        (("pairs", nobody), f"InputError: Spark cannot reach {nobody}: ConnectException: "),
+        (("pairs", kindless), f"InputError: Spark cannot reach {kindless}: this Spark has no files of that kind (org."),
+        (("images", "pairs", kindless), f"InputError: Spark cannot reach {kindless}: this Spark has no files of that"),
+        (("pairs", source, "-o", nobody), f"OutputError: Spark cannot write to {nobody}: ConnectException: "),
+    ):
+        done = lookalike(*words, "--engine", "spark")
+        assert done.code == 1
+        assert done.err.startswith(told)
+        assert len(done.err.splitlines()) == 1
+
+
 def test_records(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> None:
     source, rules = tmp_path / "people.csv", tmp_path / "rules.toml"
     source.write_text('name,town\nAnn Lee,York\nBob Ray,Leeds\n"Lee, Ann",York\n')

@@ -22,7 +22,7 @@ from lookalike.engines.spark.cell_run import CellRun
 from lookalike.engines.spark.cells import across, cell_edges, cell_sides
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.session import open_session, quiet, tune
-from lookalike.engines.spark.sources import PLACE, Origin, Typed, is_read_by_spark, plain
+from lookalike.engines.spark.sources import PLACE, Origin, Typed, is_read_by_spark, plain, reached
 from lookalike.engines.spark.vectors import nothing
 from lookalike.engines.trace import Trace
 from lookalike.errors import InputError, UsageError
@@ -84,6 +84,8 @@ def _open(session: SparkSession, source: Any, job: ImageJob) -> Pictures:
     if any("://" in name for name in names):
         if len(names) > 1:
             raise UsageError(f"{names[0]} and others: give one URL of pictures at a time.")
+        if not reached(session, names[0])[1]:
+            raise InputError(f"no such file or folder: {names[0]}.")
         frame = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(names[0])
         good = " or ".join(f"lower(path) like '%{ending}'" for ending in PICTURES)
         return _of_contents(frame.where(good), names[0], plain(names[0]).rstrip("/") + "/", job)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
 from lookalike.engines.spark.session import first_line, quiet
+from lookalike.engines.spark.told import cause_of
 from lookalike.errors import InputError, UsageError
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
@@ -329,15 +330,7 @@ def _url(path: str) -> str:
 def _kind(session: SparkSession, path: str) -> str:
     """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
     kind = _by_name(path)
-    jvm: Any = session._jvm
-    where = jvm.org.apache.hadoop.fs.Path(_url(path) if "://" in path else os.path.abspath(path))
-    if "://" not in path:
-        where = jvm.org.apache.hadoop.fs.Path("file://" + os.path.abspath(path))
-    try:
-        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-        found = system.globStatus(where)
-    except Exception as error:  # py4j's
-        raise InputError(f"Spark cannot reach {path}: {first_line(error)}") from error
+    system, found = reached(session, path)
     if not found:
         raise InputError(f"no such file, folder or table: {path}.")
     if kind == "text lines" and (len(found) > 1 or found[0].isDirectory() or "*" in path):
@@ -351,6 +344,17 @@ def _kind(session: SparkSession, path: str) -> str:
             if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != "text lines":
                 return kind
     raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
+
+
+def reached(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """(Hadoop's file system of a path or URL, what is found there); InputError, in one line, where nobody answers."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(path if "://" in path else "file://" + os.path.abspath(path))
+    try:
+        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        return system, system.globStatus(where)
+    except Exception as error:  # py4j's
+        raise InputError(f"Spark cannot reach {path}: {cause_of(str(error))}") from error
 
 
 def _by_name(path: str) -> str | None:
