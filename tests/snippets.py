@@ -8,8 +8,8 @@
 
 `$ cat FILE` writes the file that it shows, where there is none yet. A page is one Python session: names stay. What is
 shown may be standard output alone, or followed by standard error, as on a terminal. `lookalike` runs in this process
-unless it is in a pipe. `pip install` is taken as done. What needs a cluster, a minute, or never ends (ELSEWHERE) is left to
-the tests of the engine, the service and the explorer.
+unless it is in a pipe. `pip install` is taken as done. What needs a minute or never ends (ELSEWHERE) is left to the tests of
+the service and the explorer; what needs a cluster is run only on pages that have one (on_spark: the active session's).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 SHELL = re.compile(r"[|<>&;`]|\$\(")  # what the program alone does not understand
-ELSEWHERE = re.compile(r"engine[ =]\"?spark|--calibrate|lookalike (serve|explore) |la\.explore\(")
+ELSEWHERE = re.compile(r"--calibrate|lookalike (serve|explore) |la\.explore\(")
+ON_SPARK = re.compile(r"engine[ =]\"?spark")
 OUTPUT = doctest.OutputChecker()
 
 
@@ -64,23 +65,24 @@ def snippets(page: str) -> Iterator[Snippet]:
             yield Snippet(found["kind"], found["body"], line)
 
 
-def run_page(path: Path) -> int:
+def run_page(path: Path, *, on_spark: bool = False) -> int:
     """Execute a page in the current folder and say how many blocks it had; an AssertionError tells what differed."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = list(snippets(path.read_text(encoding="utf-8")))
+    left = re.compile(ELSEWHERE.pattern if on_spark else f"{ELSEWHERE.pattern}|{ON_SPARK.pattern}")
     for snippet in found:
         where = f"{path.name}, line {snippet.line}"
         if snippet.kind in ("run", "python"):
-            run_python(snippet.body, names, where)
+            if not left.search(snippet.body):
+                run_python(snippet.body, names, where)
         else:
             for command, shown in commands(snippet):
-                run_shown(command, shown, where)
+                if not left.search(command):
+                    run_shown(command, shown, where)
     return len(found)
 
 
 def run_python(code: str, names: dict[str, Any], where: str) -> None:
-    if ELSEWHERE.search(code):
-        return
     if ">>> " not in code:
         exec(compile(code, where, "exec"), names)
         return
@@ -105,7 +107,7 @@ def commands(snippet: Snippet) -> Iterator[tuple[str, str]]:
 
 def run_shown(command: str, shown: str, where: str) -> None:
     words = shlex.split(command, comments=True)
-    if words[:2] == ["pip", "install"] or ELSEWHERE.search(command):
+    if words[:2] == ["pip", "install"]:
         return
     if words[0] == "cat" and len(words) == 2 and not Path(words[1]).exists() and shown:
         Path(words[1]).parent.mkdir(parents=True, exist_ok=True)

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import lookalike as la
+from lookalike.engines.spark import bits, images, strings
 from lookalike.errors import InputError, UsageError
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -146,6 +148,119 @@ def test_vectors_that_cannot_be_compared(spark: Any) -> None:
         la.vectors.dedup(values, engine="spark", max_angle=10, keep="longest")
 
 
+def codes() -> list[str]:
+    """Of 64 bits, some one bit from others, some four, some equal, one missing."""
+    draw = random.Random(7)
+    start = [draw.getrandbits(64) for _ in range(60)]
+    near = [code ^ 1 << draw.randrange(64) for code in start[:30]]
+    far = [code ^ 0b1011_0001 << draw.randrange(56) for code in start[:30]]
+    whole = [f"{code:016x}" for code in [*start, *near, *far, *start[:4]]]
+    draw.shuffle(whole)
+    return whole
+
+
+def test_bits(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "EACH", 50)  # three blocks
+    options: Any = {"max_bits": 6, "method": "lsh", "recall": 0.6}
+    here, there = la.bits.pairs(codes(), **options), la.bits.pairs(codes(), engine="spark", **options)
+    assert len(here.pairs) > 20
+    assert rows(there.pairs) == rows(here.pairs)
+    for name in ("plan", "choice", "recall_measured"):
+        assert there.receipt[name] == here.receipt[name]
+    numbers = pa.array([None, *(int(code, 16) for code in codes())], pa.uint64())
+    pq.write_table(pa.table({"id": [f"c{n}" for n in range(len(numbers))], "phash": numbers}), tmp_path / "c.parquet")
+    gone = la.bits.dedup(tmp_path / "c.parquet", max_bits=4, keep="last")
+    gone_there = la.bits.dedup(tmp_path / "c.parquet", max_bits=4, keep="last", engine="spark")
+    assert rows(gone_there.removed) == rows(gone.removed)
+    assert gone_there.receipt["inputs"] == gone.receipt["inputs"]
+    assert gone_there.kept.columns == ["id", "phash"]
+
+
+def test_codes_that_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
+    def told(*lines: str, **options: Any) -> None:
+        (tmp_path / "codes.csv").write_text("\n".join(["code", *lines]) + "\n")
+        la.bits.pairs(tmp_path / "codes.csv", engine="spark", **options).pairs.collect()
+
+    with pytest.raises(InputError, match="a code has 2 characters where another has 4; expected codes of one length"):
+        told("ff", "ff00")
+    with pytest.raises(InputError, match="some codes begin with 0x and others do not; expected codes of one form"):
+        told("0xff", "ff00")
+    with pytest.raises(InputError, match="row 1: the code has 'g' at position 3; expected the digits"):
+        told("ff00", "ff0g")
+    with pytest.raises(
+        UsageError, match=r"codes of the list have 8 bits, those of .* 16; expected codes of one length"
+    ):
+        told("ff00", "ff01", against=["ff", "00"])
+    frame = spark.createDataFrame([("ff",)], "code string")
+    with pytest.raises(UsageError, match=r"the DataFrame has no column 'id', .* give id=COLUMN \(--id\)"):
+        la.bits.pairs(frame, engine="spark")
+
+
+def misspelt() -> list[str]:
+    """Words with slips, of many lengths, in two cases, one empty."""
+    draw = random.Random(5)
+    start = ["".join(draw.choice("abcde ") for _ in range(draw.randint(1, 25))) for _ in range(60)]
+    slips = [
+        word[:at] + draw.choice("xyz") + word[at + draw.randrange(2) :] for word in start for at in [len(word) // 2]
+    ]
+    return [*start, *slips, *(word.upper() for word in start[:20]), "", *start[:5]]
+
+
+STRINGS: list[dict[str, Any]] = [
+    {"max_edits": 2},
+    {"min_similarity": 0.7, "measure": "indel", "fold_case": True},
+]
+
+
+@pytest.mark.parametrize("options", STRINGS, ids=["edits", "similarity"])
+def test_strings(spark: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strings, "EACH", 30)
+    words = misspelt()
+    several = "measure" in options
+    source, asked = (words[:70], {**options, "against": words[70:]}) if several else (words, options)
+    here, there = la.strings.pairs(source, **asked), la.strings.pairs(source, engine="spark", **asked)
+    assert len(here.pairs) > 50
+    assert rows(there.pairs) == rows(here.pairs)
+
+
+def test_strings_that_spark_does_not_take(spark: Any) -> None:
+    frame = spark.createDataFrame([(1, ["a"])], "id long, text array<string>")
+    with pytest.raises(UsageError, match="the column holds lists of tokens; expected text"):
+        la.strings.pairs(frame, engine="spark")
+    with pytest.raises(UsageError, match="threads is for one machine"):
+        la.strings.pairs(["a"], engine="spark", threads=2)
+
+
+def test_images(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "EACH", 8)
+    draw = np.random.default_rng(0)
+    for number in range(6):
+        picture = Image.fromarray(np.kron(draw.integers(0, 255, (6, 8)), np.ones((20, 20))).astype(np.uint8))
+        picture.save(tmp_path / f"p{number}.png")
+        picture.resize((120, 90)).save(tmp_path / f"q{number}.png")
+        picture.crop((0, 0, 120, 120)).save(tmp_path / f"c{number}.png")
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    here, there = la.images.dedup(tmp_path, keep="longest"), la.images.dedup(tmp_path, keep="longest", engine="spark")
+    assert len(here.removed) > 6
+    assert rows(there.removed) == rows(here.removed)
+    assert there.kept.columns == here.kept.column_names
+    for name in ("inputs", "warnings"):
+        assert there.receipt[name] == here.receipt[name]
+    known = la.images.pairs(spark.read.format("binaryFile").load(str(tmp_path)), engine="spark").pairs
+    assert known.count() == len(la.images.pairs(tmp_path).pairs)
+
+
+def test_pictures_that_spark_does_not_take(spark: Any) -> None:
+    with pytest.raises(UsageError, match="a DataFrame of pictures has the columns path and content"):
+        la.images.pairs(spark.range(3), engine="spark")
+    with pytest.raises(UsageError, match="cannot read int; expected a folder of pictures, or paths of pictures"):
+        la.images.pairs(3, engine="spark")
+    with pytest.raises(UsageError, match=r"s3://a/x and others: give one URL of pictures at a time"):
+        la.images.pairs(["s3://a/x", "s3://a/y"], engine="spark")
+    with pytest.raises(UsageError, match=r"a sheet \(--sheet\) is made on one machine; on Spark leave it out"):
+        la.images.groups(".", engine="spark", sheet="x.html")
+
+
 def quoting() -> list[str]:
     """Texts that quote one another, some twice, one with nothing in it."""
     draw = random.Random(3)
@@ -161,7 +276,7 @@ def quoting() -> list[str]:
 
 
 @pytest.mark.parametrize("references", [False, True], ids=["one", "two"])
-def test_passages(spark: Any, references: bool) -> None:
+def test_passages(spark: Any, references: bool, tmp_path: Path) -> None:
     texts = quoting()
     source, options = (texts[6:], {"references": texts[:6]}) if references else (texts, {})
     here = la.passages(source, **options)
@@ -170,9 +285,16 @@ def test_passages(spark: Any, references: bool) -> None:
     assert rows(there.passages) == rows(here.passages)
     if references:
         assert rows(there.pairs) == rows(here.pairs)
+        there.report(tmp_path / "there.html", pairs=5)
+        here.report(tmp_path / "here.html", pairs=5)
+        assert (tmp_path / "there.html").read_text() == (tmp_path / "here.html").read_text()
+        with pytest.raises(UsageError, match="pairs is 0; expected at least 1 pair in the report"):
+            there.report(tmp_path / "none.html", pairs=0)
 
 
 def test_passages_that_spark_does_not_take(spark: Any) -> None:
     for options in ({"template": "to be"}, {"max_share": 0.1}, {"language": "python"}):
         with pytest.raises(UsageError, match=rf"{next(iter(options))} .* is for one machine; on Spark leave it out"):
             la.passages(["to be or not to be"], engine="spark", **options)
+    with pytest.raises(UsageError, match="on_bad_file 'skip' is for one machine"):
+        la.passages(["to be or not to be"], engine="spark", on_bad_file="skip")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ import snippets
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "decisions")]
+SPARK_PAGES = [ROOT / "docs" / "how-to" / name for name in ("spark.md", "spark-kinds.md")]
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +23,17 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p not in SPARK_PAGES], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_a_page_runs(page: Path) -> None:
     snippets.run_page(page)
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("page", SPARK_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_runs_on_a_cluster(page: Path, spark: Any) -> None:
+    assert snippets.run_page(page, on_spark=True) > 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -39,7 +49,9 @@ def test_code_stands_in_fences_that_name_their_language(page: Path) -> None:
             fence = ""
         elif not fence:
             hidden = re.match(r"    (\$ |>>> |lookalike |import lookalike)", line)
-            assert not hidden or snippets.ELSEWHERE.search(line), f"{page.name}:{number} is an indented block"
+            assert not hidden or snippets.ELSEWHERE.search(line) or snippets.ON_SPARK.search(line), (
+                f"{page.name}:{number} is an indented block"
+            )
 
 
 def page(tmp_path: Path, text: str) -> Path:

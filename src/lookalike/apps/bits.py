@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.engines.bit_joins import BitsJob, Method
 from lookalike.engines.bits import run
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.io.code_forms import Form
 from lookalike.io.codes import open_codes
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 
 class Options(TypedDict, total=False):
@@ -28,11 +33,24 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of codes in `source`, or between `source` and `against`, that differ in `max_bits` bits at most.
 
     source: paths, a list of whole numbers, bytes or hexadecimal text, a NumPy array (n whole numbers, or one row per
-    code), or Arrow data. Exact, or where that is cheaper, each pair with probability `recall` at least.
+    code), or Arrow data. Exact, or where that is cheaper, each pair with probability `recall` at least. With
+    engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
 
     >>> import lookalike as la
     >>> la.bits.pairs(["ff00", "ff01", "00ff"], max_bits=2).pairs.to_pylist()
@@ -41,9 +59,13 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of codes that are near: connected components of pairs, or stars around the one that `keep` chooses.
 
     >>> import lookalike as la
@@ -53,7 +75,11 @@ def groups(
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The rows without near-copies: each removed code is within `max_bits` of one kept (or of one in `against`).
 
     >>> import lookalike as la
@@ -63,10 +89,22 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
-    given: dict[str, Any] = dict(options)
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    given = dict(options)
+    cluster = cluster_of(given)
     progress = given.pop("progress", silent)
-    columns = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
+    columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
+    if cluster is not None:
+        from lookalike.engines.spark.bits import run_bits
+        from lookalike.engines.spark.result import SparkResult
+        from lookalike.engines.spark.session import check_options
+
+        check_options(given)
+        job = BitsJob(threshold=given.pop("max_bits", 8), **given)
+        there = run_bits([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
+        return SparkResult(asked, grouping, there)
     job = BitsJob(threshold=given.pop("max_bits", 8), **given)
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
     trace = Trace(progress)

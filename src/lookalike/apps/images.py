@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.engines.images import Hash, ImageJob, run
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
 from lookalike.io.atomic import check_place
 from lookalike.io.pictures import PictureFolder, open_pictures
 from lookalike.io.sheet import Shown, write_sheet
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 
 class Options(TypedDict, total=False):
@@ -29,24 +34,45 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of pictures in a folder (or between two) whose perceptual hashes differ in few bits and whose
     thumbnails are alike. Needs the extra `images` (imagehash, Pillow). Files that are no pictures are set aside: the
     receipt lists them.
 
-    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, beside reading them.
+    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, beside reading them. With
+    engine="spark" also URLs, or a DataFrame of path and content (Spark's binaryFile); then DataFrames come back.
     """
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of near-duplicate pictures; keep: as for `dedup`."""
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The pictures to keep, as rows of file, width, height and bytes. Nothing is deleted.
 
     keep: first, last, longest (most pixels), shortest, max:bytes and the like.
@@ -54,14 +80,28 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
-    job_options: dict[str, Any] = dict(options)
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    job_options = dict(options)
+    cluster = cluster_of(job_options)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
     if "max_bits" in job_options:
         job_options["threshold"] = job_options.pop("max_bits")
     if "hashes" in job_options:
         job_options["hashes"] = tuple(job_options["hashes"])
+    if cluster is not None:
+        from lookalike.engines.spark.images import run_images
+        from lookalike.engines.spark.result import SparkResult
+        from lookalike.engines.spark.session import check_options
+
+        check_options(job_options)
+        if sheet is not None:
+            raise UsageError("a sheet (--sheet) is made on one machine; on Spark leave it out.")
+        job = ImageJob(**job_options)
+        there = run_images([source, against], job, wanted(asked, grouping), keep, cluster, Trace(progress))
+        return SparkResult(asked, grouping, there)
     job = ImageJob(**job_options)
     if sheet is not None:
         if against is not None:

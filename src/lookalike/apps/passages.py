@@ -196,7 +196,7 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
     cluster = cluster_of(given)
     if cluster is not None:
-        return _on_spark(source, columns, cluster, given)
+        return _on_spark(source, columns, cluster, given, Trace(progress))
     place = Workplace.of(given)
     references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
     job = PassageJob(**given)
@@ -213,11 +213,15 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     return result
 
 
-def _on_spark(source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any]) -> SparkPassages:
+def _on_spark(
+    source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any], trace: Trace
+) -> SparkPassages:
     from lookalike.engines.spark.passages import SparkPassages
     from lookalike.engines.spark.session import check_options, open_session, tune
     from lookalike.engines.spark.sources import open_origins
 
+    if columns["on_bad_file"] != "error":
+        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
     check_options(options)
     for name in ("template", "author"):
         if options.pop(name, None) is not None:
@@ -226,7 +230,7 @@ def _on_spark(source: Any, columns: dict[str, Any], cluster: dict[str, Any], opt
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
     tune(session, (origin.frame for origin in origins))
-    return SparkPassages(job, origins, columns["on_bad_text"])
+    return SparkPassages(job, origins, columns["on_bad_text"], trace)
 
 
 def open_template(template: Any, **columns: Any) -> Collection:

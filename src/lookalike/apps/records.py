@@ -60,8 +60,8 @@ def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **optio
     left, right, similarity, and what each field adds to it. With `one_to_one` each record has one partner at most, in
     the best assignment overall. Rules, weights and threshold that are not given are guessed and learned from the data;
     `result.job.rules` has them.
-    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back, without what each
-    field adds, and rules are learned from a sample.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back, and rules are
+    learned from a sample.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})

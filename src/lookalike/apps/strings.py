@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
+from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.strings import Measure, StringsJob, run
 from lookalike.engines.trace import Progress, Trace, silent
+from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+if TYPE_CHECKING:
+    from lookalike.engines.spark.result import SparkResult
 
 
 class Options(TypedDict, total=False):
@@ -27,11 +32,24 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """All pairs of strings in `source`, or between `source` and `against`, that are within `max_edits` (or of
     `min_similarity` at least). None is missed. Letters are Unicode code points; an empty string matches nothing.
 
-    measure: levenshtein (insert, delete, put one letter for another) or indel (insert and delete only).
+    measure: levenshtein (insert, delete, put one letter for another) or indel (insert and delete only). With
+    engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
 
     >>> import lookalike as la
     >>> la.strings.pairs(["kitten", "sitten", "mitten", "cat"], max_edits=1).pairs.to_pylist()[0]
@@ -40,9 +58,13 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
-) -> Result:
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
     """Groups of strings that are near: connected components of pairs, or stars around the one that `keep` chooses.
 
     >>> import lookalike as la
@@ -52,7 +74,11 @@ def groups(
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
     """The rows without near-copies: each removed string is within `max_edits` of one kept (or of one in `against`).
 
     >>> import lookalike as la
@@ -62,14 +88,26 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
-    given: dict[str, Any] = dict(options)
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    given = dict(options)
+    cluster = cluster_of(given)
     progress = given.pop("progress", silent)
-    columns = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
+    columns: dict[str, Any] = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
     max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)
     if max_edits is not None and min_similarity is not None:
         raise UsageError("max_edits and min_similarity do not go together; give one of them.")
     threshold = next((bound for bound in (max_edits, min_similarity) if bound is not None), 2)
+    if cluster is not None:
+        from lookalike.engines.spark.result import SparkResult
+        from lookalike.engines.spark.session import check_options
+        from lookalike.engines.spark.strings import run_strings
+
+        check_options(given)
+        job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
+        there = run_strings([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
+        return SparkResult(asked, grouping, there)
     job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
     collections = [open_collection(one, **columns) for one in (source, against) if one is not None]
     if any(collection.is_tokens for collection in collections):

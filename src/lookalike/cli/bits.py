@@ -44,6 +44,9 @@ def bits_options(
     audit: Annotated[int, o.option(o.WHAT, help="Codes of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: o.MaxPairs = 100_000_000,
     threads: o.Threads = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """Where the options of bits pairs, groups and dedup are declared; never called."""
 

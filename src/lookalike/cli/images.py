@@ -23,7 +23,6 @@ class ImageHash(Enum):
 def open_folder(inputs: list[str], options: dict[str, Any], keep: str) -> PictureFolder:
     from lookalike.io.pictures import open_pictures
 
-    options["hashes"] = [one.value if isinstance(one, Enum) else one for one in options["hashes"]]
     return open_pictures(o.paths(inputs))
 
 
@@ -41,6 +40,9 @@ def image_options(
     sheet: Annotated[Path | None, o.option(o.RUN, help="Write an HTML page that shows the groups.")] = None,
     max_pairs: o.MaxPairs = 100_000_000,
     threads: o.Threads = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """What images pairs, groups and dedup take; never called."""
 

@@ -207,6 +207,13 @@ def paths(names: list[str] | None) -> list[Path] | None:
     return [Path(name) for name in names] if names else None
 
 
+def _plain(value: Any) -> Any:
+    """A choice, or a list of them, by name."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, Enum) else value
+
+
 class RunOptions:
     """How a run shows itself: declared like the options above."""
 
@@ -226,7 +233,7 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         @functools.wraps(command)
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
-            plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
+            plain = {name: _plain(value) for name, value in values.items()}
             taken = given | ({"options": plain} if "options" in own else {})
             stoppable(lambda: command(**taken), lambda: plain.get("work_dir") or plain.get("beside"))
 

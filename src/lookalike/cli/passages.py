@@ -59,6 +59,9 @@ def passage_options(
     threads: o.Threads = None,
     memory: o.Memory = None,
     work_dir: o.WorkDir = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:
     """What `lookalike passages` hands on to the app; never called."""
 
@@ -87,6 +90,18 @@ def passages(
     page = output is not None and output.suffix == PAGE
     if page and output is not None:
         check_place(output, force=force)
+    if options["engine"] == "spark":
+        from lookalike.cli.spark import run_on_spark
+
+        def write(result: Any) -> list[str]:
+            return [str(result.report(output, pairs=report_pairs, force=force))]
+
+        given = {"references": o.paths(options.pop("references"))}
+        with run_on_spark(
+            "lookalike.apps.passages", "passages", inputs, options, given, output, None, force=force, quiet=quiet,
+            json=json, write=write if page else None,
+        ):  # fmt: skip
+            return
     outputs = show.Outputs.check(None if page else output, force=force)
     options |= {name: o.paths(options[name]) for name in ("references", "template")}
     options["beside"] = o.beside(output)

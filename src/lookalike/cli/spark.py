@@ -1,52 +1,48 @@
-"""The commands pairs, groups and dedup on Spark: what goes in and out is whatever Spark reads and writes."""
+"""The commands pairs, groups, dedup and passages on Spark: what goes in and out is whatever Spark reads and writes."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lookalike.errors import UsageError
-
-if TYPE_CHECKING:
-    from lookalike.engines.spark.result import SparkResult
 
 
 @contextmanager
 def run_on_spark(
     app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None,
-    removed: Path | None, *, force: bool, quiet: bool, json: bool,
-) -> Iterator[SparkResult]:  # fmt: skip
+    removed: Path | None, *, force: bool, quiet: bool, json: bool, write: Callable[[Any], list[str]] | None = None,
+) -> Iterator[Any]:  # fmt: skip
     """As `Kind._run`, up to what comes after the answer. app: the module with the functions pairs, groups and dedup;
-    given: what these take beside the options."""
+    given: what these take beside the options; write: how to write the output, where Spark does not."""
     from lookalike.cli import show
-    from lookalike.engines.spark.session import own_session
+    from lookalike.engines.spark.session import open_session, own_session
     from lookalike.engines.spark.sources import Typed
-    from lookalike.engines.spark.writing import as_url, check_target, is_url
-    from lookalike.io.results import write_json
+    from lookalike.engines.spark.writing import as_url, check_reached, check_target, is_url
 
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, removed)]
-    for path in targets:
+    for path in targets[1 if write is not None else 0 :]:
         if path is not None:
             check_target(path, force=force)
     options["spark_conf"] = _settings(options.pop("spark_conf", None) or [])
-    if given.get("against") is not None:
-        given["against"] = Typed(map(os.fspath, given["against"]))
-    wrote = []
+    for other in ("against", "references"):
+        if given.get(other) is not None:
+            given[other] = Typed(map(os.fspath, given[other]))
     with own_session():
         result = getattr(import_module(app), asked)(Typed(inputs), **given, **options)
+        for path in targets:
+            if path is not None and is_url(path):
+                check_reached(open_session(), path)
         target, gone = targets
-        if target is not None and os.path.splitext(target)[1]:
-            wrote.append(result.write(result.frame, target, force=force))
-            if not is_url(target):
-                write_json(result.receipt, show.receipt_of(Path(target)), force=force)
-                wrote.append(str(show.receipt_of(Path(target))))
-        elif target is not None:
-            wrote.append(result.save(target, force=force))
+        if write is not None:
+            wrote = write(result)
+        else:
+            wrote = [] if target is None else _write(result, target, force=force)
         if gone is not None:
             wrote.append(result.write(result.removed, gone, force=force))
         if target is None and not json and asked != "dedup":
@@ -54,6 +50,21 @@ def run_on_spark(
         show.finish(result, wrote, quiet=quiet, json=json)
         yield result
         result.done()
+
+
+def _write(result: Any, target: str, *, force: bool) -> list[str]:
+    """The table that was asked for, with its receipt beside it, or all tables into a folder."""
+    from lookalike.cli import show
+    from lookalike.engines.spark.writing import is_url
+    from lookalike.io.results import write_json
+
+    if not os.path.splitext(target)[1]:
+        return [result.save(target, force=force)]
+    wrote = [result.write(result.frame, target, force=force)]
+    if not is_url(target):
+        write_json(result.receipt, show.receipt_of(Path(target)), force=force)
+        wrote.append(str(show.receipt_of(Path(target))))
+    return wrote
 
 
 def _settings(given: list[str]) -> dict[str, str]:
@@ -67,17 +78,18 @@ def _settings(given: list[str]) -> dict[str, str]:
     return made
 
 
-def _show(result: SparkResult, show: Any) -> None:
+def _show(result: Any, show: Any) -> None:
     """The nearest pairs, or the largest groups, as a table on a terminal; in a pipe all rows as lines, part by part."""
     import pyarrow as pa
 
     frame = result.frame
     if sys.stdout.isatty():
         scale = result.job.scale
+        shown = result.pairs if result.asked == "passages" else frame
         by = ["size", "group"] if result.asked == "groups" else [scale.column]
         falling = [True, False] if result.asked == "groups" else [scale.sign > 0]
-        best = frame.orderBy(by, ascending=[not one for one in falling]).limit(show.SHOWN).toArrow()
-        show.print_table(best, frame.count(), "pairs" if result.asked == "pairs" else f"grouped {result.job.noun}")
+        best = shown.orderBy(by, ascending=[not one for one in falling]).limit(show.SHOWN).toArrow()
+        show.print_table(best, shown.count(), f"grouped {result.job.noun}" if result.asked == "groups" else "pairs")
         return
     names, rows = frame.columns, []
     header = True

@@ -46,6 +46,9 @@ def string_options(
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
     threads: o.Threads = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
 ) -> None:  # fmt: skip
     """Where the options of strings pairs, groups and dedup are declared; never called."""
 

@@ -85,24 +85,30 @@ class Index:
 
 
 class BitsJoin:
-    """Different codes, and where they may differ: places whose bit is the same in all are left out of every key."""
+    """Different codes, and where they may differ: places whose bit is the same in all are left out of every key.
 
-    def __init__(self, codes: Bits, sides: npt.NDArray[np.uint8], job: BitsJob, pool: Pool, trace: Trace) -> None:
+    places, count: of all codes, where these are a part of them.
+    """
+
+    def __init__(
+        self, codes: Bits, sides: npt.NDArray[np.uint8], job: BitsJob, pool: Pool, trace: Trace, *,
+        places: U64 | None = None, count: int | None = None,
+    ) -> None:  # fmt: skip
         self.codes, self.sides, self.job, self.pool, self.trace = codes, sides, job, pool, trace
-        draw = np.random.default_rng(job.seed)
-        self.sample = np.sort(draw.choice(len(codes), min(SAMPLE, len(codes)), replace=False))
-        words = codes.words
-        varies = np.bitwise_or.reduce(words, axis=0) & ~np.bitwise_and.reduce(words, axis=0)
-        self.places = np.flatnonzero(_unpacked(varies[None])[0]).astype(np.uint64)
+        self.count, words = len(codes) if count is None else count, codes.words
+        self.sample = drawn(len(codes), SAMPLE, job.seed)
+        if places is None:
+            places = varying(np.bitwise_or.reduce(words, axis=0) & ~np.bitwise_and.reduce(words, axis=0))
+        self.places = places
         share = _unpacked(words[self.sample])[:, self.places.astype(np.int64)].mean(axis=0) if len(self.places) else 0.5
-        self.costs = Costs(len(codes), words.shape[1], max(1e-3, float(np.mean(2 * share * (1 - share)))))
+        self.costs = Costs(self.count, words.shape[1], max(1e-3, float(np.mean(2 * share * (1 - share)))))
 
     def choose(self, want: Want) -> tuple[PiecePlan, Choice]:
         """The way asked for, or the cheaper one; a hopelessly large answer is refused here."""
         job, bits = self.job, len(self.places)
         exact = exact_plan(bits, job.threshold, self.costs)
-        if len(self.codes) > SAMPLE and want == "pairs":
-            sampled, grow = self._sampled_pairs(), len(self.codes) / SAMPLE
+        if self.count > SAMPLE and want == "pairs":
+            sampled, grow = self._sampled_pairs(), self.count / SAMPLE
             expected, sample = round(sampled * grow * grow), f"a sample of {SAMPLE:,} {job.noun} has"
             check_size(expected, job.max_pairs, sampled=sampled, sample=sample, advice=ADVICE)
             self.trace.add(expected_pairs=expected)
@@ -137,24 +143,23 @@ class BitsJoin:
     def audit(self, found: Pairs, plan: PiecePlan) -> Audit:
         """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""
         with self.trace.stage("audit"):
-            sample, exact = self._audit_sample(plan)
+            sample, exact = self.audit_sample(plan)
             blocks = list(self._look_up(exact, sample))
             left, right, score = (np.concatenate([block[i] for block in blocks]) for i in range(3))
             truth = Pairs(left.astype(np.int64), right.astype(np.int64), score)
             return measure(truth, found, len(sample), (plan.probability(-s) for s in truth.similarity))
 
-    def _audit_sample(self, plan: PiecePlan) -> tuple[I64, PiecePlan]:
+    def audit_sample(self, plan: PiecePlan) -> tuple[I64, PiecePlan]:
         """Which codes to look up, and by which exact way: an index, or a comparison with every code."""
         seconds = max(AUDIT_SECONDS, AUDIT_SHARE * self.costs.of(plan))
-        n, size = len(self.codes), min(self.job.audit, len(self.codes))
+        n, size = self.count, min(self.job.audit, self.count)
         ways = []
         for way in (every_pair(plan.bits, plan.threshold), exact_plan(plan.bits, plan.threshold, self.costs)):
             fixed = sum(replace(self.costs, n=1).piece(w, 0) for w in way.widths) + len(way.widths) * n * 5e-8
             each = 2 * self.costs.of(way) / n
             ways.append((min(size, max(1, int((seconds - fixed) / each)) if seconds > fixed else 0), way))
         count, way = max(ways, key=lambda one: one[0])
-        draw = np.random.default_rng(self.job.seed)
-        return np.sort(draw.choice(n, max(1, count), replace=False)), way
+        return drawn(n, max(1, count), self.job.seed), way
 
     def _sampled_pairs(self) -> int:
         """How many pairs the sample has, every two compared."""
@@ -223,6 +228,20 @@ class BitsJoin:
                     index.piece.xors, masks, flips, index.number, self.job.threshold, where, left, right, apart,
                 )  # fmt: skip
                 yield _block(left, right, apart, count)
+
+
+def drawn(count: int, most: int, seed: int) -> I64:
+    """The numbers of at most so many codes, drawn at random, in order."""
+    return np.sort(np.random.default_rng(seed).choice(count, min(most, count), replace=False))
+
+
+def varying(differ: U64) -> U64:
+    """The places of the ones in u64[words]: where codes differ at all.
+
+    >>> varying(np.array([5, 1], np.uint64)).tolist()
+    [0, 2, 64]
+    """
+    return np.flatnonzero(_unpacked(differ[None])[0]).astype(np.uint64)
 
 
 def _unpacked(words: U64) -> npt.NDArray[np.uint8]:

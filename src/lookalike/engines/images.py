@@ -106,7 +106,7 @@ def run(folders: Sequence[PictureFolder], job: ImageJob, want: Want, trace: Trac
         sides = np.full(len(classes), 3, np.uint8)
         if cross >= 0:
             sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
-        pairs = _all_pairs(hashed, sides, job, pool, trace)
+        pairs = all_pairs(hashed, sides, job, pool, trace)
         choice = Choice("exact", {}, "all pairs of hashes are compared")
         return Found(ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs)
 
@@ -143,7 +143,8 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
                     features.append(made)
                 at += 1
                 report(at, total)
-            _warn(folder, trace)
+            if told := left_out(folder.name, folder.broken):
+                trace.warnings.append(told)
     trace.add(images=total, broken=total - len(readable))
     if not features:
         nothing = np.empty((0, 1), np.uint64)
@@ -152,18 +153,26 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
     return Hashed(np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes))
 
 
-def _warn(folder: PictureFolder, trace: Trace) -> None:
-    if folder.broken:
-        some = "; ".join(f"{file}: {reason}" for file, reason in folder.broken[:SHOWN])
-        more = f"; and {len(folder.broken) - SHOWN} more (see the receipt)" if len(folder.broken) > SHOWN else ""
-        trace.warnings.append(f"{len(folder.broken):,} files of {folder.name} were left out: {some}{more}")
+def left_out(name: str, broken: Sequence[tuple[str, str]]) -> str | None:
+    """What to say of files that could not be read, if there are any."""
+    if not broken:
+        return None
+    some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN])
+    more = f"; and {len(broken) - SHOWN} more (see the receipt)" if len(broken) > SHOWN else ""
+    return f"{len(broken):,} files of {name} were left out: {some}{more}"
 
 
 def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
-    """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file."""
-    file, id_ = named
+    return view_of(*named, job)
+
+
+def view_of(
+    file: Path, id_: str, job: ImageJob, content: bytes | None = None
+) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
+    """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file. content: of a file that was
+    read already."""
     try:
-        picture: Picture = load_picture(file, id_)
+        picture: Picture = load_picture(file, id_, content)
         windows, thumbs, shape = views_of(picture.image)
         whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
     except (OSError, ValueError) as error:
@@ -173,7 +182,8 @@ def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int,
     return (picture.width, picture.height, picture.nbytes), (whole, windows, thumbs, shape), ""
 
 
-def _all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
+def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
+    """Every pair of pictures that matches, in places of the hashed ones."""
     spans = _spans(len(hashed.readable))
 
     def search(span: tuple[int, int]) -> tuple[Block, int]:

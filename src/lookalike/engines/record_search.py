@@ -13,18 +13,19 @@ from lookalike.data import F32, F64, I64, U32, U64, Pairs
 from lookalike.engines.pool import Pool
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
-from lookalike.measures.fields import RIVALS, WHOLE, RecordRules
+from lookalike.measures.fields import RecordRules
 from lookalike.stages.assignment import one_to_one
-from lookalike.stages.chances import Chances, parts, told_by_fields, weigh
+from lookalike.stages.chances import Chances, told_by_fields, weigh
 from lookalike.stages.comparisons import WholeRecords, compare
+from lookalike.stages.contributions import contributions
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
-from lookalike.stages.evidence import Evidence, estimate, levels
+from lookalike.stages.evidence import Evidence, estimate
 from lookalike.stages.fields import Field
-from lookalike.stages.pair_table import ENOUGH, Mask, PairTable
+from lookalike.stages.pair_table import Mask, PairTable
 from lookalike.stages.population import Population
 from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
-from lookalike.stages.standing import DOUBT, LEARNED, LIFT, learn, settled, standing, standing_cut
+from lookalike.stages.standing import DOUBT, LEARNED, learn, settled, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
@@ -151,23 +152,11 @@ class Search:
         """What each field adds to the similarity of pairs of records, null where a value is missing; they add up."""
         a, b = self.number[left].astype(np.uint32), self.number[right].astype(np.uint32)
         seen = [compare(field, a, b) for field in self.fields]
-        names = [field.rule.column for field in self.fields]
-        if rules.prior is not None:
-            explained, population = rules.explained, self.table.population
-            rare = population.rare(a, b) if population and explained is not None else []
-            bits = [rule.bits or () for rule in rules.fields]
-            made = parts([levels(one) for one in seen], bits, explained or [{} for _ in seen], rare)
-            return {n: pa.array(m, mask=np.isnan(s)) for n, m, s in zip(names, made, seen, strict=True)}
-        weights = [rule.weight or 0.0 for rule in rules.fields]
-        there = sum(w * ~np.isnan(one) for w, one in zip(weights, seen, strict=True))
+        population = self.table.population
+        rare = population.rare(a, b) if population and rules.explained is not None else []
         rivals = rules.rivals and self.table.split >= 0
-        scale = np.minimum(1, there / max(sum(weights), 1e-9) / ENOUGH) / ((1 + LIFT) if rivals else 1)
-        each = (1 - rules.whole) * scale / np.maximum(there, 1e-9)
-        out = {n: w * one.astype(np.float64) * each for n, w, one in zip(names, weights, seen, strict=True)}
-        out[WHOLE] = rules.whole * scale * self.whole.compare(a, b)
-        if rivals:
-            out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
-        return {name: pa.array(part, mask=np.isnan(part)) for name, part in out.items()}
+        made = contributions(rules, seen, self.whole.compare(a, b), similarity, rare, rivals=rivals)
+        return {name: pa.array(part, mask=np.isnan(part)) for name, part in made.items()}
 
     def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
         """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -104,14 +105,15 @@ def open_pictures(source: Any) -> PictureFolder:
     return PictureFolder(name, tuple(files), tuple(ids), given_paths(list(map(Path, given))))
 
 
-def load_picture(file: Path, id: str) -> Picture:  # noqa: A002
-    """Decode one file, grey. OSError or ValueError, with the reason, for one that cannot be read."""
+def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture:  # noqa: A002
+    """Decode one file, grey; content: what it holds, if that was read already. OSError or ValueError, with the reason,
+    for one that cannot be read."""
     image_module = pillow()
     with warnings.catch_warnings():
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         warnings.simplefilter("ignore", UserWarning)  # odd metadata is no reason to speak
         try:
-            with image_module.open(file) as image:
+            with image_module.open(file if content is None else io.BytesIO(content)) as image:
                 width, height = image.size
                 image.draft("L", (SMALL, SMALL))
                 if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
@@ -126,7 +128,7 @@ def load_picture(file: Path, id: str) -> Picture:  # noqa: A002
             raise ValueError(str(error)) from error
     if min(grey.size) < 1:
         raise ValueError("the picture has no pixels")
-    return Picture(id, grey, width, height, file.stat().st_size)
+    return Picture(id, grey, width, height, file.stat().st_size if content is None else len(content))
 
 
 def reason_of(error: Exception, file: Path) -> str:

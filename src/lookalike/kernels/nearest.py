@@ -105,10 +105,24 @@ def list_keys(
 
 
 @jit
+def cross(low: Any, high: Any) -> Any:
+    """The key of two keys together, the lower first."""
+    return mix((low + np.uint64(1)) * CHARS + high)
+
+
+@jit
+def cross_all(low: Any, high: Any, out: Any) -> None:  # low, high u64[n]; out u64[n]
+    """out[i] = the key of low[i] and high[i] together."""
+    for i in range(len(out)):
+        out[i] = cross(low[i], high[i])
+
+
+@jit
 def cross_keys(
     keys: Any,  # u32[t]: crowded buckets of each record
     offsets: Any,  # i64[n + 1]
     sizes: Any,  # i64[b]: of the crowded buckets
+    names: Any,  # u64[b]: their keys
     most: int,  # of a record's crowded buckets that are crossed: the smallest
     bits: int,
     out: Any,  # u64[n * most * (most - 1) / 2], out
@@ -133,8 +147,7 @@ def cross_keys(
         for a in range(count):
             for b in range(a + 1, count):
                 low, other = min(chosen[a], chosen[b]), max(chosen[a], chosen[b])
-                key = mix((np.uint64(low) + np.uint64(1)) * CHARS + np.uint64(other))
-                out[at] = (key & high) | np.uint64(i)
+                out[at] = (cross(names[low], names[other]) & high) | np.uint64(i)
                 at += 1
     return at
 

@@ -155,7 +155,11 @@ def measure(
     inside = at < len(known)
     hit[inside] = known[at[inside]] == wanted[inside]
     chances = np.array(list(probability), np.float64)
-    parts = _parts(truth.similarity, hit, chances) if len(chances) else ()
+    parts: tuple[Part, ...] = ()
+    if len(chances):  # in an order of their own, so that sums do not depend on the order of the pairs
+        order = np.lexsort((chances, hit, truth.similarity))
+        chances = chances[order]
+        parts = _parts(truth.similarity[order], hit[order], chances)
     return Audit(sampled, len(wanted), int(hit.sum()), float(chances.mean()) if len(chances) else 1.0, parts, among)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.data import F32, F64, U32
+from lookalike.data import F32, F64, I64, U32
 from lookalike.stages.comparisons import compare
 from lookalike.stages.fields import Field
 
@@ -64,8 +64,7 @@ class Population:
         made = []
         for field, usual in zip(self.fields, self.usual.tolist(), strict=True):
             held = np.bincount(field.values[field.values >= 0], minlength=len(field.offsets) - 1)
-            share = np.maximum(held - 2, FEWEST) / max(float(held.sum()) - 1, 1.0)
-            made.append(np.append(np.log2(usual / share), 0.0).astype(np.float32))
+            made.append(value_rarity(held, usual, int(held.sum())))
         return made
 
     def rare(self, left: U32, right: U32) -> list[F32]:
@@ -79,6 +78,13 @@ class Population:
             one = field.values[left]
             out.append(np.where(one == field.values[right], bits[one], np.float32(0)))
         return out
+
+
+def value_rarity(held: I64, usual: float, filled: int) -> F32:
+    """Of each value that so many records hold, what it tells to share it and not any; and 0 for no value. usual: the
+    share of the pairs with the same value; filled: records that have one."""
+    share = np.maximum(held - 2, FEWEST) / max(float(filled) - 1, 1.0)
+    return np.append(np.log2(usual / share), 0.0).astype(np.float32)
 
 
 def _pairs(values: I32, split: int) -> tuple[float, float]:

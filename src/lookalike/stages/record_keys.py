@@ -183,8 +183,9 @@ def index_keys(
     if not crowded.any():
         return index, [], 0
     full = buckets.index(crowded, n)
+    names = buckets.packed[buckets.begins[crowded]] & high_bits(bits)
     crosses = np.empty(n * CROSSED * (CROSSED - 1) // 2, np.uint64)
-    count = nearest.cross_keys(full.keys, full.offsets, full.sizes, CROSSED, bits, crosses)
+    count = nearest.cross_keys(full.keys, full.offsets, full.sizes, names, CROSSED, bits, crosses)
     crossed = Buckets.sort(crosses[:count], bits, split)
     index = index.with_more(crossed.index(crossed.sizes <= crowd, n))
     stranded = (np.diff(index.offsets) == 0) & (np.diff(full.offsets) > 0)
@@ -199,6 +200,11 @@ def index_keys(
         ],
         int(stranded.sum()),
     )
+
+
+def high_bits(bits: int) -> np.uint64:
+    """The bits of a packed word in which its key stands, above the number of a record."""
+    return ~np.uint64((1 << bits) - 1)
 
 
 def friends_of_friends(friends: U64, records: int, most: int) -> U64:

@@ -36,6 +36,19 @@ compare.compare = hang
 main.main()
 """
 
+# Spark that does not come to an end of its start, at which Java's words are not let through.
+STARTING = """
+import time
+from lookalike.cli import main
+from lookalike.engines.spark import session
+from pyspark.sql import SparkSession
+def hang(self):
+    print("hanging", flush=True)
+    time.sleep(60)
+SparkSession.Builder.getOrCreate = hang
+main.main()
+"""
+
 
 def stopped(tmp_path: Path, heard: signal.Signals, *more: str) -> tuple[int, str]:
     (tmp_path / "x.csv").write_text("text\n" + "a rose is a rose is a rose\n" * 50)
@@ -76,3 +89,17 @@ def test_commands_that_write_nothing_end_in_the_same_words() -> None:
     os.kill(run.pid, signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (130, "Stopped. No output was written.\n")
+
+
+def test_while_spark_starts(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("a rose\n")
+    run = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", STARTING, "pairs", "x.txt", "--engine", "spark", "-o", "y.csv"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "hanging\n"
+    os.kill(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (130, "Stopped. No output was written.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]

@@ -47,10 +47,10 @@ class Matched:
         """left, right (items), similarity: of all members of all classes. The lower item is on the left; of two
         collections, the item of the first."""
         edges = self.edges
-        if not self.copies.members:
-            return edges.where("left % 2 = 0 and right % 2 = 1") if self.is_cross else edges
         if self.is_cross:
             edges = edges.union(edges.selectExpr("right as left", "left as right", "similarity"))
+        if not self.copies.members:
+            return edges.where("left % 2 = 0 and right % 2 = 1") if self.is_cross else edges
         copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: it is sent once
         for side in ("left", "right"):
             edges = edges.join(copies, edges[side] == copies["rep"], "left").drop("rep", "own")

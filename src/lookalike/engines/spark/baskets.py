@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,14 @@ def run_baskets(
     opened = [open_there(session, source, rule, keep, several=len(there) > 1) for source in there]
     tune(session, (one[0].frame for one in opened))
     job = replace(job, of=opened[0][0].text_column)
-    return BasketRun([one[0] for one in opened], job, want, keep, "error", trace, [one[1] for one in opened])
+    origins = [_described(one[0], rule) for one in opened]
+    return BasketRun(origins, job, want, keep, "error", trace, [one[1] for one in opened])
+
+
+def _described(made: Origin, rule: BasketRule) -> Origin:
+    """With what a receipt says of baskets."""
+    columns = {"set": made.id_column, "item": made.text_column, "rule": asdict(rule)}
+    return replace(made, shown={"form": "two columns", **made.shown, **columns})
 
 
 def open_there(
@@ -99,7 +106,7 @@ def _grouped(rows: Origin, frame: DataFrame, owner: str, held: str, counts: str)
         listed.append(F.min(PLACE).alias(PLACE))
     lists = frame.groupBy(_present(owner, rows.name).alias(owner)).agg(*listed)
     placing: Any = "column" if PLACE in frame.columns else "sorted ids"
-    made = Origin(rows.name, lists, held, owner, placing, {})
+    made = replace(rows, frame=lists, text_column=held, id_column=owner, placing=placing, bases={}, untyped=False)
     return made, replace(rows, text_column=held, id_column=owner, placing=placing)
 
 
@@ -134,6 +141,8 @@ def _of_rows(rows: Origin, rule: BasketRule, found: Columns) -> tuple[Origin, Or
     id_column = found.set or None
     if id_column is None and rows.placing not in ("files", "column"):
         raise UsageError(f"{rows.name} has no column 'id', and rows of Spark have no numbers; give --set COLUMN.")
+    form = "a list column" if found.listed else "texts with separators" if found.set else "one basket a line"
+    rows = replace(rows, shown={"form": form})
     made = replace(rows, frame=frame, text_column=found.item, id_column=id_column)
     given = replace(rows, text_column=found.item, id_column=id_column)
     if not rule.dual:
@@ -151,7 +160,11 @@ def _of_memory(session: SparkSession, source: Any, rule: BasketRule) -> tuple[Or
     table = table.append_column(PLACE, as_arrow(np.arange(len(baskets))))
     with quiet():
         frame = session.createDataFrame(table)
-    made = Origin(baskets.name, frame, baskets.item_name, baskets.set_name, "column", {})
+    files = tuple(map(str, baskets.files))
+    made = Origin(
+        baskets.name, frame, baskets.item_name, baskets.set_name, "column", {}, given=baskets.paths, files=files,
+        shown={"form": baskets.form},
+    )  # fmt: skip
     return made, made
 
 

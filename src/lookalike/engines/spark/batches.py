@@ -51,16 +51,6 @@ def mapped_runs(
     return mapped_whole(frame.repartition(*columns).sortWithinPartitions(*columns, *then), work, schema)
 
 
-def mapped_together(frame: DataFrame, by: str, stage: Stage, schema: str) -> DataFrame:
-    """As `mapped_runs`, of a frame whose rows with equal `by` stand together already: no shuffle."""
-
-    def work(batches: Batches) -> Batches:
-        for batch in whole_runs(batches, [by]):
-            yield from stage(batch)
-
-    return mapped_whole(frame, work, schema)
-
-
 def whole_runs(batches: Batches, columns: list[str]) -> Batches:
     """The batches cut anew: rows that follow one another with equal columns stand in one of them.
 

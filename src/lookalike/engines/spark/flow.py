@@ -190,6 +190,18 @@ def candidates(
     )
 
 
+def lots(pairs: DataFrame) -> DataFrame:
+    """Pairs (left, right) of any origin, each once, as `candidates` gives them (PAIRS)."""
+
+    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+        yield _by_left({"left": numbers(batch, "left"), "right": numbers(batch, "right")})
+
+    def once(found: Columns) -> Iterator[pa.RecordBatch]:
+        yield from _each_once(found["left"], found["right"], AT_ONCE)
+
+    return exchanged(pairs, spread, PAIR, once, PAIRS)
+
+
 def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> Iterator[Columns]:
     """The pairs (left, right) of buckets that stand one after the other, as `meetings.run_pairs` finds them."""
     n = len(half)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,10 @@ def run_vectors(
             origins.append(_of_arrays(session, source, columns))
         else:
             several = sources[1] is not None
-            origins += open_origins(
+            made = open_origins(
                 session, [source], text=columns["column"], id=columns["id"], choose=choose_list, several=several
             )
+            origins += [replace(one, shown={"vectors": one.text_column, "id": one.id_column}) for one in made]
     tune(session, (origin.frame for origin in origins))
     return VectorRun(origins, job, want, keep, "error", trace)
 
@@ -71,4 +73,16 @@ def _of_arrays(session: Any, source: Any, columns: dict[str, str | None]) -> Ori
         table = table.append_column("id", pa.chunked_array(ids))
     with quiet():
         frame = session.createDataFrame(table)
-    return Origin(opened.name, frame, "vector", "id" if named else None, "column", {})
+    files = tuple(str(file) for part in opened.parts for file in part.files)
+    shown = {"vectors": opened.column, "id": opened.id_column}
+    return Origin(
+        opened.name,
+        frame,
+        "vector",
+        "id" if named else None,
+        "column",
+        {},
+        given=opened.given,
+        files=files,
+        shown=shown,
+    )

@@ -6,10 +6,13 @@ gives the documents of its pairs to the local engine, and keeps what that tells 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +20,19 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import MOST_SEEDS, in_characters, run, summed
+from lookalike.engines.receipt import peak_memory, versions
 from lookalike.engines.spark.answer import check_ids, named
 from lookalike.engines.spark.batches import as_binary, numbers
+from lookalike.engines.spark.cells import SECOND
 from lookalike.engines.spark.flow import brought, candidates, meet, weigh
-from lookalike.engines.spark.reading import Made, read_items
+from lookalike.engines.spark.reading import BOTH, Made, read_items
 from lookalike.engines.spark.sources import Origin
 from lookalike.engines.spark.told import told
+from lookalike.engines.spark.writing import write_frame, write_result
 from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.io.collection import Collection
+from lookalike.io.passage_report import Page, Pair, write_report
 from lookalike.io.read import open_collection
 from lookalike.io.texts import OnBadText, as_texts
 from lookalike.stages.arrow import as_arrow
@@ -49,9 +56,12 @@ FOUND = (
 class SparkPassages:
     """The answer to `passages` on Spark. DataFrames are evaluated when something is asked of them."""
 
+    asked: ClassVar[str] = "passages"
+
     job: PassageJob
     origins: Sequence[Origin]
     on_bad_text: OnBadText = "error"
+    trace: Trace = field(default_factory=Trace)
 
     def __post_init__(self) -> None:
         for name in ("language", "max_share"):
@@ -65,14 +75,118 @@ class SparkPassages:
     @cached_property
     def passages(self) -> DataFrame:
         """Every shared passage: left, right, left_start, left_end, right_start, right_end (characters), tokens."""
-        with told():
+        with told(), self.trace.stage("match"):
             return self._named(self._found.select("left", "right", *PLACES))
 
     @cached_property
     def pairs(self) -> DataFrame:
         """Every pair of documents that shares one: shared_tokens, left_in_right, right_in_left, longest, passages."""
-        with told():
+        with told(), self.trace.stage("match"):
             return self._named(self._found.select("left", "right", *SUMS).distinct())
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.passages
+
+    @cached_property
+    def receipt(self) -> dict[str, Any]:
+        """What was asked and counted, as on one machine."""
+        with told(), self.trace.stage("count"):
+            self.trace.add(**self._counts())
+            sides = {row["side"]: row["count"] for row in self.things.groupBy("side").count().collect()}
+        job, several = self.job, len(self.origins) == 2
+        inputs = [
+            {**origin.describe(), "rows": sides.get(number if several else BOTH, 0)}
+            for number, origin in enumerate(self.origins, 1)
+        ]
+        return {
+            "asked": self.asked,
+            "engine": "spark",
+            "master": self.things.sparkSession.sparkContext.master,
+            "inputs": inputs,
+            "items": job.noun,
+            "compared": job.words(),
+            "job": job.as_dict(),
+            "choice": {"method": "winnow", "reason": f"every run of {job.guaranteed} {job.unit} is found"},
+            "plan": None,
+            "recall_at_threshold": 1.0,
+            "recall_measured": None,
+            "verified": True,
+            "boilerplate": [],
+            "left_out": [],
+            "work": {"folder": None, "memory_mb": None, "notes": []},
+            "counts": self.trace.counts,
+            "seconds": self.trace.seconds,
+            "peak_memory_mb": round(peak_memory() / 1e6),
+            "warnings": self.trace.warnings,
+            "versions": {**versions(), "pyspark": version("pyspark")},
+        }
+
+    def _counts(self) -> dict[str, int]:
+        read = self.things.selectExpr("count(1) as documents", "count_if(size = 0) as empty", "sum(size) as tokens")
+        found = self._found.selectExpr("count(distinct left, right) as pairs", "count(1) as passages")
+        return {name: count or 0 for row in (read, found) for name, count in row.collect()[0].asDict().items()}
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write passages.parquet and pairs.parquet, folders of parts, and receipt.json into a new folder or URL."""
+        tables = {"passages": self.passages, "pairs": self.pairs}
+        with told(), self.trace.stage("write"):
+            return write_result(tables, lambda: self.receipt, os.fspath(folder), force=force)
+
+    def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells."""
+        with told(), self.trace.stage("write"):
+            return write_frame(frame, os.fspath(path), force=force)
+
+    def report(self, path: str | os.PathLike[str], *, pairs: int, force: bool = False) -> Path:
+        """As on one machine, a page for the browser: the pairs that share most, and their texts side by side, which
+        come to the driver for it."""
+        if pairs < 1:
+            raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
+        with told(), self.trace.stage("match"):
+            page = self._page(pairs)
+        write_report(page, Path(path), force=force)
+        return Path(path)
+
+    def _page(self, most: int) -> Page:
+        every = self._found.select("left", "right", *SUMS).distinct()
+        best = every.orderBy(every["shared_tokens"].desc(), "left", "right").limit(most).persist()
+        shown = best.collect()
+        runs: dict[tuple[int, int], list[list[int]]] = {}
+        where = self._found.join(best.select("left", "right"), ["left", "right"]).select("left", "right", *PLACES)
+        for row in where.orderBy("left", "right", *PLACES).collect():
+            runs.setdefault((row["left"], row["right"]), []).append([row[name] for name in PLACES])
+        wanted = best.selectExpr("left as item").union(best.selectExpr("right as item")).distinct()
+        texts = {
+            row["item"]: row["words"] for row in self.things.join(wanted, "item").select("item", "words").collect()
+        }
+        names: dict[int, str] = {}
+        named = best.selectExpr("left", "right", "left as one", "right as other")
+        for row in self._named(named).collect():
+            names |= {row["one"]: str(row["left"]), row["other"]: str(row["right"])}
+        best.unpersist()
+        number = self._numbered
+        made = [
+            Pair(
+                number(row["left"]), number(row["right"]), row["shared_tokens"], row["left_in_right"],
+                row["right_in_left"], row["longest"], runs[row["left"], row["right"]],
+            )
+            for row in shown
+        ]  # fmt: skip
+        counts = self.receipt["counts"]
+        summary = (
+            f"documents: {counts['documents']:,} · pairs that share something: {counts['pairs']:,} · "
+            f"passages: {counts['passages']:,} · {self.job.words()}"
+        )
+        return Page(
+            pairs=made, names={number(item): name for item, name in names.items()},
+            texts={number(item): text for item, text in texts.items()}, total=counts["pairs"], summary=summary,
+            notes=[], unit=self.job.unit, code=False,
+        )  # fmt: skip
+
+    def _numbered(self, item: int) -> int:
+        """An item's number in a report: documents of the second collection come after all of the first."""
+        return item if len(self.origins) == 1 else (item >> 1) + (item & 1) * SECOND
 
     @cached_property
     def things(self) -> DataFrame:
@@ -101,7 +215,7 @@ class SparkPassages:
     @cached_property
     def _found(self) -> DataFrame:
         check_ids(self.origins, self.things)
-        met = meet(self.things.withColumn("rep", self.things["item"])).persist()
+        met = meet(self.things).persist()
         weight = weigh(met)
         if weight.pairs > max(MOST_SEEDS, self.job.max_pairs):
             raise TooManyPairs(

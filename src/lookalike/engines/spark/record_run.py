@@ -1,35 +1,35 @@
-"""A run over records on Spark: rules from a bounded sample, then keys, crowds and scores."""
+"""A run over records on Spark: rules from a bounded sample, then proposals, scores and how pairs stand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.choice import Choice
 from lookalike.engines.found import Want
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import RecordJob
-from lookalike.engines.record_search import LARGE
+from lookalike.engines.record_search import ENOUGH_BITS, FEWER, LARGE
 from lookalike.engines.records import load, searched
-from lookalike.engines.spark.answer import Matched
-from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
+from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
+from lookalike.engines.spark.flow import Order, Weight, lots, meet, verify, weigh
+from lookalike.engines.spark.friends import widened
+from lookalike.engines.spark.proposals import key_lists, nearest_few
 from lookalike.engines.spark.reading import read_items
+from lookalike.engines.spark.record_answer import RecordMatched
+from lookalike.engines.spark.record_audit import audit
+from lookalike.engines.spark.record_scores import Held, count_words, record_score
 from lookalike.engines.spark.record_sources import Rows, check_fields, common_fields, open_rows
-from lookalike.engines.spark.records import (
-    FEATURES,
-    Held,
-    count_words,
-    crossed,
-    features,
-    record_score,
-    text_columns,
-)
+from lookalike.engines.spark.records import FEATURES, crossed, features, text_columns
+from lookalike.engines.spark.roots import Roots
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.session import open_session, tune
+from lookalike.engines.spark.standings import as_edges, assigned, lifted, oriented, settled
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.records import as_text, open_records
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SAMPLE = 100_000  # records, of each table, from which rules are learned
-NEIGHBOURS = RecordJob.neighbours
 
 
 def run_records(
@@ -57,42 +56,39 @@ def run_records(
     names = [rule.column for rule in rules.fields] if rules else list(fields or common_fields(opened))
     check_fields(opened, names)
     threshold = options.pop("threshold", None)
-    if rules is None or not rules.learned or (threshold is None and rules.threshold is None):
+    if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
         with trace.stage("learn"):
             rules = _learned(opened, names, rules, threshold, options, trace)
     cut = rules.threshold if threshold is None else threshold
-    rules = replace(rules, threshold=cut)
-    job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options | {"audit": 0})
+    rules = replace(rules, threshold=cut, rivals=rules.rivals and rules.prior is None)
+    job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
     return RecordRun(opened, job, want, keep, "error", trace)
 
 
 def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool) -> None:
-    """Refuse what only one machine can do, and what cannot work."""
-    asked = {**options, "audit": 0, "threshold": 0.5 if options.get("threshold") is None else options["threshold"]}
+    """Refuse, before anything is read, what cannot work."""
+    asked = {**options, "threshold": 0.5 if options.get("threshold") is None else options["threshold"]}
     job = RecordJob(rules=rules or RecordRules(fields=(FieldRule(column="?"),)), **asked)
-    if job.one_to_one:
-        raise UsageError("one_to_one (--one-to-one) runs on one machine; leave it out, or the engine.")
-    if job.neighbours != NEIGHBOURS:
-        raise UsageError(
-            "neighbours (--neighbours) is for one machine; on Spark all records that share a key are compared."
-        )
-    if rules is not None and several and rules.rivals and rules.prior is None:
-        raise UsageError(
-            "rivals between two tables are looked at on one machine; on Spark set rivals = false in the settings."
-        )
+    if job.one_to_one and not several:
+        raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
+
+
+def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
+    """True where the data have to tell weights, the threshold, or whether rivals count between two tables."""
+    doubtful = several and not single and rules.rivals and rules.prior is None
+    return not rules.learned or (threshold is None and rules.threshold is None) or doubtful
 
 
 def _learned(
     opened: Sequence[Rows], names: Sequence[str], rules: RecordRules | None, threshold: float | None,
     options: dict[str, Any], trace: Trace,
 ) -> RecordRules:  # fmt: skip
-    """The rules that the local engine learns from a sample. Rivals never count."""
+    """The rules that the local engine learns from a sample."""
     samples = [rows.sample(names, SAMPLE) for rows in opened]
     tables = [open_records(sample) for sample in samples]
     if rules is None:
         with Pool(usable_cores()) as pool:
             rules = load(tables, None, names, pool, Trace())[1]
-    rules = replace(rules, rivals=rules.rivals and len(opened) == 1)
     asked = options | {"audit": 0} | ({} if threshold is None else {"threshold": threshold})
     made = searched(tables, asked, Trace(), rules=rules).job
     trace.add(sampled=sum(sample.num_rows for sample in samples))
@@ -105,6 +101,7 @@ class RecordRun(Run):
 
     origins: Sequence[Rows]
     job: RecordJob  # type: ignore[assignment]
+    roots: Roots = field(default_factory=Roots)
 
     def __post_init__(self) -> None:
         if (column := preferred_column(self.keep)) is not None:
@@ -116,7 +113,7 @@ class RecordRun(Run):
 
     @property
     def choice(self) -> Choice:
-        return Choice("keys", {}, "all records that share a key, or two crowded ones, are compared")
+        return Choice("keys", {}, "records that share keys are compared, those with the heaviest keys first")
 
     @property
     def banded(self) -> None:
@@ -141,59 +138,138 @@ class RecordRun(Run):
             yield batch, features([as_text(values) for values in batch["text"].flatten()], rules)
 
         read = read_items(origins, make, f"{FEATURES}, {texts}", preferred=preferred_column(self.keep))
-        if several:  # records of two tables are never one class
+        if self.job.one_to_one:  # every record is its own class
+            read = read.withColumn("print", read["item"])
+        elif several:  # records of two tables are never one class
             read = read.withColumn("other", read["other"].bitwiseXOR(read["side"].cast("long")))
-        return read.persist()
+        return self.roots.keep(read)
+
+    @cached_property
+    def known(self) -> Copies:
+        """Classes that are known by their first record, whatever is kept in the end: the order of one machine."""
+        if self.keep == "first":
+            return self.copies
+        return count_copies(self.roots.keep(collapse(self.things, Order())))
+
+    @cached_property
+    def firsts(self) -> DataFrame:
+        return representatives(self.things, self.known)
 
     @cached_property
     def reps(self) -> DataFrame:
-        """One record of each class: item, texts, and count, its members."""
-        return self.firsts.select("item", "count", *text_columns(self.job.rules)).persist()
+        """The first record of each class: item, side, texts, and count, its members."""
+        return self.roots.keep(self.firsts.select("item", "side", "count", *text_columns(self.job.rules)))
 
     @cached_property
     def _words(self) -> tuple[Held, DataFrame]:
         return count_words(self.reps, self.job.rules)
 
-    @cached_property
+    @property
+    def records(self) -> int:
+        """How many different records there are."""
+        return self._words[0].records
+
+    @property
     def crowd(self) -> int:
         """Records of a bucket above which it is crowded: as on one machine."""
-        return CROWD if self._words[0].records < LARGE else CROWD // 2
+        return CROWD if self.records < LARGE else CROWD // 2
 
     @cached_property
     def met(self) -> DataFrame:
-        return meet(self.firsts, most=self.crowd).persist()
+        return self.roots.keep(meet(self.firsts, most=self.crowd))
 
     @cached_property
     def met_again(self) -> DataFrame:
         """Of the buckets that are crowded, crossed with one another."""
-        return meet(crossed(self.met, self.crowd), most=self.crowd).persist()
+        return self.roots.keep(meet(crossed(self.met, self.crowd, self.records), most=self.crowd))
 
     @cached_property
     def weight(self) -> Weight:
         return weigh(self.met.union(self.met_again))
 
     @cached_property
-    def paired(self) -> DataFrame:
-        met = self.met.union(self.met_again)
-        return candidates(met, None, self.weight, giant=self.crowd, crowded=False).persist()
+    def rated(self) -> DataFrame:
+        """What scores look at: item, texts, held."""
+        texts = self.reps.select("item", *text_columns(self.job.rules))
+        return self.roots.keep(texts.join(self._words[1], "item", "left"))
+
+    @property
+    def payload(self) -> list[str]:
+        return [*text_columns(self.job.rules), "held"]
+
+    @cached_property
+    def scored(self) -> DataFrame:
+        """Every two records that were compared: left, right, similarity; rivals do not count."""
+        n, k = self.records, self.job.neighbours
+        few, least = (k, 0.0) if n < LARGE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
+        lists = key_lists(self.met, n, most=self.crowd, late=False)
+        if self.weight.largest > self.crowd:
+            lists = lists.union(key_lists(self.met_again, n, most=self.crowd, late=True))
+        made = self.roots.keep(self.rate(nearest_few(lists, few, least)))
+        return made if len(self.origins) == 2 else widened(made, n, self.cut, self.rate, self.roots)
+
+    def rate(self, pairs: DataFrame) -> DataFrame:
+        """Pairs (left, right), each once, with their scores."""
+        score = record_score(self.job.rules, self._words[0])
+        return verify(self.roots.keep(lots(pairs)), self.rated, score, self.payload)
+
+    @property
+    def cut(self) -> float:
+        """The threshold as it is compared with: scores are float32."""
+        return float(np.float32(self.job.threshold))
+
+    @property
+    def rivals(self) -> bool:
+        """True where the better partners of either record count against a pair."""
+        return len(self.origins) == 2 and self.job.rules.rivals
 
     @cached_property
     def edges(self) -> DataFrame:
-        held, beside = self._words
-        rated = self.reps.drop("count").join(beside, "item", "left")
-        score = record_score(self.job.rules, held, self.job.threshold)
-        return verify(self.paired, rated, score, [*text_columns(self.job.rules), "held"]).persist()
+        made = self.scored
+        if len(self.origins) == 2:
+            pairs = oriented(made)
+            if self.job.one_to_one:
+                kept = assigned(pairs, self.cut, self.roots)
+                pairs = settled(pairs, kept) if self.rivals else kept
+            elif self.rivals:
+                pairs = lifted(pairs)
+            made = as_edges(pairs)
+        made = made.where(made["similarity"] >= self.cut)
+        if self.keep != "first":  # classes are known by the record that is kept
+            names = self.copies.frame.select("item", "rep")
+            for side in ("left", "right"):
+                made = made.join(names.toDF(side, "rep"), side, "left")
+                made = made.withColumn(side, _or("rep", side)).drop("rep")
+            made = made.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
+        return self.roots.keep(made)
 
     @cached_property
-    def matched(self) -> Matched:
-        return Matched(self.origins, self.things, self.copies, self.edges, self.order)
+    def matched(self) -> RecordMatched:
+        return RecordMatched(
+            self.origins, self.things, self.copies, self.edges, self.order, known=self.known, rated=self.rated,
+            rules=self.job.rules, held=self._words[0], rivals=self.rivals,
+        )  # fmt: skip
 
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr(
             "count(1) as records", "count_if(size = 0) as empty", "sum(length) as bytes"
         ).collect()[0]  # fmt: skip
-        return {name: row[name] or 0 for name in ("records", "empty", "bytes")}
+        counts = {name: row[name] or 0 for name in ("records", "empty", "bytes")}
+        return counts | {"candidates": self.scored.count()}
 
     def audited(self) -> Audit | None:
-        """Never measured here."""
-        return None
+        """Of a sample of the records, the pairs that reach the threshold and how many of them were compared."""
+        if not self.job.audit:
+            return None
+        with self.trace.stage("audit"):
+            return audit(self)
+
+    def forget(self) -> None:
+        super().forget()
+        self.roots.forget()
+
+
+def _or(one: str, other: str) -> Any:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(one, other)

@@ -27,7 +27,7 @@ class Rows(Origin):
     """Rows with fields. text_column means nothing until `with_struct`."""
 
     def describe(self) -> dict[str, Any]:
-        return {"name": self.name, "id": self.id_column}
+        return {"name": self.name, "id": self.id_column, "origin": super().describe()["origin"]}
 
     @property
     def schema(self) -> pa.Schema:

@@ -166,10 +166,13 @@ def active_session() -> SparkSession | None:
 
 @contextmanager
 def silenced() -> Iterator[Callable[[], list[str]]]:
-    """Java starts, and goes on, without a word on our standard error; what it says meanwhile is given back."""
+    """Java starts, and goes on, without a word on our standard error; what it says meanwhile is given back. What we
+    say ourselves, as when Ctrl-C ends all, is still heard."""
     with tempfile.TemporaryFile("w+b") as heard:
-        kept = os.dup(2)
-        sys.stderr.flush()
+        kept, ours = os.dup(2), sys.stderr
+        ours.flush()
+        if ours is sys.__stderr__:
+            sys.stderr = open(kept, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         os.dup2(heard.fileno(), 2)
 
         def said() -> list[str]:
@@ -180,6 +183,9 @@ def silenced() -> Iterator[Callable[[], list[str]]]:
             yield said
         finally:
             os.dup2(kept, 2)
+            if ours is sys.__stderr__:
+                sys.stderr.close()
+                sys.stderr = ours
             os.close(kept)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import unquote
@@ -15,8 +15,10 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
 from lookalike.engines.spark.session import first_line, quiet
+from lookalike.engines.spark.told import cause_of
 from lookalike.errors import InputError, UsageError
 from lookalike.io.columns import check_column, choose_id, choose_text
+from lookalike.io.origin import origin
 from lookalike.io.paths import KINDS, kind_of
 from lookalike.io.read import open_collection
 from lookalike.io.texts import kind_of_text
@@ -61,7 +63,9 @@ class Origin:
     """Rows that Spark reads. frame: the user's columns and the hidden ones; placing: what a row's number comes from.
 
     bases: of each (file, start), the place of its first row; empty where places come from elsewhere.
-    id_column: None where rows are known by their place.
+    id_column: None where rows are known by their place. given: paths on this machine, as they were named, and files:
+    what they stand for; none where the rows come from elsewhere. shown: what a receipt says of the columns, else text
+    and id.
     """
 
     name: str
@@ -71,6 +75,9 @@ class Origin:
     placing: Placing
     bases: Bases
     untyped: bool = False  # all values are strings, as in CSV
+    given: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,8 +95,9 @@ class Origin:
         return "long" if pa.types.is_integer(schema_of(self.frame).field(self.id_column).type) else "string"
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says of the input."""
-        return {"name": self.name, "text": self.text_column, "id": self.id_column}
+        """What a receipt says of the input, in the words of the local engine: it can be opened again by these."""
+        columns = self.shown or {"text": self.text_column, "id": self.id_column}
+        return {"name": self.name, **columns, "origin": origin(self.given, map(Path, self.files))}
 
     def check(self, column: str) -> None:
         """Refuse a column that is not there."""
@@ -270,18 +278,23 @@ def _of_paths(
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]
     frame = frame.selectExpr("*", *hidden)
-    bases = _bases(frame, paths, dense=id_column is None)
-    return Origin(name, frame, text_column, id_column, "files", bases, untyped=form == "csv")
+    files = sorted({plain(file) for file in frame.inputFiles()})
+    bases = _bases(frame, paths, files, dense=id_column is None)
+    near = not any("://" in path for path in paths)
+    return Origin(
+        name, frame, text_column, id_column, "files", bases, untyped=form == "csv",
+        given=tuple(paths) if near else (), files=tuple(files) if near else (),
+    )  # fmt: skip
 
 
-def _bases(frame: DataFrame, paths: list[str], *, dense: bool) -> Bases:
+def _bases(frame: DataFrame, paths: list[str], found: list[str], *, dense: bool) -> Bases:
     """Of each block of each file the place of its first row: dense (rows are counted first), or with room between."""
     roots = [plain(_url(path)).partition("*")[0] for path in paths]
 
     def order(file: str) -> tuple[int, str]:
         return next((at for at, root in enumerate(roots) if file.startswith(root)), len(roots)), file
 
-    files = sorted({plain(file) for file in frame.inputFiles()}, key=order)
+    files = sorted(found, key=order)
     if not dense:
         return Apart({file: number for number, file in enumerate(files)})
     counted = frame.groupBy(FILE, START).count().collect()
@@ -317,15 +330,7 @@ def _url(path: str) -> str:
 def _kind(session: SparkSession, path: str) -> str:
     """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
     kind = _by_name(path)
-    jvm: Any = session._jvm
-    where = jvm.org.apache.hadoop.fs.Path(_url(path) if "://" in path else os.path.abspath(path))
-    if "://" not in path:
-        where = jvm.org.apache.hadoop.fs.Path("file://" + os.path.abspath(path))
-    try:
-        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-        found = system.globStatus(where)
-    except Exception as error:  # py4j's
-        raise InputError(f"Spark cannot reach {path}: {first_line(error)}") from error
+    system, found = reached(session, path)
     if not found:
         raise InputError(f"no such file, folder or table: {path}.")
     if kind == "text lines" and (len(found) > 1 or found[0].isDirectory() or "*" in path):
@@ -339,6 +344,17 @@ def _kind(session: SparkSession, path: str) -> str:
             if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != "text lines":
                 return kind
     raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
+
+
+def reached(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """(Hadoop's file system of a path or URL, what is found there); InputError, in one line, where nobody answers."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(path if "://" in path else "file://" + os.path.abspath(path))
+    try:
+        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        return system, system.globStatus(where)
+    except Exception as error:  # py4j's
+        raise InputError(f"Spark cannot reach {path}: {cause_of(str(error))}") from error
 
 
 def _by_name(path: str) -> str | None:

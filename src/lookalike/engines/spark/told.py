@@ -10,7 +10,7 @@ from lookalike import errors
 from lookalike.engines.spark.session import ClusterError, first_line
 
 OURS = re.compile(r"(?:lookalike\.errors\.)(\w+): (.+)")
-THEIRS = re.compile(r"(?:Lost task|Caused by:|Exception:|Error:)\s*(.{10,200})")
+NO_SYSTEM = re.compile(r"Class ([\w.]+FileSystem) not found|No FileSystem for scheme \"?(\w+)")
 
 
 @contextmanager
@@ -34,6 +34,21 @@ def of_job(words: str) -> errors.LookalikeError:
             made = kind.__new__(kind)
             made.args = (message.strip(),)
             return made
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by:")]
-    return ClusterError(f"Spark could not do the job: {first_line(Exception(causes[-1] if causes else words))[:400]}")
+    return ClusterError(f"Spark could not do the job: {cause_of(words)}")
+
+
+def cause_of(words: str) -> str:
+    """Why, in one line, of what Java says in many.
+
+    >>> cause_of("It failed\\n: java.io.IOException: x\\n\\tat a.b\\nCaused by: java.net.ConnectException: refused")
+    'ConnectException: refused'
+    """
+    if missing := NO_SYSTEM.search(words):
+        return (
+            f"this Spark has no files of that kind ({missing[1] or missing[2]} is missing); name the package that has "
+            "them, as --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for s3a."
+        )
+    lines = [line.strip().removeprefix("Caused by:").lstrip(": ") for line in words.splitlines()]
+    told = [line for line in lines if re.match(r"[\w.$]+(Exception|Error)\b", line)]
+    why = told[-1] if told else first_line(Exception(words))
+    return re.sub(r"^(?:[a-z]\w*\.)+(?=[A-Z])", "", why)[:400]

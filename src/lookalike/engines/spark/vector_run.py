@@ -16,7 +16,7 @@ from lookalike.engines.sign_plan import SignPlan
 from lookalike.engines.size import check_size
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
-from lookalike.engines.spark.copies import near
+from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.run import Run
@@ -42,8 +42,6 @@ from lookalike.stages.preference import preferred_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-SECOND = 1 << 62  # items of the second collection come after all of the first
 
 
 @dataclass(frozen=True)
@@ -84,17 +82,8 @@ class VectorRun(Run):
 
     @cached_property
     def listed(self) -> DataFrame:
-        """One row for each class, numbered as one machine numbers them: by the first item (LISTED)."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        from lookalike.engines.spark.numbering import numbered
-
-        place = f"if(item % 2 = 1, item + {SECOND}, item)" if len(self.origins) == 2 else "item"
-        firsts = self.copies.frame.groupBy("rep").agg(F.expr(f"min({place}) as first"))
-        rows = self.firsts.select("item", "side", "values")
-        rows = rows.join(near(firsts, self.copies.classes), rows["item"] == firsts["rep"], "left")
-        rows = rows.withColumn("first", F.expr(f"coalesce(first, {place})"))
-        return numbered(rows, ["first"], "number").select("number", "item", "side", "values").persist()
+        """One row for each class, numbered as one machine numbers them."""
+        return listed(self.firsts, self.copies, ["values"], several=len(self.origins) == 2).persist()
 
     @cached_property
     def _size(self) -> tuple[int, int, float]:

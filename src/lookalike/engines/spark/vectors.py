@@ -18,8 +18,9 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.rows import Rows
 from lookalike.engines.sign_join import draw_planes, draw_tables
 from lookalike.engines.sign_plan import SignPlan
-from lookalike.engines.spark.batches import as_binary, mapped, mapped_runs, numbers, signed, words
-from lookalike.engines.spark.flow import EDGES, Score
+from lookalike.engines.spark.batches import as_binary, mapped, numbers, signed, words
+from lookalike.engines.spark.cells import cell_edges
+from lookalike.engines.spark.flow import Score
 from lookalike.engines.tiles import TILE, across, partners
 from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vector_space import Space, make_space
@@ -35,7 +36,6 @@ SALT = np.uint32(0x5EED)
 BLOCK = 1 << 12  # rows that are projected at once
 CELL = 32 << 20  # bytes of vectors that one task of an exact search compares with as many others
 FEATURES = "size int, print long, other long, length long, values binary, keys binary, places binary"
-LISTED = "number long, item long, side byte, values binary"
 KEYED = "item long, rep long, side byte, size int, keys binary, places binary, signs binary, values binary"
 
 
@@ -138,34 +138,13 @@ def vector_score(job: VectorJob, plan: SignPlan, centre: F32) -> Score:
 def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, width: int) -> DataFrame:
     """Every pair that reaches the threshold (EDGES): items in blocks, a task for every two blocks."""
     each = max(1, CELL // (4 * width))
-    blocks = -(-count // each)
 
-    def spread(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        mine = numbers(batch, "number") // each
-        for other in range(blocks):
-            high, low = np.maximum(mine, other), np.minimum(mine, other)
-            cell, part = high * (high + 1) // 2 + low, (mine == low) & (high != low)
-            columns = [as_arrow(cell), as_arrow(part.astype(np.int8)), batch["item"], batch["side"], batch["values"]]
-            yield pa.record_batch(columns, ["cell", "part", "item", "side", "values"])
+    def join(cell: pa.RecordBatch, split: int) -> Pairs:
+        space = space_of(rows_of(cell), job, centre, numbers(cell, "side"))
+        with Pool(1) as pool:
+            return across(space, split, pool)
 
-    def compare(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        cells = numbers(batch, "cell")
-        edges = np.concatenate([[0], np.flatnonzero(np.diff(cells)) + 1, [len(cells)]])
-        for at, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            cell = batch.slice(at, stop - at)
-            items, split = numbers(cell, "item"), int((numbers(cell, "part") == 0).sum())
-            space = space_of(rows_of(cell), job, centre, numbers(cell, "side"))
-            with Pool(1) as pool:
-                found = across(space, split, pool)
-            yield _edges(items[found.left], items[found.right], found.similarity)
-
-    cells = mapped(listed, spread, "cell long, part byte, item long, side byte, values binary")
-    return mapped_runs(cells, "cell", compare, EDGES, then=["part"])
-
-
-def _edges(one: I64, other: I64, similarity: F64) -> pa.RecordBatch:
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    return pa.record_batch([as_arrow(low), as_arrow(high), as_arrow(similarity)], ["left", "right", "similarity"])
+    return cell_edges(listed, each, -(-count // each), join, "values")
 
 
 @dataclass(frozen=True)

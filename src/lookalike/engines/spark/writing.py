@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.engines.spark.told import cause_of
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.json_rows import json_document
 from lookalike.io.results import RECEIPT
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     ".parquet": ("parquet", {}),
@@ -54,6 +55,16 @@ def check_target(path: str, *, force: bool) -> None:
         check_place(Path(path), force=force)
         if Path(path).is_file():
             raise OutputError(f"{path} is a file; Spark writes a folder of parts. Remove it, or use another name.")
+
+
+def check_reached(session: SparkSession, url: str) -> None:
+    """Refuse, before any long work, a URL that Spark cannot reach."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(url)
+    try:
+        where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(where)
+    except Exception as error:  # py4j's
+        raise OutputError(f"Spark cannot write to {url}: {cause_of(str(error))}") from error
 
 
 def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:

@@ -256,3 +256,13 @@ def test_joins_are_the_same_where_nothing_is_sent_to_every_task(
     assert found.run.copies.gone >= 20
     across = {"against": pa.table({"id": range(20), "text": texts(20)}), **options}
     assert rows_of(la.dedup(table, engine="spark", **across).removed) == rows_of(la.dedup(table, **across).removed)
+
+
+def test_pairs_across_where_nothing_is_equal(spark: Any) -> None:
+    """The item of the first collection is on the left, whichever has the lower number."""
+    lines = [f"{line} n{number}" for number, line in enumerate(texts(60))]
+    options: Any = {"k": 1, "threshold": 0.6, "method": "lsh", "against": lines[30:]}
+    expected, found = la.pairs(lines[:30], **options), la.pairs(lines[:30], engine="spark", **options)
+    assert rows_of(found.pairs) == rows_of(expected.pairs)
+    assert found.run.copies.members == 0
+    assert any(row["left"] > row["right"] for row in expected.pairs.to_pylist())

@@ -1,0 +1,103 @@
+"""How many of the pairs that reach the threshold were compared: the sample and the comparisons of one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.data import I64
+from lookalike.engines.record_audit import AMONG, COMMON, COMPARED, WIDE
+from lookalike.engines.spark.batches import as_binary, mapped, numbers
+from lookalike.engines.spark.flow import meet
+from lookalike.engines.spark.numbering import numbered
+from lookalike.engines.spark.proposals import nearest_few, word_lists
+from lookalike.engines.spark.records import each_once, fields_of, join_parts, of_records, text_columns
+from lookalike.measures.fields import RecordRules
+from lookalike.stages.arrow import as_arrow
+from lookalike.stages.audit import Audit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from lookalike.engines.spark.record_run import RecordRun
+
+LONGEST = 100_000  # records that hold a word, of which the list is still sent around
+WORDS = "item long, side byte, size int, keys binary, places binary"
+
+
+def audit(run: RecordRun) -> Audit:
+    """The share of the sampled records' pairs at or above the threshold that are among the candidates."""
+    n, job = run.records, run.job
+    if not n:
+        return Audit(0, 0, 0, 1.0)
+    whole = n * min(job.audit, n) <= COMPARED
+    size = min(job.audit, n) if whole else min(job.audit, n, COMPARED // WIDE)
+    chosen = np.sort(np.random.default_rng(job.seed).choice(n, size, replace=False))
+    sample = _items(run, chosen)
+    pairs = _with_all(run, sample) if whole else _with_near(run, sample)
+    true = run.rate(pairs)
+    true = true.where(true["similarity"] >= run.cut).select("left", "right").persist()
+    met = true.join(run.scored.select("left", "right"), ["left", "right"], "left_semi")
+    made = Audit(len(chosen), true.count(), met.count(), 1.0, among=None if whole else AMONG)
+    true.unpersist()
+    return made
+
+
+def _items(run: RecordRun, chosen: I64) -> I64:
+    """The items whose classes have these numbers on one machine: by their first records, those of a second table
+    after all of the first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    order = ["side", "item"] if len(run.origins) == 2 else ["item"]
+    listed = numbered(run.reps.select("item", "side"), order, "number")
+    rows = listed.where(F.col("number").isin(chosen.tolist())).select("item").toArrow()
+    return np.sort(rows["item"].to_numpy())
+
+
+def _with_all(run: RecordRun, sample: I64) -> DataFrame:
+    """Every sampled record with every other that it may match."""
+    several = len(run.origins) == 2
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        items = numbers(batch, "item")
+        one, other = np.repeat(items, len(sample)), np.tile(sample, len(items))
+        good = (one ^ other) & 1 == 1 if several else one != other
+        left, right = np.minimum(one, other)[good], np.maximum(one, other)[good]
+        yield pa.record_batch({"left": as_arrow(left), "right": as_arrow(right)})
+
+    return mapped(run.reps.select("item"), stage, "left long, right long")
+
+
+def _with_near(run: RecordRun, sample: I64) -> DataFrame:
+    """Every sampled record with those that share its heaviest words."""
+    rules, most = run.job.rules, min(max(1000, run.records // COMMON), LONGEST)
+    chosen = run.reps.where(run.reps["item"].isin(sample.tolist())).toArrow()
+    known = np.unique(np.concatenate([np.empty(0, np.uint64), *(_words(b, rules)[0] for b in chosen.to_batches())]))
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        n, (hashes, ends) = batch.num_rows, _words(batch, rules)
+        wanted = np.isin(hashes, known)
+        row = np.repeat(np.arange(n), np.diff(ends))[wanted]
+        ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
+        yield pa.record_batch(
+            {
+                "item": batch["item"],
+                "side": batch["side"],
+                "size": as_arrow(np.ones(n, np.int32)),
+                "keys": as_binary(hashes[wanted], ends),
+                "places": as_binary(np.empty(0, np.int32), np.zeros(n + 1, np.int64)),
+            }
+        )
+
+    met = meet(mapped(run.reps, stage, WORDS))
+    return nearest_few(word_lists(met, run.records, sample, most=most), WIDE, 0.0)
+
+
+def _words(batch: pa.RecordBatch, rules: RecordRules) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], I64]:
+    """The different words of each record, wherever they stand: (hashes, where those of each begin)."""
+    fields = fields_of([batch[name] for name in text_columns(rules)], rules)
+    every = [of_records(field, field.words.offsets, field.word_hashes) for field in fields]
+    return each_once(*join_parts(every), batch.num_rows)
