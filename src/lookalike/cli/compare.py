@@ -25,10 +25,10 @@ def compare(
     import json as json_module
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.text import Text
 
     from lookalike.apps.compare import compare as compare_texts
+    from lookalike.cli.screen import Screen
     from lookalike.data import ShingleRule
 
     rule = ShingleRule.for_unit(unit.value, k, bag=bag)
@@ -36,7 +36,7 @@ def compare(
     if json:
         sys.stdout.write(json_module.dumps(asdict(made), indent=2, ensure_ascii=False) + "\n")
         return
-    out = Console(highlight=False)
+    out = Screen()
     for name, side in ((left, "left"), (right, "right")):
         out.rule(Text(_title(name)), style="dim")
         body = Text()

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.words import size
 
 WHERE = "Where it listens"
 Inputs = Annotated[
@@ -38,7 +39,7 @@ def report(
     path = write(opened, output, force=force)
     _tell(opened.notes)
     if not quiet:
-        sys.stderr.write(f"Wrote    {path} ({path.stat().st_size / 1e6:.1f} MB)\n")
+        sys.stderr.write(f"Wrote    {path} ({size(path.stat().st_size)})\n")
 
 
 def explore(

@@ -63,14 +63,14 @@ def query(
     Every member of a probe's buckets is scored; the summary says how large a share of the gallery that was.
     """
     from lookalike.apps.faces import query as run
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
 
     if top is not None and top < 1:
         raise UsageError(f"top is {top}; expected at least 1.")
     if output is not None and not output.suffix:
         raise UsageError(f"{output} has no extension; query writes one table, for example matches.csv.")
     outputs = show.Outputs.check(output, force=force)
-    with show.progress(quiet) as progress:
+    with screen.progress(quiet) as progress:
         table, result = run(o.paths(probes), o.paths(gallery), top=top, progress=progress, **options)
         wrote = [] if output is None else outputs.write_table(table, output)
     if output is None and not json:

@@ -81,7 +81,7 @@ def passages(
     Without -o, the pairs that share most go to the terminal or, in a pipe, all passages with their places (in
     characters) to standard output as tab-separated lines. With -o report.html, a page shows the texts side by side.
     """
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
     from lookalike.io.atomic import check_place
 
     page = output is not None and output.suffix == PAGE
@@ -92,7 +92,7 @@ def passages(
     options["beside"] = o.beside(output)
     from lookalike.apps.passages import passages as find
 
-    with show.progress(quiet) as progress:
+    with screen.progress(quiet) as progress:
         result = find(o.paths(inputs), progress=progress, **options)
         if page and output is not None:
             wrote = [result.report(output, pairs=report_pairs, force=force)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from lookalike.plan import Plan
 from lookalike.stages.pieces import PiecePlan
+from lookalike.words import size
 
 Receipt = dict[str, Any]
 POINTS = 120  # of a curve
@@ -35,7 +36,7 @@ def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> li
 
 def _read_note(counts: dict[str, Any]) -> str:
     nbytes = counts.get("bytes", 0)
-    parts = [f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"] if nbytes else []
+    parts = [size(nbytes)] if nbytes else []
     parts += [f"{counts[name]:,} {word}" for name, word in NOTED.items() if counts.get(name)]
     return " · ".join(parts)
 
