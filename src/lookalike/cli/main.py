@@ -14,7 +14,7 @@ from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
 from lookalike.cli.images import IMAGES
 from lookalike.cli.runs import runs
-from lookalike.cli.stopping import hear_terminate
+from lookalike.cli.stopping import ReaderGone, hear_terminate
 from lookalike.cli.strings import STRINGS
 from lookalike.cli.vectors import VECTORS
 from lookalike.errors import LookalikeError, OutputError
@@ -79,7 +79,7 @@ def main() -> None:
     except LookalikeError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(error.exit_code)
-    except BrokenPipeError:  # the reader has gone, and has what it wanted
+    except (ReaderGone, BrokenPipeError):  # it has what it wanted
         _let_go()
         sys.exit(0)
     except OSError as error:

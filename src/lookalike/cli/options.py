@@ -74,7 +74,7 @@ class Scheme(Enum):
 
 
 def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A002  (typer's own word)
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+    return typer.Option(*names, help=help, rich_help_panel=panel, case_sensitive=False, **more)
 
 
 Inputs = Annotated[
@@ -215,6 +215,15 @@ class RunOptions:
     Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
 
 
+def one_line_each(doc: str) -> str:
+    """The paragraphs of a docstring without the line breaks inside of them: the help is as wide as the terminal.
+
+    >>> one_line_each("One\\n    and the same.\\n\\n    Another.")
+    'One and the same.\\n\\nAnother.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(doc).split("\n\n"))
+
+
 def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command that Ctrl-C ends at once, with the parameters of `shared` beside its own: it receives them as one
     dict, `options`, if it has such a parameter."""
@@ -234,6 +243,7 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]
         call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in keyword}
+        call.__doc__ = one_line_each(command.__doc__ or "")
         return call
 
     return decorate

@@ -138,7 +138,7 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
         seconds=costs.start + work / threads, threads=threads,
         memory=min(memory, budget) if folder else memory, budget=budget,
         work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
-        warnings=trace.warnings,
+        warnings=trace.warnings if choice.method == "lsh" else [],
     )  # fmt: skip
 
 

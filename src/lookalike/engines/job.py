@@ -55,6 +55,9 @@ class Job:
         check_choice("method", self.method, ("auto", "lsh", "exact", "dcm"))
         if self.max_share is not None and not 0 < self.max_share <= 1:
             raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
+        if self.method in ("exact", "dcm") and (self.bands is not None or self.rows is not None or not self.verify):
+            what = "verify=False estimates from signatures" if not self.verify else "bands and rows are of signatures"
+            raise UsageError(f"{what}, and method {self.method!r} makes none; give one or the other.")
         check_run(self.max_pairs, self.audit, self.threads)
         self.recipe()
 

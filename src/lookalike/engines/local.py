@@ -41,7 +41,8 @@ def run(
 ) -> Found:  # fmt: skip
     """Find the pairs (or groups) of one collection, or the pairs between two."""
     column = preferred_column(keep)
-    planned = planned_for(job, trace)
+    planning = Trace()
+    planned = planned_for(job, planning)
     extra = [column] if column else []
     place = place or Workplace(memory_size(None))
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
@@ -75,6 +76,7 @@ def run(
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
+            trace.warnings += planning.warnings  # of no interest where no bands are made
             return _banded(found, items, job, want, planned, pool, trace)
         if choice.method == "exact":
             join = counted_pairs if choice.way == "counting" else exact_pairs

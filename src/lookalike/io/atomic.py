@@ -27,6 +27,8 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
     lookalike.errors.UsageError: pairs.xlsx has the unknown extension '.xlsx'. Known: ...
     """
     path = Path(path)
+    if str(path) == "-":
+        raise UsageError("- (standard output) is no name for an output: pairs and groups go there without -o.")
     if not path.suffix:
         check_folder(path, force=force)
         return

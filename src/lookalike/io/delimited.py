@@ -20,11 +20,16 @@ from lookalike.io.reader import TARGET_BYTES, Reader, reading
 # A row must fit in a block; one that does not is read again in larger ones.
 BLOCK_SIZES = (TARGET_BYTES, 64 << 20, (1 << 31) - 1)
 
+OTHERS = (";", "\t", "|")  # what stands between columns where a header has no comma, as spreadsheets write it
+
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
 class Delimited(Reader):
-    """A CSV or TSV file with a header line (perhaps compressed). An empty field is null, "" in quotes is empty text."""
+    """A CSV or TSV file with a header line (perhaps compressed). An empty field is null, "" in quotes is empty text.
+
+    A CSV whose header has no comma, but semicolons, tabs or bars, is parted by those.
+    """
 
     def __init__(self, path: Path, name: str, *, kind: str) -> None:
         self.name = name
@@ -35,15 +40,22 @@ class Delimited(Reader):
         refuse_empty(path, name, "a header line")
         with reading(name, kind), self._open() as file:
             head = file.read(1 << 20).decode("utf-8-sig", "replace")
-        try:
-            names = next(filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter)), [])
-        except csv.Error as error:
-            raise InputError(f"{name} cannot be read as {kind}: {error}.") from error
+        names = self._header(head, self._delimiter)
         if not names:
             raise InputError(f"{name} holds only blank lines; expected a header line.")
+        if kind == "CSV" and len(names) == 1:
+            mark = max(OTHERS, key=lambda mark: len(self._header(head, mark)))
+            if len(parted := self._header(head, mark)) > 1:
+                self._delimiter, names = mark, parted
         self.schema = pa.schema([(column, pa.string()) for column in names])
         # A header line that does not end has no rows after it, which Arrow takes for a mistake.
         self._only_header = len(head.strip().splitlines()) == 1
+
+    def _header(self, head: str, delimiter: str) -> list[str]:
+        try:
+            return next(filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)), [])
+        except csv.Error as error:
+            raise InputError(f"{self.name} cannot be read as {self._kind}: {error}.") from error
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         done = 0
@@ -75,6 +87,19 @@ class Delimited(Reader):
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
+
+    def where(self, row: int) -> str:
+        """Where the row begins. Reads the file up to this row."""
+        with self._open() as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
+            number, begin = -1, 1  # the header is no row
+            for fields in rows:
+                if fields:
+                    if number == row:
+                        return f"{self.name} line {begin}"
+                    number += 1
+                begin = rows.line_num + 1
+        return super().where(row)
 
     def _open(self) -> pa.NativeFile:
         return pa.input_stream(str(self._path), compression=compression_of(self._path))

@@ -38,7 +38,9 @@ class JsonLines(Reader):
         with reading(name, "JSON lines"):
             line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            raise InputError(f"{name} holds a JSON array; expected JSON lines: one object a line.")
+            raise InputError(
+                f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."
+            )
         self.schema = _final(self._infer((line, block)))
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -69,6 +71,17 @@ class JsonLines(Reader):
                 raise
         return _final(whole)
 
+    def where(self, row: int) -> str:
+        """Reads the file up to this row."""
+        before = 0
+        for first, block in blocks(self._path):
+            for line, raw in enumerate(block.split(b"\n"), first):
+                if raw.strip():
+                    if before == row:
+                        return f"{self.name} line {line}"
+                    before += 1
+        return super().where(row)
+
     def _infer(self, numbered: tuple[int, bytes]) -> pa.Schema:
         try:
             return _read(numbered[1], None, "infer").schema
@@ -92,7 +105,9 @@ class JsonLines(Reader):
                 # Bytes that are no UTF-8 pass here as lone surrogates and come out of `_to_bytes` as they were.
                 record = json.loads(raw.decode("utf-8", "surrogateescape"), strict=False)
             except ValueError as error:
-                reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+                reason: object = error
+                if isinstance(error, json.JSONDecodeError):
+                    reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
                 raise InputError(f"{self.name} line {number}: not valid JSON ({reason}).") from error
             except RecursionError as error:
                 raise InputError(f"{self.name} line {number}: nested too deeply.") from error
