@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import Sets
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import SAMPLE, choose, preview
 from lookalike.engines.costs import known_costs
 from lookalike.engines.job import Job
-from lookalike.engines.joins import BandedJoin
 from lookalike.engines.local import BEGIN, planned_for
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores

@@ -11,14 +11,15 @@ import pyarrow as pa
 
 from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
 from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
-from lookalike.engines.joins import SHARE, BandedJoin, exact_pairs
 from lookalike.engines.memory import memory_size
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.prefixes import SHARE, exact_pairs
 from lookalike.engines.reading import Features, read_features, sets_recipe
 from lookalike.engines.size import size_of
 from lookalike.engines.spaces import open_space
