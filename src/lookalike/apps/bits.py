@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypedDict, Unpack
 
-from lookalike.engines.bit_joins import BitsJob, Method
+from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.bits import run
+from lookalike.engines.job import RowMethod
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.io.code_forms import Form
 from lookalike.io.codes import open_codes
@@ -19,7 +20,7 @@ class Options(TypedDict, total=False):
     code: str | None  # the column of codes
     id: str | None  # the column of ids
     form: Form  # auto: how codes are written in a column of text
-    method: Method  # auto
+    method: RowMethod  # auto
     recall: float  # 0.99, at max_bits, where the method is approximate
     seed: int
     audit: int  # codes whose recall is measured

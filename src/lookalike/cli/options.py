@@ -51,9 +51,15 @@ class BadText(Enum):
     skip = "skip"
 
 
-class BadFile(Enum):
+class OnBad(Enum):
     error = "error"
     skip = "skip"
+
+
+class RowMethod(Enum):
+    auto = "auto"
+    lsh = "lsh"
+    exact = "exact"
 
 
 class Method(Enum):
@@ -96,7 +102,7 @@ MaxPairs = Annotated[int, option(RUN, help="Stop where the answer has more pairs
 Threads = Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)]
 Audit = Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")]
 OnBadFile = Annotated[
-    BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
+    OnBad, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
 ]
 Memory = Annotated[
     str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
@@ -171,7 +177,7 @@ def document_options(
     audit: Audit = 2000,
     max_pairs: MaxPairs = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
-    on_bad_file: OnBadFile = BadFile.error,
+    on_bad_file: OnBadFile = OnBad.error,
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,

@@ -55,7 +55,7 @@ def passage_options(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    on_bad_file: o.OnBadFile = o.BadFile.error,
+    on_bad_file: o.OnBadFile = o.OnBad.error,
     threads: o.Threads = None,
     memory: o.Memory = None,
     work_dir: o.WorkDir = None,

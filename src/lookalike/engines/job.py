@@ -11,6 +11,7 @@ from lookalike.errors import UsageError
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
 Method = Literal["auto", "lsh", "exact", "dcm"]
+RowMethod = Literal["auto", "lsh", "exact"]  # of vectors, codes and faces
 
 
 class LocalEngine(TypedDict, total=False):
