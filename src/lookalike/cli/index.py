@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike import words
 from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
 from lookalike.errors import UsageError
-from lookalike.words import size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,10 +141,10 @@ def add(
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
-            line = f"{count:,} new of {count + matched.num_rows:,} {index.kind.name}"
+            line = f"{count:,} new of {words.count(count + matched.num_rows, index.kind.name)}"
         else:
             made = index.add_batches(batches)
-            line = f"{made.count:,} {index.kind.name}" + (f", {made.replaced:,} replaced" if made.replaced else "")
+            line = words.count(made.count, index.kind.name) + (f", {made.replaced:,} replaced" if made.replaced else "")
         total = len(index)
     if not quiet:
         seconds = time.perf_counter() - begin
@@ -273,9 +273,11 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
     )
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
-        "Items": f"{facts['items']:,} {facts['kind']}",
+        "Items": words.count(facts["items"], facts["kind"]),
         "Compared": f"{compared} · {plan['shape']}{promised}",
-        "Stored": f"{size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
+        "Groups": f"{facts['groups']:,} of two or more"
+        + (f" · {words.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
+        "Stored": f"{words.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
         **{name.capitalize(): f"{facts[name]:,}" for name in ("segments", "recent", "removed") if name in facts},
     }
     for name, line in lines.items():
@@ -312,7 +314,7 @@ def compact(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
         index.compact()
         after = index.info()
     if not quiet:
-        sizes = f"{size(before['bytes'])} before, {size(after['bytes'])} now"
+        sizes = f"{words.size(before['bytes'])} before, {words.size(after['bytes'])} now"
         _say("Compacted", f"{index.store.place}: {sizes}")
 
 

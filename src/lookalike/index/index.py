@@ -238,11 +238,18 @@ class Index:
         )
 
     def compare(self, a: Any, b: Any) -> float | None:
-        """The similarity (or distance) of two items, as the index would score them; None where they do not match."""
+        """The similarity (or distance) of two items, exactly, whether they match or not.
+
+        Items that have nothing in common have a similarity of 0; None is the distance of strings one of which is empty,
+        and of what is too long to be compared beyond the threshold.
+        """
         one, other = (self.kind.features(piece) for item in (a, b) for piece in self.kind.pieces([item]))
         first = np.zeros(1, np.int64)
-        score = self.kind.score(one, Found(first, first, other.data, first, other.offsets[1:]), self.kind.threshold)
-        return None if score[0] == -np.inf else self._shown(float(score[0]))
+        met = Found(first, first, other.data, first, other.offsets[1:])
+        score = float(self.kind.score(one, met, self.kind.farthest(one, other))[0])
+        if score > -np.inf:
+            return self._shown(score)
+        return 0.0 if self.kind.scale.sign > 0 else None
 
     def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
         """What is stored for an id; KeyError where it is not there."""
@@ -300,8 +307,9 @@ class Index:
         return bool(self.store.numbers(self._known([id]))[0] >= 0)
 
     def info(self) -> dict[str, Any]:
-        """What the index is and holds."""
-        settings = self.store.settings
+        """What the index is and holds. groups: of two or more, among the items below `grouped`; ungrouped: items that
+        will be put into groups when these are asked for."""
+        settings, (groups, ungrouped) = self.store.settings, grouping.counts(self.store)
         return {
             "place": self.store.place,
             "format": settings["format"],
@@ -312,6 +320,8 @@ class Index:
             "settings": self.kind.settings(),
             "store_items": self._keeps_items,
             "grouped": self.store.grouped(),
+            "groups": groups,
+            "ungrouped": ungrouped,
             **self.store.facts(),
         }
 

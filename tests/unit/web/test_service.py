@@ -74,7 +74,7 @@ def test_items_come_and_go(served: tuple[str, int]) -> None:
     )  # fmt: skip
     assert ask(served, "POST", "/query", {"items": [TULIP, lily]})[1]["matches"][0] == []
     assert ask(served, "POST", "/compare", {"left": ROSE, "right": ROSE}) == (200, {"similarity": 1.0})
-    assert ask(served, "POST", "/compare", {"left": ROSE, "right": lily}) == (200, {"similarity": None})
+    assert ask(served, "POST", "/compare", {"left": ROSE, "right": lily}) == (200, {"similarity": 0.0})
     status, stats = ask(served, "GET", "/stats")
     assert (status, stats["items"], stats["kind"]) == (200, 3, "documents")
     assert ask(served, "GET", "/health") == (200, {"status": "ok"})
