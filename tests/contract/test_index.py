@@ -21,6 +21,7 @@ from index_kinds import SAMPLES, Sample, connected
 from index_kinds import score as score_of
 from lookalike.errors import LookalikeError, RecipeMismatch, UsageError
 from lookalike.index import compaction, folder, writer
+from lookalike.index.items import ids_of
 
 Place = Callable[[], str]
 
@@ -175,8 +176,8 @@ def test_only_what_is_new(place: Place, sample: Sample) -> None:
 def test_an_item_is_no_copy_of_its_older_self(place: Place) -> None:
     with la.Index.create(place(), k=2) as index:
         index.add(["a rose is a rose"], ids=["r"])
-        assert index.add_if_new(["a rose is a rose"], ids=["r"]) == [None]
-        assert len(index) == 1
+        assert index.add_if_new(["a rose is a rose, a"], ids=["r"]) == [None], "near it, and not the same"
+        assert (len(index), index.item("r").item) == (1, "a rose is a rose, a")
         again = index.add_if_new(["one two three", "one two three"], ids=["a", "b"])
         assert (again[0], again[1].id) == (None, "a")  # type: ignore[union-attr]
 
@@ -236,6 +237,21 @@ def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
         assert index.groups().num_rows == 0  # the group of "left" is that of "right" alone
     with la.Index.open(where, read_only=True) as index:
         assert index.group_of("again") != index.group_of("right")
+
+
+def test_what_is_there_under_its_own_id_is_not_new(place: Place, sample: Sample) -> None:
+    items = sample.items(20, 5)
+    ids = [f"item {number}" for number in range(20)]
+    with made(place(), sample) as index:
+        index.add(items, ids=ids)
+        before = index.store.numbers(ids_of(ids)).tolist()
+        assert None not in index.add_if_new(items, ids=ids)
+        assert index.store.numbers(ids_of(ids)).tolist() == before, "nothing was put in again"
+    with la.Index.create(place(), k=1) as index:
+        index.add(["a b c", "x y z"], ids=["one", "two"])
+        found = index.add_if_new(["a b c", "p q", "a b c"], ids=["one", "two", "three"])
+        assert found == [("one", 1.0), None, ("one", 1.0)]
+        assert index.item("two").item == "p q", "what has changed takes the place of its older self"
 
 
 def test_any_two_items_can_be_compared(place: Place, sample: Sample) -> None:
