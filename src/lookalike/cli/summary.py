@@ -63,7 +63,9 @@ def _measured(receipt: dict[str, Any]) -> str:
         return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
     low, high = measured["interval_95"]
     first += f", among {measured['among']}" if "among" in measured else ""
+    once = ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
+    of = count(measured["true_pairs"], "pairs") + once
     return (
-        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {measured['true_pairs']:,} pairs "
+        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {of} "
         f"· about {measured['probably_missed']:,} missed"
     )

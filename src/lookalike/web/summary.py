@@ -96,6 +96,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     if measured and measured["true_pairs"]:
         low, high = measured["interval_95"]
         said = f"{measured['recall']:.4f} ({low:.4f} to {high:.4f}), {measured['sampled']:,} sampled items"
+        said += ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
         made.append(("Recall measured", said))
         if measured.get("probably_missed") is not None:
             made.append(("Probably missed", f"{measured['probably_missed']:,} pairs"))

@@ -229,6 +229,16 @@ def test_unmet_recall_is_a_warning(tmp_path: Path, lookalike) -> None:
     assert done.err.startswith("Warning: ")
 
 
+def test_measured_recall_says_that_copies_count_once(tmp_path: Path, lookalike) -> None:
+    near = "one two three four five six seven eight nine ten eleven twelve"
+    (tmp_path / "x.txt").write_text(f"{near}\n{near}\n{near} thirteen\n")
+    done = lookalike("pairs", tmp_path / "x.txt", "--method", "lsh", "-o", tmp_path / "p.csv")
+    assert "on 1 pair, exact copies counted once · about 0 missed" in done.err
+    assert "exact copies count once" in json.loads((tmp_path / "p.receipt.json").read_text())["recall_measured"]["over"]
+    (tmp_path / "y.txt").write_text(f"{near}\n{near} thirteen\n")
+    assert "on 1 pair · about" in lookalike("pairs", tmp_path / "y.txt", "--method", "lsh").err
+
+
 def test_no_word_of_bands_where_none_are_made(tmp_path: Path, lookalike) -> None:
     asked = ("pairs", write(tmp_path / "x.csv"), "-t", "0.3")
     assert lookalike(*asked, "--method", "lsh", "-q").err.startswith("Warning: recall at threshold 0.3 is 0.9901")
