@@ -79,6 +79,15 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _made_of(receipt: Receipt) -> str:
+    """What the run made of its pairs, where that is something else than the groups on the page."""
+    if receipt.get("grouping") != "stars":
+        return ""
+    counts = receipt["counts"]
+    told = f": {counts['kept']:,} kept, {counts['removed']:,} removed" if "kept" in counts else ""
+    return f"on this page, what pairs connect, in chains too; the run compared each with the one it keeps{told}"
+
+
 def facts(receipt: Receipt) -> list[tuple[str, str]]:
     """What a person asks of a run: how it went about it, how sure it is, what it cost."""
     choice = receipt["choice"]
@@ -89,6 +98,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
             {"lsh": "banding", "exact": "exact join", "keys": "shared keys"}.get(choice["method"], choice["method"]),
         ),
         ("Why", choice.get("why") or choice.get("reason") or ""),
+        ("Groups", _made_of(receipt)),
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.io import delimited, reader
+from lookalike.io import delimited, jsonlines, reader
 from lookalike.io.lines import blocks
 from lookalike.io.read import open_collection
 from lookalike.io.write import write_table
@@ -118,7 +120,7 @@ def test_many_rows_come_in_several_batches_that_fit_together(extension: str, mon
 def shrink_batches(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
     monkeypatch.setattr(reader, "TARGET_BYTES", nbytes)
     monkeypatch.setattr("lookalike.io.batch.TARGET_BYTES", nbytes)
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": nbytes})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": nbytes, "line": 1, "offset": 0})
     monkeypatch.setattr(delimited, "BLOCK_SIZES", (nbytes, 1 << 24))
 
 
@@ -186,7 +188,7 @@ def test_dates_in_json_stay_the_strings_they_are() -> None:
 def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"text": f"{n}", "value": n if n < 60 else str(n), "grows": n if n < 60 else n + 0.5} for n in range(99)]
     Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 200})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 200, "line": 1, "offset": 0})
     table = table_of("a.jsonl")
     assert table["text"].to_pylist() == [str(n) for n in range(99)]
     assert table["value"].to_pylist() == [str(n) for n in range(99)]
@@ -195,7 +197,7 @@ def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatc
 
 def test_a_json_column_that_comes_up_late_is_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
     Path("a.jsonl").write_text('{"text": "a"}\n' * 50 + '{"text": "a", "late": [1]}\n')
     assert table_of("a.jsonl").to_pylist() == [{"text": "a", "late": None}] * 50 + [{"text": "a", "late": [1]}]
 
@@ -282,3 +284,29 @@ def test_row_numbers_go_on_through_several_files(monkeypatch: pytest.MonkeyPatch
     batches = list(open_collection([Path("a.jsonl"), Path("b.jsonl")]).texts())
     assert [batch.first_row for batch in batches] == [0, 1, 2, 3]
     assert all(batch.ids is None for batch in batches)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_rows_of_json_lines_are_found_again_without_reading_what_stands_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    rows = [{"id": number, "text": f"text {number} " + "é" * (number % 7)} for number in range(500)]
+    whole = "".join(("\n" if row["id"] % 50 == 0 else "") + json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(whole.encode()) if name.endswith("gz") else whole.encode())
+    parsed: list[int] = []
+
+    def few(path: Path, *, size: int = 0, **where: int) -> Iterator[tuple[int, bytes]]:
+        for line, block in blocks(path, size=1000, **where):
+            parsed.append(line)
+            yield line, block
+
+    monkeypatch.setattr(jsonlines, "blocks", few)
+    collection = open_collection(path)
+    wanted = {row: rows[row]["text"] for row in (499, 250, 3, 251)}
+    assert collection.picked(wanted) == wanted
+    parsed.clear()
+    assert collection.picked([480]) == {480: rows[480]["text"]}
+    assert (min(parsed) > 400) == (name == "a.jsonl"), "compressed files are read from the start"
+    assert "line 491:" in collection.readers[0].where(480) + ":"
+    assert [batch.ids.to_pylist() for batch in collection.texts()] == [list(range(500))]

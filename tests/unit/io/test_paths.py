@@ -226,7 +226,7 @@ def test_a_json_array_is_not_json_lines() -> None:
 
 
 def test_a_late_json_line_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
     Path("a.jsonl").write_text('{"text": "a", "id": 1}\n' * 60 + '{"text": "a", "id": "b"}\n')
     assert refusal("a.jsonl") == "a.jsonl line 61: column 'id' is a string; expected int64 as in the lines before."
