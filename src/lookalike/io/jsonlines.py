@@ -74,8 +74,8 @@ class JsonLines(Reader):
                 self._marks.append((row, line, offset))
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """Reads the whole file the first time."""
-        return select(self._whole_schema, names)
+        """Reads the whole file the first time, if there are names."""
+        return select(self._whole_schema, names) if names else pa.schema([])
 
     def row_schema(self) -> pa.Schema:
         """Also the columns that come up late. Reads the whole file the first time."""

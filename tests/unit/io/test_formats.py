@@ -310,3 +310,51 @@ def test_rows_of_json_lines_are_found_again_without_reading_what_stands_before(
     assert (min(parsed) > 400) == (name == "a.jsonl"), "compressed files are read from the start"
     assert "line 491:" in collection.readers[0].where(480) + ":"
     assert [batch.ids.to_pylist() for batch in collection.texts()] == [list(range(500))]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_rows_of_csv_are_found_again_without_reading_what_stands_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    texts = [f'text {number}, "said"{ending * (number % 3)} é' for number in range(400)]
+    quoted = [
+        (ending if n % 40 == 0 else "") + f'{n},"{text.replace(chr(34), 2 * chr(34))}"' for n, text in enumerate(texts)
+    ]
+    path = tmp_path / "a.csv"
+    path.write_bytes((f"id,text{ending}" + ending.join(quoted)).encode())
+    places = delimited.record_places
+    monkeypatch.setattr(delimited, "record_places", lambda path: places(path, size=700))
+    collection = open_collection(path)
+    assert len(collection.ids()) == 400  # read once
+    begun: list[int] = []
+    reading = delimited.Delimited._batches
+
+    def watched(self: delimited.Delimited, schema: pa.Schema, offset: int = 0) -> Iterator[pa.RecordBatch]:
+        begun.append(offset)
+        return reading(self, schema, offset)
+
+    monkeypatch.setattr(delimited.Delimited, "_batches", watched)
+    for row in (399, 1, 0, 200, 201, 333):
+        assert collection.picked([row]) == {row: texts[row]}
+    assert begun[0] > path.stat().st_size - 2000
+    assert begun[2] == 0
+
+
+def test_csv_rows_that_quotes_do_not_tell_apart_are_read_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n0,5" disk\n1,plain\n2,plain\n')
+    collection = open_collection(path)
+    assert len(collection.ids()) == 3
+    assert collection.picked([2]) == {2: "plain"}
+    assert collection.readers[0]._marks() == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_texts_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    write_table(pa.table({"text": TEXTS}), tmp_path / name)
+    collection = open_collection(tmp_path / name)
+    kind, read = (delimited.Delimited, "_reader") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
+    inside, calls = getattr(kind, read), []
+    monkeypatch.setattr(kind, read, lambda *given, **more: calls.append(read) or inside(*given, **more))
+    assert [text for batch in collection.texts() for text in batch.texts.to_pylist()] == TEXTS
+    assert len(calls) == (1 if name == "a.csv" else 0)
