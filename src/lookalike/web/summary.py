@@ -79,13 +79,13 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _made_of(receipt: Receipt) -> str:
+def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
     """What the run made of its pairs, where that is something else than the groups on the page."""
     if receipt.get("grouping") != "stars":
-        return ""
+        return []
     counts = receipt["counts"]
-    told = f": {counts['kept']:,} kept, {counts['removed']:,} removed" if "kept" in counts else ""
-    return f"on this page, what pairs connect, in chains too; the run compared each with the one it keeps{told}"
+    kept = f"{counts['kept']:,}; {counts['removed']:,} removed, each like one kept" if "kept" in counts else ""
+    return [("Kept", kept), ("Groups", "on this page, what pairs connect, in chains too")]
 
 
 def facts(receipt: Receipt) -> list[tuple[str, str]]:
@@ -98,7 +98,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
             {"lsh": "banding", "exact": "exact join", "keys": "shared keys"}.get(choice["method"], choice["method"]),
         ),
         ("Why", choice.get("why") or choice.get("reason") or ""),
-        ("Groups", _made_of(receipt)),
+        *_made_of_pairs(receipt),
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:

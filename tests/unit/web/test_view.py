@@ -49,7 +49,8 @@ def test_groups_that_the_run_did_not_make_are_called_so(view: ResultView) -> Non
     told = clean.overview()
     kept, removed = (clean.receipt["counts"][name] for name in ("kept", "removed"))
     assert told["chained"]
-    assert dict(told["facts"])["Groups"].endswith(f"with the one it keeps: {kept:,} kept, {removed:,} removed")
+    assert dict(told["facts"])["Kept"] == f"{kept:,}; {removed:,} removed, each like one kept"
+    assert "in chains too" in dict(told["facts"])["Groups"]
 
 
 def test_groups_come_largest_first_and_in_pages(view: ResultView) -> None:
