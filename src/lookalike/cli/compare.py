@@ -45,11 +45,15 @@ def compare(
         out.print(body)
     out.rule(style="dim")
     for name, value in made.measures.items():
-        out.print(f"{name:<24} {value:.4f}", markup=False)
+        out.print(f"{name.replace('_', ' '):<24} {value:.4f}", markup=False)
     out.print(
         f"{'shared shingles':<24} {made.shared_shingles} of {made.shingles_left} and {made.shingles_right}",
         markup=False,
     )
+    if rule.k > 1 and min(made.shingles_left, made.shingles_right) == 1:
+        out.print(
+            f"A text of up to {rule.k} {rule.unit}s is one shingle, alike or not: try a smaller -k, or --unit char."
+        )
 
 
 def _text(argument: str) -> str:

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
-LABELS = ("left", "right", "id", "representative", "first", "item", "by")  # columns that stand at the left
+LABELS = (
+    "left",
+    "right",
+    "id",
+    "representative",
+    "first",
+    "item",
+    "by",
+    "string",
+    "left string",
+    "right string",
+)  # columns that stand at the left
 ROW = "row"
 
 
@@ -78,7 +89,8 @@ def print_pairs(result: Result) -> None:
         return
     scale = result.job.scale
     best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, SHOWN)
-    print_table(best, table.num_rows, "pairs")
+    other = result.source if result.against is None else result.against
+    print_table(spelled(best, {"left": result.source, "right": other}, result), table.num_rows, "pairs")
 
 
 def print_groups(result: Result) -> None:
@@ -88,7 +100,21 @@ def print_groups(result: Result) -> None:
         print_lines(table)
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
-    print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
+    print_table(spelled(biggest, {"id": result.source}, result), table.num_rows, f"grouped {result.job.noun}")
+
+
+def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Table:
+    """The table with the strings that its rows are about, where these are known by their numbers only."""
+    if result.job.noun != "strings":
+        return table
+    for name, collection in columns.items():
+        if collection.id_column is None:
+            rows = table[name].to_pylist()
+            texts = collection.picked(rows)
+            table = table.append_column(
+                f"{name} string" if len(columns) > 1 else "string", [[texts[row] for row in rows]]
+            )
+    return table
 
 
 def print_rows(table: pa.Table, what: str) -> None:
@@ -123,13 +149,25 @@ def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ").replace("\n", " ")
 
 
+def people_read(values: list[Any], *, is_count: bool) -> list[str]:
+    """Values as they stand in a table for people: three digits after the point, but none of what is counted.
+
+    >>> people_read([0.5, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
+    (['0.500', '1.000'], ['2', '1'])
+    """
+    numbers = [value for value in values if isinstance(value, float)]
+    whole = (is_count or max(numbers, default=0) > 1) and all(value.is_integer() for value in numbers)
+    return [f"{value:.{0 if whole else 3}f}" if isinstance(value, float) else str(value) for value in values]
+
+
 def print_table(table: pa.Table, total: int, what: str) -> None:
     """Some rows, of so many, for people."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
         shown.add_column(name, justify="left" if name in LABELS else "right")
-    for row in table.to_pylist():
-        shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
+    columns = [people_read(table[name].to_pylist(), is_count=name == "distance") for name in table.column_names]
+    for row in zip(*columns, strict=True):
+        shown.add_row(*map(Text, row))
     out = Screen()
     out.print(shown)
     if total > table.num_rows:
