@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.bits import run
-from lookalike.engines.job import RowMethod
+from lookalike.engines.job import RowMethod, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.io.code_forms import Form
 from lookalike.io.codes import open_codes
@@ -66,6 +66,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     given: dict[str, Any] = dict(options)
+    refuse_unknown(given, Options)
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
     job = BitsJob(threshold=given.pop("max_bits", 8), **given)

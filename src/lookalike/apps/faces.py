@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.engines.face_job import FaceJob
 from lookalike.engines.faces import run
-from lookalike.engines.job import RowMethod
+from lookalike.engines.job import RowMethod, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.io.faces import open_faces
 from lookalike.result import Asked, Grouping, Result, answer, wanted
@@ -91,6 +91,7 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
 
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+    refuse_unknown(options, Options)
     job_options: dict[str, Any] = {"tolerance": 10.0, **options}
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from lookalike.engines.images import Hash, ImageJob, run
+from lookalike.engines.job import refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
 from lookalike.io.atomic import check_place
@@ -56,6 +57,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     job_options: dict[str, Any] = dict(options)
+    refuse_unknown(job_options, Options)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
     if "max_bits" in job_options:

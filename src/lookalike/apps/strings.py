@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict, Unpack
 
+from lookalike.engines.job import refuse_unknown
 from lookalike.engines.strings import Measure, StringsJob, run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
@@ -64,6 +65,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: U
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     given: dict[str, Any] = dict(options)
+    refuse_unknown(given, Options)
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
     max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)

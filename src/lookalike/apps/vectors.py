@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from lookalike.apps.neighbors import RadiusNeighbors
-from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine
+from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vectors import run
@@ -100,6 +100,7 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     job_options: dict[str, Any] = dict(options)
+    refuse_unknown(job_options, Locally, OnSpark)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
     cluster = cluster_of(job_options)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from lookalike.cli.stopping import stoppable
+from lookalike.errors import InputError
 
 WORK = ".work"  # the ending of a work folder
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
@@ -210,6 +211,8 @@ def beside(output: Path | None) -> Path:
 
 def paths(names: list[str] | None) -> list[Path] | None:
     """Names from the command line as paths: a list of plain strings would be taken as texts."""
+    if names and "" in names:  # as a path it would be this folder
+        raise InputError("an empty path came; expected a file, a folder or a glob. Is a variable of the shell empty?")
     return [Path(name) for name in names] if names else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 from lookalike.data import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, nearest
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
 Method = Literal["auto", "lsh", "exact", "dcm"]
@@ -78,6 +78,20 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rule": self.rule.as_dict()}
+
+
+def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
+    """UsageError for an option that is in none of these typed dicts, with the nearest that is.
+
+    >>> refuse_unknown({"engin": "local"}, LocalEngine)
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: there is no option 'engin'. Nearest: 'engine'.
+    """
+    known = {name for one in declared for name in one.__annotations__}
+    for name in given:
+        if name not in known:
+            close = nearest(name, sorted(known))
+            raise UsageError(f"there is no option {name!r}.{close or ' Options: ' + ', '.join(sorted(known)) + '.'}")
 
 
 def check_run(max_pairs: int, audit: int, threads: int | None) -> None:

@@ -162,6 +162,7 @@ def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
         (["pairs", "{x}", "-k", "0"], 2, "UsageError: k is 0; a shingle needs at least 1 token."),
         (["pairs", "{x}", "--unit", "token"], 2, "UsageError: unit 'token' does not fit a column of text"),
         (["pairs", "{x}", "--measure", "containment", "--method", "lsh"], 2, "UsageError: banding cannot promise a recall"),
+        (["pairs", ""], 1, "InputError: an empty path came; expected a file, a folder or a glob. Is a variable of"),
         (["pairs", "{x}", "--exact", "--rows", "3"], 2, "UsageError: bands and rows are of signatures, and method 'exact'"),
         (["pairs", "{x}", "--exact", "--no-verify"], 2, "UsageError: verify=False estimates from signatures, and method"),
         (["pairs", "{x}", "--exact", "--method", "lsh"], 2, "UsageError: exact and method 'lsh' do not go together"),

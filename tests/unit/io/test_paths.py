@@ -193,6 +193,11 @@ def test_a_csv_without_commas_is_parted_by_what_its_header_has(mark: str) -> Non
     assert open_collection("a.csv").columns == (f"text{mark}id",), "one name in quotes is one column"
 
 
+def test_an_empty_path_is_not_this_folder() -> None:
+    make("a.txt", "b.txt")
+    assert refusal("") == "an empty path came; expected a file, a folder or a glob."
+
+
 def test_places_in_text_files_are_lines() -> None:
     Path("a.csv").write_bytes(b'id,text\n\n1,"two\nlines"\n2,\xff\n')
     Path("a.jsonl").write_bytes(b'{"text": "a"}\n\n{"text": "\xff"}\n')
