@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.index.store import Found
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -19,6 +21,16 @@ class Sample:
     items: Callable[[int, int], list[Any]]
     options: dict[str, Any] = field(default_factory=dict)
     wrong: Any = (3.5,)
+
+
+def score(index: Any, one: Any, other: Any) -> float | None:
+    """What the index says of two items that match, without its keys; None where they do not."""
+    kind = index.kind
+    features = [kind.features(piece) for item in (one, other) for piece in kind.pieces([item])]
+    first = np.zeros(1, np.int64)
+    met = Found(first, first, features[1].data, first, features[1].offsets[1:])
+    found = float(kind.score(features[0], met, kind.threshold)[0])
+    return None if found == -np.inf else kind.scale.sign * found
 
 
 def _chain(n: int, seed: int, fresh: Callable[[random.Random], Any], near: Callable[[random.Random, Any], Any]) -> list:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from lookalike.web.service import Service
+
+ROSE, TULIP = "a rose is a rose is a rose", "a tulip is a tulip is a tulip"
+JSON = {"Content-Type": "application/json"}
 
 
 @contextmanager
@@ -25,3 +31,18 @@ def serving(service: Service) -> Iterator[tuple[str, int]]:
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive()
+
+
+def ask(where: tuple[str, int], method: str, path: str, body: Any = None, headers: Any = JSON) -> tuple[int, Any]:
+    link = http.client.HTTPConnection(*where, timeout=30)
+    try:
+        link.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = link.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if "json" in answer.headers["content-type"] else text.decode()
+    finally:
+        link.close()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return JSON | {"Authorization": f"Bearer {token}"}

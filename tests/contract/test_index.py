@@ -18,8 +18,10 @@ import pytest
 
 import lookalike as la
 from index_kinds import SAMPLES, Sample, connected
+from index_kinds import score as score_of
 from lookalike.errors import LookalikeError, RecipeMismatch, UsageError
 from lookalike.index import compaction, folder, writer
+from lookalike.index.items import ids_of
 
 Place = Callable[[], str]
 
@@ -61,11 +63,11 @@ def made(place: str, sample: Sample, **options: Any) -> la.Index:
 
 
 def truth(index: la.Index, queries: list[Any], items: list[Any]) -> list[list[tuple[int, float]]]:
-    """What `compare` says of every query and item, nearest first."""
+    """What scoring says of every query and item, nearest first."""
     sign = index.kind.scale.sign
     out = []
     for query in queries:
-        scores = [(number, index.compare(query, item)) for number, item in enumerate(items)]
+        scores = [(number, score_of(index, query, item)) for number, item in enumerate(items)]
         near = [(number, score) for number, score in scores if score is not None]
         out.append(sorted(near, key=lambda one: (-sign * one[1], one[0])))
     return out
@@ -160,7 +162,7 @@ def test_only_what_is_new(place: Place, sample: Sample) -> None:
         kept = {number: items[number] for number in range(20)}
         sign = index.kind.scale.sign
         for number, match in zip(range(20, 80), out, strict=True):
-            near = {i: score for i, old in kept.items() if (score := index.compare(items[number], old)) is not None}
+            near = {i: score for i, old in kept.items() if (score := score_of(index, items[number], old)) is not None}
             if match is None:
                 assert sample.kind not in ("bits", "strings") or not near
                 kept[number] = items[number]
@@ -174,8 +176,8 @@ def test_only_what_is_new(place: Place, sample: Sample) -> None:
 def test_an_item_is_no_copy_of_its_older_self(place: Place) -> None:
     with la.Index.create(place(), k=2) as index:
         index.add(["a rose is a rose"], ids=["r"])
-        assert index.add_if_new(["a rose is a rose"], ids=["r"]) == [None]
-        assert len(index) == 1
+        assert index.add_if_new(["a rose is a rose, a"], ids=["r"]) == [None], "near it, and not the same"
+        assert (len(index), index.item("r").item) == (1, "a rose is a rose, a")
         again = index.add_if_new(["one two three", "one two three"], ids=["a", "b"])
         assert (again[0], again[1].id) == (None, "a")  # type: ignore[union-attr]
 
@@ -235,6 +237,57 @@ def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
         assert index.groups().num_rows == 0  # the group of "left" is that of "right" alone
     with la.Index.open(where, read_only=True) as index:
         assert index.group_of("again") != index.group_of("right")
+
+
+def test_what_is_there_under_its_own_id_is_not_new(place: Place, sample: Sample) -> None:
+    items = sample.items(20, 5)
+    ids = [f"item {number}" for number in range(20)]
+    with made(place(), sample) as index:
+        index.add(items, ids=ids)
+        before = index.store.numbers(ids_of(ids)).tolist()
+        assert None not in index.add_if_new(items, ids=ids)
+        assert index.store.numbers(ids_of(ids)).tolist() == before, "nothing was put in again"
+    with la.Index.create(place(), k=1) as index:
+        index.add(["a b c", "x y z"], ids=["one", "two"])
+        found = index.add_if_new(["a b c", "p q", "a b c"], ids=["one", "two", "three"])
+        assert found == [("one", 1.0), None, ("one", 1.0)]
+        assert index.item("two").item == "p q", "what has changed takes the place of its older self"
+
+
+def test_any_two_items_can_be_compared(place: Place, sample: Sample) -> None:
+    items = sample.items(40, 3)
+    with made(place(), sample) as index:
+        scores = [(score_of(index, items[0], other), index.compare(items[0], other)) for other in items]
+        assert all(far is not None for _, far in scores)
+        assert [near for near, _ in scores if near is not None] == [far for near, far in scores if near is not None]
+        sign, threshold = index.kind.scale.sign, index.kind.threshold
+        beyond = {far for near, far in scores if near is None}
+        assert len(beyond) > 1 or sample.kind in ("documents", "sets"), "scores, not one word for all"
+        assert all(sign * far <= sign * threshold for far in beyond)
+
+
+def test_scores_below_the_threshold(place: Place) -> None:
+    with la.Index.create(place(), k=1) as index:
+        assert index.compare("a b c", "c d e") == 0.2
+        assert index.compare("a b c", "d e") == index.compare("", "") == 0
+    with la.Index.create(place(), kind="strings", threshold=1) as index:
+        assert (index.compare("abc", "xyz!"), index.compare("", "abc")) == (4, None)
+        long = "ab" * 20_000
+        assert (index.compare(long, long + "c"), index.compare(long, "c" * len(long))) == (1, None)
+    with la.Index.create(place(), kind="vectors", dimensions=2, threshold=10) as index:
+        assert index.compare([1, 0], [0, 1]) == pytest.approx(90)
+
+
+def test_groups_are_counted(place: Place) -> None:
+    where = place()
+    with la.Index.create(where, k=1) as index:
+        index.add(["a b c", "a b c", "d", "e", "e"])
+        assert (index.info()["groups"], index.info()["ungrouped"]) == (0, 5)
+        index.groups()
+        assert (index.info()["groups"], index.info()["ungrouped"]) == (2, 0)
+        index.remove([4])
+        index.add(["f"])
+        assert (index.info()["groups"], index.info()["ungrouped"]) == (1, 1)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -436,6 +489,6 @@ def test_against_a_plain_model(place: Place) -> None:
             index.compact()
         assert (len(index), list(index)) == (len(model), list(model)), step
         query = draw.choice(pool)
-        want = {one: score for one, item in model.items() if (score := index.compare(query, item)) is not None}
+        want = {one: score for one, item in model.items() if (score := score_of(index, query, item)) is not None}
         assert dict(index.query([query])[0]) == want
     index.close()

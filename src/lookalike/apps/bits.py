@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from lookalike.engines.bit_joins import BitsJob, Method
+from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.bits import run
-from lookalike.engines.job import LocalEngine, SparkEngine
+from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.io.code_forms import Form
@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     code: str | None  # the column of codes
     id: str | None  # the column of ids
     form: Form  # auto: how codes are written in a column of text
-    method: Method  # auto
+    method: RowMethod  # auto
     recall: float  # 0.99, at max_bits, where the method is approximate
     seed: int
     audit: int  # codes whose recall is measured
@@ -93,6 +93,7 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     given = dict(options)
+    refuse_unknown(given, Locally, OnSpark)
     cluster = cluster_of(given)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}

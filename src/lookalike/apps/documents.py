@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from lookalike.data import RuleOptions, ShingleRule, Unit
 from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
-from lookalike.engines.job import Job, LocalEngine, Method, SparkEngine
+from lookalike.engines.job import Job, LocalEngine, Method, SparkEngine, refuse_unknown
 from lookalike.engines.local import run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -132,6 +132,7 @@ def _run(
 ) -> Result | SparkResult:
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
+    refuse_unknown(job_options, Locally, OnSpark)
     columns = _columns(job_options)
     if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")

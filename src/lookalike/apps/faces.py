@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from lookalike.engines.face_job import FaceJob
 from lookalike.engines.faces import run
+from lookalike.engines.job import RowMethod, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
-from lookalike.engines.vector_job import VectorMethod
 from lookalike.io.faces import open_faces
 from lookalike.result import Asked, Grouping, Result, answer, wanted
 
@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     id: str | None
     grid: str | tuple[int, int]  # "24x28" blocks of a picture
     recall: float  # 0.95, at the threshold
-    method: VectorMethod  # auto
+    method: RowMethod  # auto
     tables: int | None  # hash functions, instead of the planned number
     rows: int | None  # measurements in each
     max_scored: float | None  # share of all pairs that may be scored
@@ -91,6 +91,7 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
 
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+    refuse_unknown(options, Options)
     job_options: dict[str, Any] = {"tolerance": 10.0, **options}
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.engines.images import Hash, ImageJob, run
-from lookalike.engines.job import LocalEngine, SparkEngine
+from lookalike.engines.job import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
@@ -84,6 +84,7 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     job_options = dict(options)
+    refuse_unknown(job_options, Locally, OnSpark)
     cluster = cluster_of(job_options)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from lookalike.data import F64, I64, Pairs
 from lookalike.engines.found import Found
+from lookalike.engines.job import RowMethod
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import read_rows
 from lookalike.engines.trace import Trace
-from lookalike.engines.vector_job import VectorJob, VectorMethod
+from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vectors import find_pairs
 from lookalike.errors import MissingExtra, UsageError
 from lookalike.io.vectors import open_vectors
@@ -35,7 +36,7 @@ class RadiusNeighbors:
     """
 
     def __init__(
-        self, radius: float = 1.0, *, metric: str = "euclidean", recall: float = 0.99, method: VectorMethod = "auto",
+        self, radius: float = 1.0, *, metric: str = "euclidean", recall: float = 0.99, method: RowMethod = "auto",
         seed: int = 42, threads: int | None = None,
     ) -> None:  # fmt: skip
         self.radius = radius

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from lookalike.engines.job import LocalEngine, SparkEngine
+from lookalike.engines.job import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.strings import Measure, StringsJob, run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -92,6 +92,7 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     given = dict(options)
+    refuse_unknown(given, Locally, OnSpark)
     cluster = cluster_of(given)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}

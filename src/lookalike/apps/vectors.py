@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from lookalike.apps.neighbors import RadiusNeighbors
-from lookalike.engines.job import LocalEngine, SparkEngine
+from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
-from lookalike.engines.vector_job import VectorJob, VectorMethod
+from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vectors import run
 from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     id: str | None
     recall: float  # 0.99, at the threshold
     exact: bool  # every pair, none missed; the same as method="exact"
-    method: VectorMethod  # auto
+    method: RowMethod  # auto
     seed: int
     max_pairs: int
     audit: int  # items whose recall is measured
@@ -100,6 +100,7 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     job_options: dict[str, Any] = dict(options)
+    refuse_unknown(job_options, Locally, OnSpark)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
     cluster = cluster_of(job_options)

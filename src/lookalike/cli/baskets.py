@@ -112,7 +112,7 @@ def suggest(
     import json as json_module
 
     from lookalike.apps.baskets import suggest as find
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
 
     if output is not None and not output.suffix:
         raise UsageError(f"suggestions are one table: give -o a file, for example {output}.csv.")
@@ -129,7 +129,7 @@ def suggest(
         near = [f"{row['id']} ({row['similarity']:.2f})" for row in found.neighbours.slice(0, SHOWN).to_pylist()]
         more = len(found.neighbours) - len(near)
         text = ", ".join(near) + (f" and {more} more" if more else "")
-        show.err.print(f"Like {found.who}: {text or 'none'}", markup=False, soft_wrap=True)
+        screen.err.print(f"Like {found.who}: {text or 'none'}", markup=False, soft_wrap=True)
 
 
 def _print_items(items: pa.Table) -> None:

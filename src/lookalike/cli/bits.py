@@ -16,12 +16,6 @@ class Form(Enum):
     int = "int"
 
 
-class Method(Enum):
-    auto = "auto"
-    exact = "exact"
-    lsh = "lsh"
-
-
 def open_codes(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
     """The source of the codes; its columns are checked here, its rows wait."""
     from lookalike.io.codes import open_codes as open_source
@@ -37,8 +31,8 @@ def bits_options(
         Form, o.option(o.RUN, help="How codes are written in text: hexadecimal, 0 and 1, or decimal numbers.")
     ] = Form.auto,
     method: Annotated[
-        Method, o.option(o.WHAT, help="How to look for pairs; auto takes lsh where exact is clearly dearer.")
-    ] = Method.auto,
+        o.RowMethod, o.option(o.WHAT, help="How to look for pairs; auto takes lsh where exact is clearly dearer.")
+    ] = o.RowMethod.auto,
     recall: Annotated[float, o.option(o.WHAT, help="Share of the pairs at --max-bits that lsh must find.")] = 0.99,
     seed: Annotated[int, o.option(o.MECHANISM, help="Seed of the random order of the bits.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Codes of which the recall is measured; 0 for none.")] = 2000,

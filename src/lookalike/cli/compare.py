@@ -25,10 +25,10 @@ def compare(
     import json as json_module
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.text import Text
 
     from lookalike.apps.compare import compare as compare_texts
+    from lookalike.cli.screen import Screen
     from lookalike.data import ShingleRule
 
     rule = ShingleRule.for_unit(unit.value, k, bag=bag)
@@ -36,7 +36,7 @@ def compare(
     if json:
         sys.stdout.write(json_module.dumps(asdict(made), indent=2, ensure_ascii=False) + "\n")
         return
-    out = Console(highlight=False)
+    out = Screen()
     for name, side in ((left, "left"), (right, "right")):
         out.rule(Text(_title(name)), style="dim")
         body = Text()
@@ -45,11 +45,15 @@ def compare(
         out.print(body)
     out.rule(style="dim")
     for name, value in made.measures.items():
-        out.print(f"{name:<24} {value:.4f}", markup=False)
+        out.print(f"{name.replace('_', ' '):<24} {value:.4f}", markup=False)
     out.print(
         f"{'shared shingles':<24} {made.shared_shingles} of {made.shingles_left} and {made.shingles_right}",
         markup=False,
     )
+    if rule.k > 1 and min(made.shingles_left, made.shingles_right) == 1:
+        out.print(
+            f"A text of up to {rule.k} {rule.unit}s is one shingle, alike or not: try a smaller -k, or --unit char."
+        )
 
 
 def _text(argument: str) -> str:

@@ -18,10 +18,10 @@ def demo(
 ) -> None:
     """Find the near-duplicates among the source files of Python's own standard library."""
     import pyarrow as pa
-    from rich.console import Console
 
     from lookalike.apps import documents
-    from lookalike.cli import show
+    from lookalike.cli import screen
+    from lookalike.cli.summary import lines
     from lookalike.io.atomic import check_folder, check_place
     from lookalike.io.write import write_table
     from lookalike.web.report import report
@@ -38,10 +38,10 @@ def demo(
             "text": [path.read_bytes().decode("utf-8", "replace") for path in files],
         }
     )
-    out = Console(highlight=False, soft_wrap=True)
+    out = screen.Screen(soft_wrap=True)
     out.print(f"Reading {len(files):,} source files of Python's standard library in {library} ...", markup=False)
     write_table(texts, texts_file, force=force)
-    with show.progress(False) as progress:
+    with screen.progress(False) as progress:
         result = documents.dedup(texts_file, threshold=0.8, keep="longest", progress=progress)
         result.save(folder, force=force)
     report(folder, page, force=force)
@@ -52,7 +52,8 @@ def demo(
     out.print()
     sys.stdout.flush()
     wrote = [folder / name for name in sorted(path.name for path in folder.iterdir())]
-    show.summary(result.receipt, [*wrote, texts_file])
+    for label, text in lines(result.receipt, [*wrote, texts_file]):
+        screen.err.say(label, text)
     name = "lookalike" if shutil.which("lookalike") else sys.argv[0]
     out.print(f"\nLook at it in your browser: open {page}", markup=False)
     out.print("\nTry next:")

@@ -46,9 +46,8 @@ def evaluate(
     Pairs have no direction and count once. Groups are compared pairwise, by B-cubed and by the adjusted Rand
     index, over the ids of both sides; an id that one side does not list is a group of its own there.
     """
-    from rich.console import Console
-
     from lookalike.apps.evaluate import evaluate as compare
+    from lookalike.cli.screen import err
     from lookalike.io.json_rows import json_document
     from lookalike.io.results import write_json
 
@@ -56,7 +55,7 @@ def evaluate(
         _check(path, force=force)
     made = compare(pairs, truth, groups=groups, worst=worst, truth_id=truth_id, truth_group=truth_group)
     for note in made.notes:
-        Console(stderr=True).print(f"Note: {note}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+        err.say("Note:", note, style="yellow")
     sys.stdout.write(json_document(made.as_dict()).decode() if json else _text(made))
     for path in output or ():
         if path.suffix.lower() == ".json":
@@ -65,7 +64,7 @@ def evaluate(
             from lookalike.apps.evaluation_curves import save_evaluation
 
             save_evaluation(made, path, force=force)
-        sys.stderr.write(f"Wrote {path}\n")
+        err.say("Wrote", str(path))
 
 
 def _check(path: Path, *, force: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.words import size
 
 WHERE = "Where it listens"
 Inputs = Annotated[
@@ -20,6 +21,7 @@ Inputs = Annotated[
 ]
 
 
+@o.takes()
 def report(
     result: Annotated[Path, typer.Argument(help="A result folder (-o FOLDER of pairs, groups or dedup).")],
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
@@ -27,8 +29,11 @@ def report(
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
 ) -> None:
-    """Write a page about a result, one file for any browser: the funnel, thresholds, recall, groups, and pairs side by
-    side. It asks for nothing from elsewhere; of a large result it holds a part, and says which."""
+    """Write a page about a result, one file for any browser: thresholds, recall, groups, and pairs side by side.
+
+    It asks for nothing from elsewhere; of a large result it holds a part, and says which.
+    """
+    from lookalike.cli.screen import err
     from lookalike.io.atomic import check_place
     from lookalike.web.opened import open_result
     from lookalike.web.report import report as write
@@ -38,7 +43,7 @@ def report(
     path = write(opened, output, force=force)
     _tell(opened.notes)
     if not quiet:
-        sys.stderr.write(f"Wrote    {path} ({path.stat().st_size / 1e6:.1f} MB)\n")
+        err.say("Wrote", f"{path} ({size(path.stat().st_size)})")
 
 
 def explore(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
-from lookalike.cli.vectors import Bad, Column, OnBad, Seed, VectorMethod
+from lookalike.cli.vectors import Bad, Column, Seed
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def face_options(
     grid: Annotated[str, o.option(o.RUN, help="Blocks of a picture, columns x rows: one measurement each.")] = "24x28",
     recall: o.Recall = 0.95,
     method: Annotated[
-        VectorMethod,
+        o.RowMethod,
         o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
-    ] = VectorMethod.auto,
+    ] = o.RowMethod.auto,
     tables: Annotated[int | None, o.option(o.MECHANISM, help="Hash functions, instead of the planned number.")] = None,
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Measurements in a hash function.")] = None,
     max_scored: Annotated[
@@ -38,7 +38,7 @@ def face_options(
     audit: o.Audit = 128,
     seed: Seed = 42,
     max_pairs: o.MaxPairs = 100_000_000,
-    on_bad: Bad = OnBad.error,
+    on_bad: Bad = o.OnBad.error,
     threads: o.Threads = None,
 ) -> None:
     """What faces pairs, groups, dedup and query take; never called."""
@@ -63,14 +63,14 @@ def query(
     Every member of a probe's buckets is scored; the summary says how large a share of the gallery that was.
     """
     from lookalike.apps.faces import query as run
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
 
     if top is not None and top < 1:
         raise UsageError(f"top is {top}; expected at least 1.")
     if output is not None and not output.suffix:
         raise UsageError(f"{output} has no extension; query writes one table, for example matches.csv.")
     outputs = show.Outputs.check(output, force=force)
-    with show.progress(quiet) as progress:
+    with screen.progress(quiet) as progress:
         table, result = run(o.paths(probes), o.paths(gallery), top=top, progress=progress, **options)
         wrote = [] if output is None else outputs.write_table(table, output)
     if output is None and not json:

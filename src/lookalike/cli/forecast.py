@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
+from lookalike.words import size
 
 if TYPE_CHECKING:
     from lookalike.engines.forecast import Forecast
@@ -26,9 +27,10 @@ def lines(made: Forecast) -> list[str]:
     """A line for each thing worth knowing before a long run."""
     way = {"lsh": "banding", "exact": "the exact join"}.get(made.method, made.method)
     where = "the beginning" if made.places == 1 else f"{made.places} places"
+    copies = f"at least {made.exact_copies:.1%} are exact copies of another" if made.exact_copies else "none seen"
     out = [
         f"Documents   about {made.documents:,} ({size(made.bytes)} of text); {made.sampled:,} read at {where}",
-        f"Copies      at least {made.exact_copies:.1%} are exact copies of another",
+        f"Copies      {copies}",
         f"Pairs       about {made.pairs:,}",
         f"Way         {way}, about {made.candidates:,} candidates: {made.why}",
     ]
@@ -39,14 +41,6 @@ def lines(made: Forecast) -> list[str]:
         f"Memory      about {size(made.memory)} of the {size(made.budget)} allowed; {where}",
     ]
     return out
-
-
-def size(nbytes: float) -> str:
-    """
-    >>> size(1_706_000_000), size(24_000)
-    ('1.7 GB', '0.0 MB')
-    """
-    return f"{nbytes / 1e9:,.1f} GB" if nbytes >= 1e9 else f"{nbytes / 1e6:,.1f} MB"
 
 
 def duration(seconds: float) -> str:

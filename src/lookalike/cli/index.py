@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lookalike import words
 from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
 from lookalike.errors import UsageError
@@ -109,7 +110,9 @@ def create(
     given = {name: value for name, value in options.items() if value is not None}
     with Index.create(place, kind=kind.value, store_items=store_items, **given) as index:
         if not quiet:
-            _say(f"Created  {index.store.place}: {index.kind.name}, {_compared(index)} · {index.kind.plan()['shape']}")
+            _say(
+                "Created", f"{index.store.place}: {index.kind.name}, {_compared(index)} · {index.kind.plan()['shape']}"
+            )
 
 
 @app.command()
@@ -128,24 +131,24 @@ def add(
 
     All rows are in when this ends well, or none is. With --if-new, some thousands of rows at a time.
     """
-    from lookalike.cli import show
+    from lookalike.cli import screen
     from lookalike.index import sources
     from lookalike.index.index import Index
 
     begin = time.perf_counter()
-    with Index.open(place) as index, show.progress(quiet) as progress:
+    with Index.open(place) as index, screen.progress(quiet) as progress:
         batches = _counted(sources.read(index.kind.name, o.paths(inputs), column=column, id=id), progress)
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
-            line = f"{count:,} new of {count + matched.num_rows:,} {index.kind.name}"
+            line = f"{count:,} new of {words.count(count + matched.num_rows, index.kind.name)}"
         else:
             made = index.add_batches(batches)
-            line = f"{made.count:,} {index.kind.name}" + (f", {made.replaced:,} replaced" if made.replaced else "")
+            line = words.count(made.count, index.kind.name) + (f", {made.replaced:,} replaced" if made.replaced else "")
         total = len(index)
     if not quiet:
         seconds = time.perf_counter() - begin
-        _say(f"Added    {line} in {seconds:.1f} s · {index.store.place} has {total:,}")
+        _say("Added", f"{line} in {seconds:.1f} s · {index.store.place} has {total:,}")
 
 
 def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
@@ -188,7 +191,7 @@ def remove(
     with Index.open(place) as index:
         gone = index.remove([index.parse_id(name) for name in names])
         if not quiet:
-            _say(f"Removed  {gone:,} of {len(names):,} · {index.store.place} has {len(index):,}")
+            _say("Removed", f"{gone:,} of {len(names):,} · {index.store.place} has {len(index):,}")
 
 
 @app.command()
@@ -215,14 +218,14 @@ def query(
     """
     import pyarrow as pa
 
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
     from lookalike.index import sources
     from lookalike.index.index import Index
 
     if bool(inputs) == bool(text):
         raise UsageError("give files to look for, or --text, one of them.")
     outputs = show.Outputs.check(output, force=force)
-    with Index.open(place, read_only=True) as index, show.progress(quiet) as progress:
+    with Index.open(place, read_only=True) as index, screen.progress(quiet) as progress:
         if text and index.kind.name not in ("documents", "strings"):
             raise UsageError(
                 f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
@@ -245,7 +248,7 @@ def query(
         _print_rows(found, "matches")
     if not quiet:
         matches = "1 match" if found.num_rows == 1 else f"{found.num_rows:,} matches"
-        _say(f"Found    {matches} of {asked:,} items" + (f" · wrote {output}" if output else ""))
+        _say("Found", f"{matches} of {asked:,} items" + (f" · wrote {output}" if output else ""))
 
 
 @app.command()
@@ -270,9 +273,11 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
     )
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
-        "Items": f"{facts['items']:,} {facts['kind']}",
+        "Items": words.count(facts["items"], facts["kind"]),
         "Compared": f"{compared} · {plan['shape']}{promised}",
-        "Stored": f"{facts['bytes'] / 1e6:,.1f} MB, {'with' if facts['store_items'] else 'without'} the items",
+        "Groups": f"{facts['groups']:,} of two or more"
+        + (f" · {words.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
+        "Stored": f"{words.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
         **{name.capitalize(): f"{facts[name]:,}" for name in ("segments", "recent", "removed") if name in facts},
     }
     for name, line in lines.items():
@@ -295,7 +300,7 @@ def merge(
             made = index.merge(other)
             if not quiet:
                 line = f"{made.count:,} of {shown(other)}, {made.replaced:,} replaced"
-                _say(f"Merged   {line} · {index.store.place} has {len(index):,}")
+                _say("Merged", f"{line} · {index.store.place} has {len(index):,}")
 
 
 @app.command()
@@ -309,8 +314,8 @@ def compact(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
         index.compact()
         after = index.info()
     if not quiet:
-        sizes = f"{before['bytes'] / 1e6:,.1f} MB before, {after['bytes'] / 1e6:,.1f} MB now"
-        _say(f"Compacted {index.store.place}: {sizes}")
+        sizes = f"{words.size(before['bytes'])} before, {words.size(after['bytes'])} now"
+        _say("Compacted", f"{index.store.place}: {sizes}")
 
 
 @app.command()
@@ -327,7 +332,7 @@ def export(
     with Index.open(place, read_only=True) as index:
         index.export(output, force=force)
         if not quiet:
-            _say(f"Wrote    {output}: {len(index):,} {index.kind.name}")
+            _say("Wrote", f"{output}: {len(index):,} {index.kind.name}")
 
 
 def _compared(index: Index) -> str:
@@ -341,7 +346,7 @@ def _print_rows(table: pa.Table, what: str) -> None:
     show.print_rows(table, what)
 
 
-def _say(line: str) -> None:
-    from lookalike.cli import show
+def _say(label: str, text: str) -> None:
+    from lookalike.cli import screen
 
-    show.err.print(line, markup=False, soft_wrap=True)
+    screen.err.say(label, text)

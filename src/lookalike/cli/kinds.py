@@ -50,7 +50,7 @@ class Kind:
     ) -> None:  # fmt: skip
         """What the three commands have in common: check, open, run, write, show. given: what the app takes beside the
         options."""
-        from lookalike.cli import show
+        from lookalike.cli import screen, show
 
         if self.check is not None:
             self.check(options)
@@ -71,7 +71,7 @@ class Kind:
         if self.passes_force:
             options["force"] = force
         aside = {name: options.pop(name) for name in self.aside}
-        with show.progress(quiet) as progress:
+        with screen.progress(quiet) as progress:
             # The app is loaded while the source is being read.
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
             wrote = outputs.write_result(result, output)

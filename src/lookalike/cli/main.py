@@ -14,10 +14,10 @@ from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
 from lookalike.cli.images import IMAGES
 from lookalike.cli.runs import runs
-from lookalike.cli.stopping import hear_terminate
+from lookalike.cli.stopping import ReaderGone, hear_terminate
 from lookalike.cli.strings import STRINGS
 from lookalike.cli.vectors import VECTORS
-from lookalike.errors import LookalikeError
+from lookalike.errors import LookalikeError, OutputError
 
 app = typer.Typer(
     help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
@@ -72,13 +72,25 @@ def main() -> None:
     hear_terminate()
     gc.set_threshold(100_000, 50, 50)  # loading the compiler makes many objects that stay: looking at them costs 0.1 s
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except LookalikeError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: let Python flush in peace
+    except (ReaderGone, BrokenPipeError):  # it has what it wanted
+        _let_go()
         sys.exit(0)
+    except OSError as error:
+        _let_go()
+        sys.stderr.write(f"OutputError: {error.filename or 'standard output'}: {error.strerror or error}.\n")
+        sys.exit(OutputError.exit_code)
+
+
+def _let_go() -> None:
+    """What waits to be written goes nowhere, so that Python can end in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

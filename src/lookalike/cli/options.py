@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from lookalike.cli.stopping import stoppable
+from lookalike.errors import InputError
 
 WORK = ".work"  # the ending of a work folder
 WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
@@ -51,9 +52,15 @@ class BadText(Enum):
     skip = "skip"
 
 
-class BadFile(Enum):
+class OnBad(Enum):
     error = "error"
     skip = "skip"
+
+
+class RowMethod(Enum):
+    auto = "auto"
+    lsh = "lsh"
+    exact = "exact"
 
 
 class Method(Enum):
@@ -74,7 +81,7 @@ class Scheme(Enum):
 
 
 def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A002  (typer's own word)
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+    return typer.Option(*names, help=help, rich_help_panel=panel, case_sensitive=False, **more)
 
 
 Inputs = Annotated[
@@ -96,7 +103,7 @@ MaxPairs = Annotated[int, option(RUN, help="Stop where the answer has more pairs
 Threads = Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)]
 Audit = Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")]
 OnBadFile = Annotated[
-    BadFile, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
+    OnBad, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
 ]
 Memory = Annotated[
     str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
@@ -171,7 +178,7 @@ def document_options(
     audit: Audit = 2000,
     max_pairs: MaxPairs = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
-    on_bad_file: OnBadFile = BadFile.error,
+    on_bad_file: OnBadFile = OnBad.error,
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,
@@ -204,6 +211,8 @@ def beside(output: Path | None) -> Path:
 
 def paths(names: list[str] | None) -> list[Path] | None:
     """Names from the command line as paths: a list of plain strings would be taken as texts."""
+    if names and "" in names:  # as a path it would be this folder
+        raise InputError("an empty path came; expected a file, a folder or a glob. Is a variable of the shell empty?")
     return [Path(name) for name in names] if names else None
 
 
@@ -220,6 +229,15 @@ class RunOptions:
     Force = Annotated[bool, option(RUN, "--force", help="Replace outputs that exist.")]
     Quiet = Annotated[bool, option(RUN, "-q", "--quiet", help="Say nothing unless something is wrong.")]
     Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
+
+
+def one_line_each(doc: str) -> str:
+    """The paragraphs of a docstring without the line breaks inside of them: the help is as wide as the terminal.
+
+    >>> one_line_each("One\\n    and the same.\\n\\n    Another.")
+    'One and the same.\\n\\nAnother.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(doc).split("\n\n"))
 
 
 def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -241,6 +259,7 @@ def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Calla
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]
         call.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in keyword}
+        call.__doc__ = one_line_each(command.__doc__ or "")
         return call
 
     return decorate

@@ -55,7 +55,7 @@ def passage_options(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
-    on_bad_file: o.OnBadFile = o.BadFile.error,
+    on_bad_file: o.OnBadFile = o.OnBad.error,
     threads: o.Threads = None,
     memory: o.Memory = None,
     work_dir: o.WorkDir = None,
@@ -84,7 +84,7 @@ def passages(
     Without -o, the pairs that share most go to the terminal or, in a pipe, all passages with their places (in
     characters) to standard output as tab-separated lines. With -o report.html, a page shows the texts side by side.
     """
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
     from lookalike.io.atomic import check_place
 
     page = output is not None and output.suffix == PAGE
@@ -107,7 +107,7 @@ def passages(
     options["beside"] = o.beside(output)
     from lookalike.apps.passages import passages as find
 
-    with show.progress(quiet) as progress:
+    with screen.progress(quiet) as progress:
         result = find(o.paths(inputs), progress=progress, **options)
         if page and output is not None:
             wrote = [result.report(output, pairs=report_pairs, force=force)]

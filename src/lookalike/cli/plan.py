@@ -103,10 +103,10 @@ def plan(
     """
     import json as json_module
 
-    from rich.console import Console
-
     from lookalike.apps.curves import save_curve, terminal_curve
-    from lookalike.errors import OutputError, RecallWarning, UsageError
+    from lookalike.cli.screen import err
+    from lookalike.errors import RecallWarning, UsageError
+    from lookalike.io.atomic import check_place
     from lookalike.plan import plan as make_plan
 
     if calibrate:
@@ -138,8 +138,8 @@ def plan(
         }  # fmt: skip
         print_forecast(inputs, options, json=json)
         return
-    if output is not None and output.exists() and not force:
-        raise OutputError(f"{output} exists. Use --force to replace it, or another name.")
+    if output is not None:
+        check_place(output, force=force)
     shape: Any = {"recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
@@ -152,7 +152,7 @@ def plan(
         else:
             made = make_plan(measure=measure.value, distance=distance, bits=bits, width=width, **shape)
     for warning in caught:
-        Console(stderr=True).print(f"Warning: {warning.message}", style="yellow", markup=False, highlight=False)
+        err.say("Warning:", str(warning.message), style="yellow")
     if json:
         sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n")
     elif measure is not None:

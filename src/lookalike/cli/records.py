@@ -94,17 +94,17 @@ def open_table(inputs: list[str], options: dict[str, Any], _keep: str) -> Record
 
 def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
     """Print the fields, save the settings, and compare with the truth."""
-    from lookalike.cli import show
+    from lookalike.cli import screen
     from lookalike.io.settings import write_settings
 
     rules: RecordRules = result.job.rules
     if not quiet:
         counts = result.receipt["counts"]
         for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
-            show.err.print(line, markup=False, soft_wrap=True)
+            screen.err.print(line, markup=False, soft_wrap=True)
     if aside["save_settings"] is not None:
         write_settings(rules, aside["save_settings"], force=True)
-        show.err.print(f"Wrote    {aside['save_settings']}", markup=False, soft_wrap=True)
+        screen.err.print(f"Wrote    {aside['save_settings']}", markup=False, soft_wrap=True)
     if aside["truth"] is not None:
         _evaluate(result, aside["truth"])
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.words import size
 
 runs = typer.Typer(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
 Where = Annotated[
@@ -37,7 +38,7 @@ def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
     if not found:
         sys.stdout.write("No work folders here. Large runs make one beside their output; --work-dir names another.\n")
     for work in found:
-        sys.stdout.write(f"{work.path}  {work.nbytes / 1e6:,.0f} MB  {work.age()}{'  in use' if work.in_use else ''}\n")
+        sys.stdout.write(f"{work.path}  {size(work.nbytes)}  {work.age()}{'  in use' if work.in_use else ''}\n")
         for line in work.holds:
             sys.stdout.write(f"    {line}\n")
 
@@ -53,6 +54,6 @@ def clean(folders: Where = None) -> None:
             sys.stdout.write(f"Left     {work.path}: it is in use\n")
             continue
         work.remove()
-        sys.stdout.write(f"Removed  {work.path} ({work.nbytes / 1e6:,.0f} MB)\n")
+        sys.stdout.write(f"Removed  {work.path} ({size(work.nbytes)})\n")
     if not found:
         sys.stdout.write("No work folders here.\n")

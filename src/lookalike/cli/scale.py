@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from lookalike.cli.amounts import amount
 from lookalike.cli.forecast import duration
 from lookalike.errors import UsageError
+from lookalike.words import size
 
 if TYPE_CHECKING:
     from lookalike.engines.scale import Estimate
-
-BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], *, json: bool) -> None:
@@ -91,14 +90,3 @@ def count(value: float) -> str:
     ('1,234', '2.50e+09')
     """
     return f"{value:,.0f}" if value < 1e6 else f"{value:.2e}"
-
-
-def size(nbytes: float) -> str:
-    """
-    >>> size(2000), size(1.2e15), size(12)
-    ('2.0 kB', '1.2 PB', '12 B')
-    """
-    for unit, name in BYTES:
-        if nbytes >= unit:
-            return f"{nbytes / unit:,.1f} {name}"
-    return f"{nbytes:.0f} B"

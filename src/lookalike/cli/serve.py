@@ -37,8 +37,10 @@ def serve(
     max_batch: Annotated[int, o.option(LIMITS, help="Items in a request.")] = 1000,
     timeout: Annotated[float, o.option(LIMITS, help="Seconds for a request.")] = 30.0,
 ) -> None:
-    """Answer queries of an index over HTTP, and add and remove items: POST /query, POST /items, DELETE /items/ID,
-    POST /compare, GET /stats, /health, /metrics. GET /docs describes them."""
+    """Answer queries of an index over HTTP, and add and remove items.
+
+    POST /query, POST /items, DELETE /items/ID, POST /compare, GET /stats, /health, /metrics; GET /docs describes them.
+    """
     secret = _token(token, token_file)
     if token_for_reads and secret is None:
         raise UsageError("--token-for-reads without a token. Add --token-file FILE.")

@@ -1,21 +1,20 @@
-"""What a run shows: progress on a terminal, tables, a summary, the receipt."""
+"""What a run shows when it is done: tables, a summary, the receipt."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lookalike.engines.trace import Progress, silent
+from lookalike.cli.screen import Screen, err
+from lookalike.cli.summary import lines
 from lookalike.io.atomic import check_output, check_place
 from lookalike.io.results import write_json
 from lookalike.io.write import write_table
@@ -27,70 +26,19 @@ if TYPE_CHECKING:
     from lookalike.result import Result
 
 SHOWN = 20  # rows of a table on a terminal
-LABELS = ("left", "right", "id", "representative", "first", "item", "by")  # columns that stand at the left
+LABELS = (
+    "left",
+    "right",
+    "id",
+    "representative",
+    "first",
+    "item",
+    "by",
+    "string",
+    "left string",
+    "right string",
+)  # columns that stand at the left
 ROW = "row"
-WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
-FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
-STAGES = {
-    "open": "Opening",
-    "item groups": "Grouping items",
-    "read": "Reading",
-    "common": "Dropping common shingles",
-    "collapse": "Collapsing exact copies",
-    "choose": "Choosing a way",
-    "fields": "Reading the fields",
-    "keys": "Sorting the keys",
-    "candidates": "Looking for candidates",
-    "compare": "Comparing",
-    "sketch": "Sketching",
-    "index": "Indexing",
-    "divide": "Dividing",
-    "merge": "Merging",
-    "match": "Matching",
-    "audit": "Measuring recall",
-    "sum up": "Summing up",
-    "pairs": "Writing pairs down",
-    "groups": "Grouping",
-    "dedup": "Choosing what to keep",
-}
-
-NOTED = {
-    "empty": "empty",
-    "null_texts": "null",
-    "bad_texts": "not UTF-8",
-    "skipped": "skipped",
-    "broken": "left out",
-    "exact_duplicates": "exact copies",
-}
-
-err = Console(stderr=True, highlight=False)
-
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Progress]:
-    """A bar per stage on a terminal's standard error; nothing in a pipe or when quiet."""
-    if quiet or not err.is_terminal:
-        yield silent
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns, console=err, transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def report(stage: str, done: int, total: int | None) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total)
-            bars.update(tasks[stage], completed=done, total=total)
-
-        yield report
 
 
 @dataclass(frozen=True)
@@ -141,7 +89,8 @@ def print_pairs(result: Result) -> None:
         return
     scale = result.job.scale
     best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, SHOWN)
-    print_table(best, table.num_rows, "pairs")
+    other = result.source if result.against is None else result.against
+    print_table(spelled(best, {"left": result.source, "right": other}, result), table.num_rows, "pairs")
 
 
 def print_groups(result: Result) -> None:
@@ -151,7 +100,21 @@ def print_groups(result: Result) -> None:
         print_lines(table)
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, SHOWN)
-    print_table(biggest, table.num_rows, f"grouped {result.job.noun}")
+    print_table(spelled(biggest, {"id": result.source}, result), table.num_rows, f"grouped {result.job.noun}")
+
+
+def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Table:
+    """The table with the strings that its rows are about, where these are known by their numbers only."""
+    if result.job.noun != "strings":
+        return table
+    for name, collection in columns.items():
+        if collection.id_column is None:
+            rows = table[name].to_pylist()
+            texts = collection.picked(rows)
+            table = table.append_column(
+                f"{name} string" if len(columns) > 1 else "string", [[texts[row] for row in rows]]
+            )
+    return table
 
 
 def print_rows(table: pa.Table, what: str) -> None:
@@ -186,14 +149,26 @@ def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ").replace("\n", " ")
 
 
+def people_read(values: list[Any], *, is_count: bool) -> list[str]:
+    """Values as they stand in a table for people: three digits after the point, but none of what is counted.
+
+    >>> people_read([0.5, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
+    (['0.500', '1.000'], ['2', '1'])
+    """
+    numbers = [value for value in values if isinstance(value, float)]
+    whole = (is_count or max(numbers, default=0) > 1) and all(value.is_integer() for value in numbers)
+    return [f"{value:.{0 if whole else 3}f}" if isinstance(value, float) else str(value) for value in values]
+
+
 def print_table(table: pa.Table, total: int, what: str) -> None:
     """Some rows, of so many, for people."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
         shown.add_column(name, justify="left" if name in LABELS else "right")
-    for row in table.to_pylist():
-        shown.add_row(*(Text(f"{v:.3f}" if isinstance(v, float) else str(v)) for v in row.values()))
-    out = Console(highlight=False)
+    columns = [people_read(table[name].to_pylist(), is_count=name == "distance") for name in table.column_names]
+    for row in zip(*columns, strict=True):
+        shown.add_row(*map(Text, row))
+    out = Screen()
     out.print(shown)
     if total > table.num_rows:
         out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
@@ -206,60 +181,9 @@ def finish(
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
     for warning in result.receipt["warnings"]:
-        err.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+        err.say("Warning:", warning, style="yellow")
     for what in result.receipt["left_out"]:
-        err.print(f"Left out {what}", style="yellow", markup=False, soft_wrap=True)
+        err.say("Left out", what, style="yellow")
     if not quiet:
-        summary(result.receipt, wrote)
-
-
-def summary(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> None:
-    """Four lines: what was read, how it was compared, what came out, where it went."""
-    counts, noun = receipt["counts"], receipt["items"]
-    notes = [f"{counts[noun]:,} {noun}"]
-    if counts.get("bytes"):
-        notes.append(f"{counts['bytes'] / 1e6:,.1f} MB")
-    for name, words in NOTED.items():
-        if counts.get(name):
-            notes.append(f"{counts[name]:,} {words}")
-    for note in receipt["work"]["notes"]:
-        err.print(f"Work     {note}", markup=False, soft_wrap=True)
-    err.print("Read     " + " · ".join(notes), markup=False, soft_wrap=True)
-    check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
-    err.print(f"Compared {receipt['compared']} · {_how(receipt)} · {check}", markup=False, soft_wrap=True)
-    if receipt["recall_measured"]:
-        err.print(f"Recall   {_measured(receipt)}", markup=False, soft_wrap=True)
-    found = [f"{counts[name]:,} {name}" for name in FOUND if name in counts]
-    seconds = sum(receipt["seconds"].values())
-    err.print(
-        f"Found    {' · '.join(found)} in {seconds:.1f} s, {receipt['peak_memory_mb']:,} MB of memory", markup=False
-    )
-    if counts.get("all_pairs"):
-        share = counts.get("candidates", 0) / counts["all_pairs"]
-        err.print(
-            f"Scored   {counts.get('candidates', 0):,} of {counts['all_pairs']:,} pairs ({share:.1%})", markup=False
-        )
-    for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
-        err.print(f"Wrote    {path}", markup=False, soft_wrap=True)
-
-
-def _how(receipt: dict[str, Any]) -> str:
-    plan = receipt["plan"]
-    if receipt["choice"]["method"] == "keys":
-        return f"{receipt['counts'].get('candidates', 0):,} candidates that share keys"
-    if plan is None:
-        return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
-    return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
-
-
-def _measured(receipt: dict[str, Any]) -> str:
-    planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
-    first = "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"
-    if not measured["true_pairs"]:
-        return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
-    low, high = measured["interval_95"]
-    first += f", among {measured['among']}" if "among" in measured else ""
-    return (
-        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {measured['true_pairs']:,} pairs "
-        f"· about {measured['probably_missed']:,} missed"
-    )
+        for label, text in lines(result.receipt, wrote):
+            err.say(label, text)

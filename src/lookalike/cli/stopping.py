@@ -17,6 +17,10 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came."""
 
 
+class ReaderGone(Exception):
+    """Nobody reads what is written any more, as under `| head`. Not an OSError, which typer would end with 1."""
+
+
 def hear_terminate() -> None:
     """From now on SIGTERM is heard as Ctrl-C is."""
 
@@ -46,6 +50,8 @@ def stoppable(work: Callable[[], None], folder: Callable[[], Path | None]) -> No
             thread.join(0.2)  # an endless join would hear signals too, but not on every system
     except KeyboardInterrupt as signal_heard:
         _stop(TERMINATED if isinstance(signal_heard, Terminated) else STOPPED, folder())
+    if failed and isinstance(failed[0], BrokenPipeError):
+        raise ReaderGone from failed[0]
     if failed:
         raise failed[0]
 

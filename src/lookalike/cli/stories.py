@@ -36,12 +36,12 @@ def stories(
     Without -o, the largest stories go to the terminal or, in a pipe, all of them to standard output as tab-separated
     lines.
     """
-    from lookalike.cli import show
+    from lookalike.cli import screen, show
 
     outputs = show.Outputs.check(output, force=force)
     from lookalike.apps.stories import stories as find
 
-    with show.progress(quiet) as progress:
+    with screen.progress(quiet) as progress:
         result = find(
             o.paths(inputs), text=text, id=id, share=share, jaccard=jaccard, min_tokens=min_tokens,
             max_share=max_share, on_bad_text=on_bad_text.value, threads=threads, progress=progress,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
@@ -12,23 +11,13 @@ if TYPE_CHECKING:
     from lookalike.io.vectors import Vectors
 
 
-class VectorMethod(Enum):
-    auto = "auto"
-    lsh = "lsh"
-    exact = "exact"
-
-
-class OnBad(Enum):
-    error = "error"
-    skip = "skip"
-
-
 Seed = Annotated[int, o.option(o.MECHANISM, help="Seed of the random choices.")]
 Column = Annotated[
     str | None, o.option(o.RUN, help="Column of the vectors (lists of numbers), or array of a .npz file.")
 ]
 Bad = Annotated[
-    OnBad, o.option(o.RUN, help="Vectors with NaN, infinite or missing numbers, or zeros only (angle): stop, or skip.")
+    o.OnBad,
+    o.option(o.RUN, help="Vectors with NaN, infinite or missing numbers, or zeros only (angle): stop, or skip."),
 ]
 
 
@@ -47,13 +36,13 @@ def vector_options(
     recall: o.Recall = 0.99,
     exact: Annotated[bool, o.option(o.WHAT, "--exact", help="Find every pair, none missed.")] = False,
     method: Annotated[
-        VectorMethod,
+        o.RowMethod,
         o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
-    ] = VectorMethod.auto,
+    ] = o.RowMethod.auto,
     audit: o.Audit = 128,
     seed: Seed = 42,
     max_pairs: o.MaxPairs = 100_000_000,
-    on_bad: Bad = OnBad.error,
+    on_bad: Bad = o.OnBad.error,
     threads: o.Threads = None,
     engine: o.Where = o.Engine.local,
     master: o.Master = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lookalike.data import DISTANCE, F64, I64, U32, U64, Bits, Pairs, Scale, check_choice
 from lookalike.engines.choice import NEAR, SAMPLE, Choice
 from lookalike.engines.found import Want
-from lookalike.engines.job import check_run
+from lookalike.engines.job import RowMethod, check_run
 from lookalike.engines.joins import Block, Scored, scored
 from lookalike.engines.pool import Pool
 from lookalike.engines.size import check_size
@@ -23,7 +23,6 @@ from lookalike.kernels import bits as kernels
 from lookalike.stages.audit import Audit, measure
 from lookalike.stages.pieces import Costs, Piece, PiecePlan, every_pair, exact_plan, lsh_plan
 
-Method = Literal["auto", "exact", "lsh"]
 ADVICE = "Lower --max-bits, or raise --max-pairs."
 ROOM = 1 << 16  # pairs that one call of a kernel has room for, at least
 TASKS = 32  # per thread and piece: buckets differ in size
@@ -39,7 +38,7 @@ class BitsJob:
     verify: ClassVar[bool] = True
 
     threshold: int
-    method: Method = "auto"
+    method: RowMethod = "auto"
     recall: float = 0.99
     seed: int = 42
     max_pairs: int = 100_000_000

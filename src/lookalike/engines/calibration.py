@@ -22,12 +22,13 @@ import pyarrow.parquet as pq
 
 from lookalike.data import U64, Pairs, Recipe, Sets, ShingleRule
 from lookalike.engines.audits import audit
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import Preview
 from lookalike.engines.costs import Costs
 from lookalike.engines.counting import counted_pairs
-from lookalike.engines.joins import BandedJoin, exact_pairs, take_prefixes
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
+from lookalike.engines.prefixes import exact_pairs, take_prefixes
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.io.read import open_collection

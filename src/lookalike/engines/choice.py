@@ -9,11 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from lookalike.data import I64, Recipe
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.costs import SHIPPED
 from lookalike.engines.counting import LISTED, counted_pairs
-from lookalike.engines.joins import POSTING, SHARE, BandedJoin, gather, postings_pairs, take_prefixes
+from lookalike.engines.joins import gather
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
+from lookalike.engines.prefixes import POSTING, SHARE, postings_pairs, take_prefixes
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.kernels import buckets
@@ -24,7 +26,7 @@ from lookalike.stages.candidates import Items, Postings
 SAMPLE = 2000
 NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
 
-Way = Literal["prefixes", "counting"]  # of the exact join: joins.exact_pairs, counting.counted_pairs
+Way = Literal["prefixes", "counting"]  # of the exact join: prefixes.exact_pairs, counting.counted_pairs
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ SMALL = 1 << 18  # triples below which a task is not worth its while
 
 
 def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Space, limit: int) -> Scored:
-    """(left, right, similarity) of every pair at or above the bar, none missed: what `joins.exact_pairs` gives.
+    """(left, right, similarity) of every pair at or above the bar, none missed: what `prefixes.exact_pairs` gives.
 
     Time grows with the elements and with the triples: the sum of m(m-1)/2 over elements of m items. Where thresholds
     are low or sets are short, prefixes leave out little and a triple costs a tenth of a candidate.

@@ -51,7 +51,7 @@ class Counted:
 def dcm_pairs(
     items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int, *, memory: int = 1 << 30, folder: Path | None = None
 ) -> Scored:
-    """(left, right, similarity) of every pair at or above the bar, none missed: what `joins.exact_pairs` gives.
+    """(left, right, similarity) of every pair at or above the bar, none missed: what `prefixes.exact_pairs` gives.
 
     `memory` bounds what is held beside the answer and some 70 bytes for each item; what does not fit goes to files in
     `folder` (or the system's temporary one) that are gone at the end. Time grows with the number of triples, the sum of

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lookalike.data import F64, Scale, check_choice
-from lookalike.engines.vector_job import VectorMethod, check_run
+from lookalike.engines.job import RowMethod
+from lookalike.engines.vector_job import check_rows
 from lookalike.errors import UsageError
 
 ROWS = range(2, 17)
@@ -30,7 +31,7 @@ class FaceJob:
 
     tolerance: float
     threshold: float = 0.5
-    method: VectorMethod = "auto"
+    method: RowMethod = "auto"
     recall: float = 0.95
     tables: int | None = None
     rows: int | None = None
@@ -55,7 +56,7 @@ class FaceJob:
             raise UsageError(f"rows is {self.rows}; expected at most {ROWS[-1]}: each may double the lookups.")
         if self.max_scored is not None and not 0 < self.max_scored <= 1:
             raise UsageError(f"max_scored is {self.max_scored}; expected a share above 0 and at most 1.")
-        check_run(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
+        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
 
     def need(self, measurements: int) -> int:
         """How many measurements must agree: the share as the user wrote it, in integers."""

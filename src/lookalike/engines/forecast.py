@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import Sets
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import SAMPLE, choose, preview
 from lookalike.engines.costs import known_costs
 from lookalike.engines.job import Job
-from lookalike.engines.joins import BandedJoin
 from lookalike.engines.local import BEGIN, planned_for
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores
@@ -138,7 +138,7 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
         seconds=costs.start + work / threads, threads=threads,
         memory=min(memory, budget) if folder else memory, budget=budget,
         work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
-        warnings=trace.warnings,
+        warnings=trace.warnings if choice.method == "lsh" else [],
     )  # fmt: skip
 
 

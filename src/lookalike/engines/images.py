@@ -16,10 +16,10 @@ import pyarrow as pa
 from lookalike.data import I64, U64, Pairs, Scale, check_choice
 from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found, Want
+from lookalike.engines.job import check_run
 from lookalike.engines.joins import Block, scored
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.trace import Trace
-from lookalike.engines.vector_job import check_run
 from lookalike.errors import InputError, UsageError
 from lookalike.io.collection import check_ids
 from lookalike.io.pictures import Picture, PictureFolder, load_picture, reason_of
@@ -60,7 +60,7 @@ class ImageJob:
             raise UsageError(f"max_bits is {self.threshold:g}; expected a whole number from 0 to 64.")
         if not -1 <= self.min_likeness <= 1:
             raise UsageError(f"min_likeness is {self.min_likeness:g}; expected a correlation from -1 to 1.")
-        check_run(0.5, 0, self.max_pairs, 0, self.threads)
+        check_run(self.max_pairs, 0, self.threads)
 
     def words(self) -> str:
         crops = ", crops too" if self.crops else ""

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 from lookalike.data import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, nearest
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
 Method = Literal["auto", "lsh", "exact", "dcm"]
+RowMethod = Literal["auto", "lsh", "exact"]  # of vectors, codes and faces
 
 
 class LocalEngine(TypedDict, total=False):
@@ -55,6 +56,9 @@ class Job:
         check_choice("method", self.method, ("auto", "lsh", "exact", "dcm"))
         if self.max_share is not None and not 0 < self.max_share <= 1:
             raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
+        if self.method in ("exact", "dcm") and (self.bands is not None or self.rows is not None or not self.verify):
+            what = "verify=False estimates from signatures" if not self.verify else "bands and rows are of signatures"
+            raise UsageError(f"{what}, and method {self.method!r} makes none; give one or the other.")
         check_run(self.max_pairs, self.audit, self.threads)
         self.recipe()
 
@@ -74,6 +78,20 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rule": self.rule.as_dict()}
+
+
+def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
+    """UsageError for an option that is in none of these typed dicts, with the nearest that is.
+
+    >>> refuse_unknown({"engin": "local"}, LocalEngine)
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: there is no option 'engin'. Nearest: 'engine'.
+    """
+    known = {name for one in declared for name in one.__annotations__}
+    for name in given:
+        if name not in known:
+            close = nearest(name, sorted(known))
+            raise UsageError(f"there is no option {name!r}.{close or ' Options: ' + ', '.join(sorted(known)) + '.'}")
 
 
 def check_run(max_pairs: int, audit: int, threads: int | None) -> None:

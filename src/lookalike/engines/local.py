@@ -11,14 +11,15 @@ import pyarrow as pa
 
 from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
+from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
 from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
-from lookalike.engines.joins import SHARE, BandedJoin, exact_pairs
 from lookalike.engines.memory import memory_size
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.prefixes import SHARE, exact_pairs
 from lookalike.engines.reading import Features, read_features, sets_recipe
 from lookalike.engines.size import size_of
 from lookalike.engines.spaces import open_space
@@ -41,7 +42,8 @@ def run(
 ) -> Found:  # fmt: skip
     """Find the pairs (or groups) of one collection, or the pairs between two."""
     column = preferred_column(keep)
-    planned = planned_for(job, trace)
+    planning = Trace()
+    planned = planned_for(job, planning)
     extra = [column] if column else []
     place = place or Workplace(memory_size(None))
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
@@ -75,6 +77,7 @@ def run(
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
+            trace.warnings += planning.warnings  # of no interest where no bands are made
             return _banded(found, items, job, want, planned, pool, trace)
         if choice.method == "exact":
             join = counted_pairs if choice.way == "counting" else exact_pairs

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lookalike.data import I64, U32, U64
 from lookalike.errors import OutputError
+from lookalike.words import size
 
 
 class Shelf(NamedTuple):
@@ -61,7 +62,7 @@ class Spill:
         except OSError as error:
             where = self._folder or tempfile.gettempdir()
             raise OutputError(
-                f"cannot set {array.nbytes / 1e6:,.1f} MB aside in {where}: {error.strerror or error}. "
+                f"cannot set {size(array.nbytes)} aside in {where}: {error.strerror or error}. "
                 "Make room there, name another folder for temporary files, or allow more memory."
             ) from error
         self.nbytes += array.nbytes

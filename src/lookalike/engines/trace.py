@@ -35,11 +35,20 @@ class Trace:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[int, int | None], None]]:
-        """Time a stage, without the stages inside of it; what it yields reports progress within it."""
+        """Time a stage, without the stages inside of it; what it yields reports progress within it. At the end of the
+        stage all of it is reported as done."""
         begin = time.perf_counter()
         self._inner.append(0.0)
-        self.progress(name, 0, None)
-        yield lambda done, total: self.progress(name, done, total)
+        reached = 0
+
+        def report(done: int, total: int | None) -> None:
+            nonlocal reached
+            reached = done
+            self.progress(name, done, total)
+
+        report(0, None)
+        yield report
+        self.progress(name, max(reached, 1), max(reached, 1))
         spent = time.perf_counter() - begin
         self.seconds[name] = round(self.seconds.get(name, 0.0) + spent - self._inner.pop(), 4)
         self._inner[-1] += spent

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from lookalike.data import Scale, check_choice
+from lookalike.engines.job import RowMethod, check_run
 from lookalike.errors import UsageError
 from lookalike.kernels import vectors
 
-VectorMethod = Literal["auto", "lsh", "exact"]
 CODES = {"angle": vectors.ANGLE, "cosine": vectors.COSINE, "distance": vectors.DISTANCE}
 
 
@@ -23,7 +23,7 @@ class VectorJob:
 
     threshold: float
     measure: Literal["angle", "cosine", "distance"] = "angle"
-    method: VectorMethod = "auto"
+    method: RowMethod = "auto"
     recall: float = 0.99
     seed: int = 42
     max_pairs: int = 100_000_000
@@ -40,7 +40,7 @@ class VectorJob:
             name = {"angle": "max_angle", "cosine": "min_cosine", "distance": "max_distance"}[self.measure]
             upper = f"from {low:g} to {high:g}" if math.isfinite(high) else "of 0 or more"
             raise UsageError(f"{name} is {self.threshold:g}; expected a number {upper}.")
-        check_run(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
+        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
 
     @property
     def scale(self) -> Scale:
@@ -72,15 +72,10 @@ class VectorJob:
         return dict(self.__dict__)
 
 
-def check_run(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
+def check_rows(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
     """Refuse what no run over rows can do."""
     if not 0 < recall < 1:
         raise UsageError(f"recall is {recall}; expected a number above 0 and below 1.")
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^64-1.")
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; expected at least 1.")
-    if max_pairs < 1:
-        raise UsageError(f"max_pairs is {max_pairs}; expected at least 1.")
-    if audit < 0:
-        raise UsageError(f"audit is {audit}; expected a number of items to check, or 0 for none.")
+    check_run(max_pairs, audit, threads)

@@ -14,6 +14,7 @@ from lookalike.engines.work import ABOUT, LOCK, PROGRESS, read_json
 from lookalike.errors import InputError
 
 PLACES = ("sets-", "tokens-", "run-")
+WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups that are stars"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def _describe(folder: Path) -> WorkFolder:
 def _words(about: dict[str, Any], progress: dict[str, Any]) -> str:
     if about.get("holds") == "run":
         parts = ", ".join(name for name in progress) or "nothing yet"
-        return f"run for {about.get('wants')}: {about.get('compared')} · done: {parts}"
+        wanted = WANTED.get(str(about.get("wants")), about.get("wants"))
+        return f"run for {wanted}: {about.get('compared')} · done: {parts}"
     commits = progress.get("commits", [])
     rows = commits[-1]["rows"] if commits else 0
     state = "all" if progress.get("complete") else "unfinished, after"

@@ -165,6 +165,9 @@ class BitKind:
         lookup.score_codes(self._codes(queries), found.query, data, found.starts >> 3, int(threshold), out)
         return out
 
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        return self.bits
+
     def raw(self, piece: Bits) -> Blobs:
         return self.features(piece)
 

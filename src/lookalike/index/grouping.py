@@ -164,6 +164,12 @@ def _matching(store: Store, kind: Kind, page: Page) -> I64:
     return pairs[kind.score(page.features.take(pairs[:, 0].tolist()), found, kind.threshold) > -np.inf]
 
 
+def counts(store: Store) -> tuple[int, int]:
+    """(groups of two or more among the items that were put into groups, how many items were not yet)."""
+    _, sizes = np.unique(Forest(store).members()[1], return_counts=True)
+    return int((sizes > 1).sum()), int((live(store) >= store.grouped()).sum())
+
+
 def table(store: Store, forest: Forest) -> pa.Table:
     """id, group, size of all items in groups of two or more, the largest first."""
     items, groups = forest.members()

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
 from lookalike.index import grouping, places, sources, transfer
-from lookalike.index.items import ids_of, plain_ids
+from lookalike.index.intake import Sieve, blocks
+from lookalike.index.items import ids_of
 from lookalike.index.kinds import Kind, kind_again, make_kind
-from lookalike.index.recent import Recent
-from lookalike.index.search import scored
+from lookalike.index.search import Match, matches, shown
 from lookalike.index.sources import Batch
-from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
-
-
-class Match(NamedTuple):
-    """An item of the index that is near a query.
-
-    similarity: exact; for kinds that are measured by a distance (`index.kind.scale`), it is that distance.
-    """
-
-    id: Id
-    similarity: float
+from lookalike.index.store import Block, Found, Id, Store
 
 
 @dataclass(frozen=True)
@@ -129,46 +118,20 @@ class Index:
     def add_if_new(self, items: Any, ids: Any = None) -> list[Match | None]:
         """Put in those items that match nothing: nothing in the index, and none of the new ones before them.
 
-        For each item None where it was put in, else the nearest that it matched. An item whose own id is there is
-        compared with the others only, and replaces its older self where it is new.
+        For each item None where it was put in, else the nearest that it matched. An item whose own id is there matches
+        its older self where nothing has changed; else it is compared with the others only, and takes its place where it
+        is new.
         """
         out: list[Match | None] = []
         with self.store.writing():
-            fresh = Recent()
-            chosen: list[Block] = []
+            sieve, chosen = Sieve(self.store, self.kind), []
             for block in self._blocks([(items, None if ids is None else ids_of(ids))]):
-                out += self._choose_new(block, fresh, chosen)
+                found, new = sieve.sift(block)
+                out += found
+                chosen += [] if new is None else [new]
             if chosen:
                 self.store.add(chosen)
         return out
-
-    def _choose_new(self, block: Block, fresh: Recent, chosen: list[Block]) -> list[Match | None]:
-        """The match of each item of a block, or None; those without one go to `fresh` and `chosen`."""
-        probes = self.kind.probes(block.features)
-        old = self._matches(block.features, probes, self.kind.threshold, None)
-        out: list[Match | None] = []
-        rows = []
-        for row, mine in enumerate(block.ids.to_pylist()):
-            features = block.features.part(row, row + 1)
-            near = next((match for match in old[row] if match.id != mine), None)
-            met = fresh.candidates(probes.part(row, row + 1))
-            best = near if met is None else self._nearer(near, features, met, fresh, mine)
-            out.append(best)
-            if best is None:
-                fresh.add(len(fresh), mine, block.keys.part(row, row + 1).values, features[0])
-                rows.append(row)
-        if rows:
-            chosen.append(_taken(block, rows))
-        return out
-
-    def _nearer(self, near: Match | None, features: Blobs, met: Found, fresh: Recent, mine: Id) -> Match | None:
-        """The nearest of those that were met, other than the item's older self, where it is nearer than `near`."""
-        ids = [fresh.ids[item] for item in met.items.tolist()]
-        scores = self.kind.score(features, met, self.kind.threshold)
-        scores[[id == mine for id in ids]] = -np.inf  # noqa: A001
-        at = int(np.argmax(scores))
-        least = -np.inf if near is None else self.kind.scale.sign * near.similarity
-        return Match(ids[at], self._shown(float(scores[at]))) if scores[at] > least else near
 
     def remove(self, ids: Any) -> int:
         """Take items out; how many of these ids were there. Their groups stay as they are, without them."""
@@ -220,7 +183,7 @@ class Index:
         out: list[list[Match]] = []
         for piece in self.kind.pieces(items):
             features = self.kind.features(piece)
-            out += self._matches(features, self.kind.probes(features), limit, k)
+            out += matches(self.store, self.kind, features, self.kind.probes(features), limit, k)
         return out
 
     def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:
@@ -238,11 +201,18 @@ class Index:
         )
 
     def compare(self, a: Any, b: Any) -> float | None:
-        """The similarity (or distance) of two items, as the index would score them; None where they do not match."""
+        """The similarity (or distance) of two items, exactly, whether they match or not.
+
+        Items that have nothing in common have a similarity of 0; None is the distance of strings one of which is empty,
+        and of what is too long to be compared beyond the threshold.
+        """
         one, other = (self.kind.features(piece) for item in (a, b) for piece in self.kind.pieces([item]))
         first = np.zeros(1, np.int64)
-        score = self.kind.score(one, Found(first, first, other.data, first, other.offsets[1:]), self.kind.threshold)
-        return None if score[0] == -np.inf else self._shown(float(score[0]))
+        met = Found(first, first, other.data, first, other.offsets[1:])
+        score = float(self.kind.score(one, met, self.kind.farthest(one, other))[0])
+        if score > -np.inf:
+            return shown(self.kind, score)
+        return 0.0 if self.kind.scale.sign > 0 else None
 
     def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
         """What is stored for an id; KeyError where it is not there."""
@@ -300,8 +270,9 @@ class Index:
         return bool(self.store.numbers(self._known([id]))[0] >= 0)
 
     def info(self) -> dict[str, Any]:
-        """What the index is and holds."""
-        settings = self.store.settings
+        """What the index is and holds. groups: of two or more, among the items below `grouped`; ungrouped: items that
+        will be put into groups when these are asked for."""
+        settings, (groups, ungrouped) = self.store.settings, grouping.counts(self.store)
         return {
             "place": self.store.place,
             "format": settings["format"],
@@ -312,6 +283,8 @@ class Index:
             "settings": self.kind.settings(),
             "store_items": self._keeps_items,
             "grouped": self.store.grouped(),
+            "groups": groups,
+            "ungrouped": ungrouped,
             **self.store.facts(),
         }
 
@@ -336,67 +309,14 @@ class Index:
             raise UsageError(f"ids is of type {type(ids).__name__}; expected a list of ids.")
         return ids_of(values) if values else pa.array([], self.store.id_type() or pa.int64())
 
+    def _blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
+        return blocks(self.store, self.kind, batches, raw=self._keeps_items)
+
     def _number(self, id: Id) -> int:  # noqa: A002
         number = int(self.store.numbers(self._known([id]))[0])
         if number < 0:
             raise KeyError(id)
         return number
-
-    def _blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
-        """Items with their ids, as they are stored; made on all threads."""
-        replacing = False
-        with Pool(usable_cores()) as pool:
-            for block in pool.map(self._block, self._pieces(batches)):
-                if not replacing and bool(np.any(self.store.numbers(block.ids) >= 0)):
-                    grouping.catch_up(self.store, self.kind)  # the old item takes part in groups before it goes
-                    replacing = True
-                yield block
-
-    def _pieces(self, batches: Iterable[Batch]) -> Iterator[tuple[Any, pa.Array]]:
-        for items, ids in batches:
-            given, done = None if ids is None else plain_ids(ids), 0
-            for piece in self.kind.pieces(items):
-                if given is None:
-                    first = self.store.take_ids(len(piece))
-                    yield piece, pa.array(np.arange(first, first + len(piece)))
-                elif done + len(piece) <= len(given):
-                    yield piece, given.slice(done, len(piece))
-                done += len(piece)
-            if given is not None and len(given) != done:
-                raise UsageError(f"{len(given):,} ids came for {done:,} items; expected one for each.")
-
-    def _block(self, given: tuple[Any, pa.Array]) -> Block:
-        piece, ids = given
-        features = self.kind.features(piece)
-        return Block(ids, features, self.kind.keys(features), self.kind.raw(piece) if self._keeps_items else None)
-
-    def _shown(self, score: float) -> float:
-        return self.kind.scale.sign * score + 0.0
-
-    def _matches(self, features: Blobs, probes: Keys, threshold: float, k: int | None) -> list[list[Match]]:
-        query, items, scores = scored(self.store, self.kind, features, probes, threshold)
-        out: list[list[Match]] = [[] for _ in range(len(features))]
-        if not len(query):
-            return out
-        order = np.lexsort((items, -scores, query))
-        if k is not None:
-            ordered = query[order]
-            order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < k]
-        ids = self.store.ids(items[order]).to_pylist()
-        for number, id, score in zip(query[order].tolist(), ids, scores[order].tolist(), strict=True):  # noqa: A001
-            if id is not None:
-                out[number].append(Match(id, self._shown(score)))
-        return out
-
-
-def _taken(block: Block, rows: Sequence[int]) -> Block:
-    """Some rows of a block."""
-    raw = None if block.raw is None else Blobs.of([block.raw[row] for row in rows])
-    keys = [block.keys.part(row, row + 1).values for row in rows]
-    return Block(
-        block.ids.take(pa.array(rows, pa.int64())), Blobs.of([block.features[row] for row in rows]),
-        Keys(np.concatenate(keys), ends_of([len(one) for one in keys])), raw,
-    )  # fmt: skip
 
 
 __all__ = ["Added", "Index", "Match", "Stored"]

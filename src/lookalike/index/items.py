@@ -13,6 +13,7 @@ from lookalike.io.reader import TARGET_BYTES
 from lookalike.io.texts import as_ids, as_texts, kind_of_text
 
 AT_ONCE = 2048  # items of an iterable that are taken together
+NEARLY_NOTHING = 1e-12  # a similarity that all reach who share anything: as a fraction of whole numbers it is 0
 Convert = Callable[[Any], pa.Array]
 
 

@@ -62,6 +62,10 @@ class Kind(Protocol):
     def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
         """The exact score of each candidate; -inf where it does not reach the threshold."""
 
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        """A threshold that this item and this other one reach unless they have nothing in common; the kind's own where
+        finding out would take too long."""
+
     def raw(self, piece: Any) -> Blobs:
         """The items as bytes."""
 

@@ -29,10 +29,14 @@ META = {"change": 0, "layout": 0, "next_item": 0, "next_id": 0, "next_segment": 
 def create(folder: Path) -> None:
     """An empty manifest."""
     link = sqlite3.connect(folder / NAME, isolation_level=None)
-    link.execute("PRAGMA journal_mode = WAL")
-    link.executescript("BEGIN;" + TABLES + "COMMIT;")
-    link.executemany("INSERT INTO meta VALUES (?, ?)", META.items())
-    link.close()
+    try:
+        link.execute("PRAGMA journal_mode = WAL")
+        link.executescript("BEGIN;" + TABLES + "COMMIT;")
+        link.executemany("INSERT INTO meta VALUES (?, ?)", META.items())
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"no index could be made: {error}.") from error
+    finally:
+        link.close()
 
 
 class Manifest:

@@ -12,7 +12,7 @@ from lookalike.errors import InputError, OutputError, UsageError
 from lookalike.index import manifest
 from lookalike.index.folder import FolderStore
 from lookalike.index.store import Store
-from lookalike.io.atomic import replacing
+from lookalike.io.atomic import check_place, replacing
 
 FORMAT = 1
 ABOUT = "index.json"
@@ -28,8 +28,7 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
     folder = _folder(place)
     if os.path.lexists(folder):
         raise OutputError(f"{folder} exists. Add to it, or use another name.")
-    if not folder.absolute().parent.is_dir():
-        raise OutputError(f"no such folder: {folder.parent}. Make it first, or use another name.")
+    check_place(folder, force=False)
     with replacing(folder, force=False) as draft:
         draft.path.mkdir()
         manifest.create(draft.path)
@@ -48,7 +47,7 @@ def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001
     folder = _folder(place)
     try:
         settings = json.loads((folder / ABOUT).read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         what = "no such index" if not folder.exists() else "no index"
         raise InputError(
             f"{what}: {folder} has no {ABOUT}. Make one with Index.create or `lookalike index create`."

@@ -231,6 +231,9 @@ class RecordKind:
         full = np.any([field.values[one] >= 0 for field in fields], axis=0)
         return np.where(same & full, np.float32(1), score)
 
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        return 0.0
+
     def raw(self, piece: pa.Table) -> Blobs:
         rows = [json.dumps(row, ensure_ascii=False, default=str).encode() for row in piece.to_pylist()]
         return Blobs.of(rows)

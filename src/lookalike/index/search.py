@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lookalike.data import F64, I64
 from lookalike.index.kinds import Kind
-from lookalike.index.store import Blobs, Keys, Store
+from lookalike.index.store import Blobs, Id, Keys, Store
+
+
+class Match(NamedTuple):
+    """An item of the index that is near a query.
+
+    similarity: exact; for kinds that are measured by a distance (`index.kind.scale`), it is that distance.
+    """
+
+    id: Id
+    similarity: float
 
 
 def scored(store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float) -> tuple[I64, I64, F64]:
@@ -22,3 +34,27 @@ def scored(store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: f
         return parts[0]
     query, items, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
     return query, items, scores
+
+
+def matches(
+    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, k: int | None = None
+) -> list[list[Match]]:
+    """For each query what is near it, nearest first, the older one first among equals; `k` of them at most."""
+    query, items, scores = scored(store, kind, features, probes, threshold)
+    out: list[list[Match]] = [[] for _ in range(len(features))]
+    if not len(query):
+        return out
+    order = np.lexsort((items, -scores, query))
+    if k is not None:
+        ordered = query[order]
+        order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < k]
+    ids = store.ids(items[order]).to_pylist()
+    for number, id, score in zip(query[order].tolist(), ids, scores[order].tolist(), strict=True):  # noqa: A001
+        if id is not None:
+            out[number].append(Match(id, shown(kind, score)))
+    return out
+
+
+def shown(kind: Kind, score: float) -> float:
+    """A score as users see it."""
+    return kind.scale.sign * score + 0.0

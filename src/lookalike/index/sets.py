@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lookalike.data import F64, SIMILARITY, U64, Recipe, RuleOptions, Scale, ShingleRule
 from lookalike.errors import UsageError
-from lookalike.index.items import pieces_of, texts, token_lists
+from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts, token_lists
 from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.kernels import hashing, lookup
 from lookalike.measures import Bar, bar, set_measure
@@ -131,6 +131,9 @@ class SetKind:
             found.starts >> 3, found.ends >> 3, code, num, den, out,
         )  # fmt: skip
         return out
+
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        return NEARLY_NOTHING
 
     def raw(self, piece: pa.Array) -> Blobs:
         return Blobs.of([json.dumps(tokens, ensure_ascii=False).encode() for tokens in piece.to_pylist()])

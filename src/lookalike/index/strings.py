@@ -13,11 +13,13 @@ import pyarrow as pa
 from lookalike.data import F64, Scale
 from lookalike.engines.strings import Measure, StringsJob
 from lookalike.errors import UsageError
-from lookalike.index.items import pieces_of, texts
+from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.kernels import edit_probes, lookup
 from lookalike.stages.edits import EditBar, Texts, powers
 from lookalike.stages.features import strings
+
+COMPARED = 10**9  # steps that the comparison of any two strings may take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,12 @@ class StringKind:
             found.starts >> 2, found.ends >> 2, *self._job(threshold).bar(), out,
         )  # fmt: skip
         return out
+
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        lengths = len(one.data) >> 2, len(other.data) >> 2
+        if lengths[0] * lengths[1] > COMPARED:
+            return self.threshold
+        return NEARLY_NOTHING if self._job(self.threshold).by_similarity else sum(lengths)
 
     def raw(self, piece: pa.Array) -> Blobs:
         data, ends = strings(piece)

@@ -192,6 +192,9 @@ class VectorKind:
         lookup.score_rows(job.code, self._values(queries), found.query, data, found.starts >> 2, job.least, out)
         return out
 
+    def farthest(self, one: Blobs, other: Blobs) -> float:
+        return {"angle": 180.0, "cosine": -1.0, "distance": float(np.finfo(np.float64).max)}[self.measure]
+
     def raw(self, piece: F32) -> Blobs:
         return self.features(piece)
 

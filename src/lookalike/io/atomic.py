@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.paths import KNOWN, kind_of
+from lookalike.words import size
 
 
 def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence[str] = ()) -> None:
@@ -26,6 +27,8 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
     lookalike.errors.UsageError: pairs.xlsx has the unknown extension '.xlsx'. Known: ...
     """
     path = Path(path)
+    if str(path) == "-":
+        raise UsageError("- (standard output) is no name for an output: pairs and groups go there without -o.")
     if not path.suffix:
         check_folder(path, force=force)
         return
@@ -55,9 +58,11 @@ def one_column_only(path: Path, columns: Sequence[str]) -> str:
 
 
 def check_place(path: Path, *, force: bool) -> None:
-    """Refuse a place without a folder around it, or taken already."""
+    """Refuse a place without a folder around it that may be written to, or taken already."""
     if not path.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {path.parent}. Make it first, or use another name.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise OutputError(f"the folder {path.parent} cannot be written to. Use another one, or change its permissions.")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{path} exists. Use --force to replace it, or another name.")
 
@@ -99,7 +104,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
         _flush_entry(path.absolute().parent)
     except (OSError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
-            message = f"disk full while writing {path} (needed about {_megabytes(draft.nbytes)})."
+            message = f"disk full while writing {path} (needed about {size(draft.nbytes)})."
         else:
             reason = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
             message = f"cannot write {path}: {reason.rstrip('.')}."
@@ -141,8 +146,5 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
-
-
-def _megabytes(nbytes: int) -> str:
-    return f"{max(nbytes, 100_000) / 1e6:,.1f} MB"
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

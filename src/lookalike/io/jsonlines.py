@@ -7,6 +7,8 @@ name the line. So a block that it refuses is read again by the standard library.
 from __future__ import annotations
 
 import json
+import threading
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +20,8 @@ import pyarrow.json as pj
 from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
 from lookalike.io.lines import blocks
-from lookalike.io.reader import Reader, reading, select
+from lookalike.io.paths import compression_of
+from lookalike.io.reader import Reader, reading, select, without_first
 
 # What is read to find the columns and their types.
 PEEK_BYTES = 1 << 20
@@ -38,17 +41,41 @@ class JsonLines(Reader):
         with reading(name, "JSON lines"):
             line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
         if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            raise InputError(f"{name} holds a JSON array; expected JSON lines: one object a line.")
+            raise InputError(
+                f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."
+            )
         self.schema = _final(self._infer((line, block)))
+        self._seekable, self._marking = compression_of(path) is None, threading.Lock()
+        self._marks = [(0, 1, 0)]  # row, line and byte at which a block begins, of those that were read
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        return self.batches_from(schema, 0)
+
+    def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
+        """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
+        row, line, offset = self._mark_before(start)
+
+        def parse(block: tuple[int, bytes]) -> tuple[pa.Table, int, int]:
+            return self._parse(block, schema), block[1].count(b"\n"), len(block[1])
+
         with reading(self.name, "JSON lines"):
-            for table in in_order(lambda block: self._parse(block, schema), blocks(self._path)):
-                yield from table.combine_chunks().to_batches()
+            for table, lines, nbytes in in_order(parse, blocks(self._path, line=line, offset=offset)):
+                yield from without_first(table.combine_chunks().to_batches(), max(0, start - row))
+                row, line, offset = row + table.num_rows, line + lines, offset + nbytes
+                self._mark(row, line, offset)
+
+    def _mark_before(self, row: int) -> tuple[int, int, int]:
+        with self._marking:
+            return self._marks[bisect_right(self._marks, row, key=lambda mark: mark[0]) - 1]
+
+    def _mark(self, row: int, line: int, offset: int) -> None:
+        with self._marking:
+            if self._seekable and row > self._marks[-1][0]:
+                self._marks.append((row, line, offset))
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """Reads the whole file the first time."""
-        return select(self._whole_schema, names)
+        """Reads the whole file the first time, if there are names."""
+        return select(self._whole_schema, names) if names else pa.schema([])
 
     def row_schema(self) -> pa.Schema:
         """Also the columns that come up late. Reads the whole file the first time."""
@@ -68,6 +95,17 @@ class JsonLines(Reader):
             if self.damaged is None:
                 raise
         return _final(whole)
+
+    def where(self, row: int) -> str:
+        """Reads the file up to this row."""
+        before = 0
+        for first, block in blocks(self._path):
+            for line, raw in enumerate(block.split(b"\n"), first):
+                if raw.strip():
+                    if before == row:
+                        return f"{self.name} line {line}"
+                    before += 1
+        return super().where(row)
 
     def _infer(self, numbered: tuple[int, bytes]) -> pa.Schema:
         try:
@@ -92,7 +130,9 @@ class JsonLines(Reader):
                 # Bytes that are no UTF-8 pass here as lone surrogates and come out of `_to_bytes` as they were.
                 record = json.loads(raw.decode("utf-8", "surrogateescape"), strict=False)
             except ValueError as error:
-                reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+                reason: object = error
+                if isinstance(error, json.JSONDecodeError):
+                    reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
                 raise InputError(f"{self.name} line {number}: not valid JSON ({reason}).") from error
             except RecursionError as error:
                 raise InputError(f"{self.name} line {number}: nested too deeply.") from error

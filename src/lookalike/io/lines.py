@@ -18,10 +18,15 @@ from lookalike.io.reader import TARGET_BYTES, Reader, reading
 FILES_PER_BATCH = 512
 
 
-def blocks(path: Path, *, size: int = TARGET_BYTES) -> Iterator[tuple[int, bytes]]:
-    """(number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not cut."""
-    line, pieces = 1, []
+def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """(number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not cut.
+
+    line, offset: where to begin, in a file that is not compressed.
+    """
+    pieces: list[bytes] = []
     with pa.input_stream(str(path), compression=compression_of(path)) as file:
+        if offset:
+            file.seek(offset)
         while piece := file.read(size):
             end = piece.rfind(b"\n") + 1
             if end == 0:

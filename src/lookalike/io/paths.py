@@ -67,6 +67,8 @@ def find(given: Sequence[str | os.PathLike[str]]) -> Found:
     found: list[tuple[str, Found]] = []
     for item in given:
         path, name = Path(item), os.fspath(item)
+        if not name:
+            raise InputError("an empty path came; expected a file, a folder or a glob.")
         if path.is_dir():
             part = _group(_walk(path), path, name, several=len(given) > 1)
         elif path.exists():

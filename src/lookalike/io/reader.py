@@ -52,7 +52,7 @@ class Reader(ABC):
         return self.schema
 
     def where(self, row: int) -> str:
-        """The words that lead a person to this row (counted from 0)."""
+        """The words that lead a person to this row (counted from 0): a line, where an editor would show one."""
         return f"{self.name} row {row}"
 
 

@@ -14,6 +14,7 @@ from lookalike.kernels import audit, bounds, prefixes
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items, commonness
 
+OVER = "pairs of different items, also the interval and what was missed: exact copies count once"
 PARTS, ENOUGH = 8, 25  # ranges of the score in which recall is told apart, at most; pairs in one, at least
 
 
@@ -119,6 +120,7 @@ class Audit:
         low, high = clopper_pearson(self.found, self.true)
         return {
             "sampled": self.sampled,
+            "over": OVER,
             "true_pairs": self.true,
             "found_pairs": self.found,
             "recall": recall,

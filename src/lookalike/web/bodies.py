@@ -64,7 +64,7 @@ def bodies(kind: Kind, form: Form, batch: int) -> Bodies:
     nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself says what is wrong
     match: Any = _model("Match", id=(Id, ...), **{scale.column: (float, ...)})
     lists_of = f"a list of id and {scale.column}, nearest first"
-    far = Field(description="null where they are farther apart than the index looks.")
+    far = Field(description="Whether they match or not; null where a string is empty, or too long for that.")
     return Bodies(
         query=_model(
             "Query", items=(items, ...),

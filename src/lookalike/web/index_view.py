@@ -19,6 +19,7 @@ from lookalike.index.items import ids_of
 from lookalike.io.contents import Content
 from lookalike.web import marks, summary
 from lookalike.web.view import MATRIX, NAMED, PAGE, Answer, bounded
+from lookalike.words import size
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
@@ -64,7 +65,7 @@ class IndexView:
             ("Keys", str(plan.get("shape", ""))),
             ("Recall at the threshold", f"{plan['recall_at_threshold']:.4f}" if "recall_at_threshold" in plan else ""),
             ("Segments", str(info.get("segments", ""))),
-            ("On disk", f"{info['bytes'] / 1e6:,.1f} MB" if info.get("bytes") else ""),
+            ("On disk", size(info["bytes"]) if info.get("bytes") else ""),
             ("Items kept", "yes" if info["store_items"] else "only what they are compared by"),
             ("Format", str(info["format"])),
         ]
@@ -106,9 +107,9 @@ class IndexView:
         """Groups, the largest first: (an id, size, some ids)."""
         table, begins, sizes = self._table()
         rows = []
-        for begin, size in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
-            ids = table["id"].slice(begin, min(size, NAMED)).to_pylist()
-            rows.append({"item": ids[0], "size": size, "names": [str(one) for one in ids]})
+        for begin, members in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
+            ids = table["id"].slice(begin, min(members, NAMED)).to_pylist()
+            rows.append({"item": ids[0], "size": members, "names": [str(one) for one in ids]})
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:

@@ -6,6 +6,7 @@ from typing import Any
 
 from lookalike.plan import Plan
 from lookalike.stages.pieces import PiecePlan
+from lookalike.words import size
 
 Receipt = dict[str, Any]
 POINTS = 120  # of a curve
@@ -35,7 +36,7 @@ def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> li
 
 def _read_note(counts: dict[str, Any]) -> str:
     nbytes = counts.get("bytes", 0)
-    parts = [f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"] if nbytes else []
+    parts = [size(nbytes)] if nbytes else []
     parts += [f"{counts[name]:,} {word}" for name, word in NOTED.items() if counts.get(name)]
     return " · ".join(parts)
 
@@ -78,6 +79,15 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
+    """What the run made of its pairs, where that is something else than the groups on the page."""
+    if receipt.get("grouping") != "stars":
+        return []
+    counts = receipt["counts"]
+    kept = f"{counts['kept']:,}; {counts['removed']:,} removed, each like one kept" if "kept" in counts else ""
+    return [("Kept", kept), ("Groups", "on this page, what pairs connect, in chains too")]
+
+
 def facts(receipt: Receipt) -> list[tuple[str, str]]:
     """What a person asks of a run: how it went about it, how sure it is, what it cost."""
     choice = receipt["choice"]
@@ -88,6 +98,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
             {"lsh": "banding", "exact": "exact join", "keys": "shared keys"}.get(choice["method"], choice["method"]),
         ),
         ("Why", choice.get("why") or choice.get("reason") or ""),
+        *_made_of_pairs(receipt),
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:
@@ -95,6 +106,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     if measured and measured["true_pairs"]:
         low, high = measured["interval_95"]
         said = f"{measured['recall']:.4f} ({low:.4f} to {high:.4f}), {measured['sampled']:,} sampled items"
+        said += ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
         made.append(("Recall measured", said))
         if measured.get("probably_missed") is not None:
             made.append(("Probably missed", f"{measured['probably_missed']:,} pairs"))

@@ -63,6 +63,7 @@ class ResultView:
             "items": receipt["items"],
             "inputs": inputs,
             "asked": receipt["asked"],
+            "chained": self.has_pairs and receipt.get("grouping") == "stars",  # by the page, not by the run
             "compared": receipt["compared"],
             "column": self.column,
             "sign": self.sign,

@@ -29,7 +29,7 @@ def test_customers_and_products(ratings: Path, lookalike) -> None:
     assert "jaccard at least 0.2 on sets of 'product' · exact join, none missed" in done.err
     dual = lookalike("baskets", "pairs", ratings, *COLUMNS, "--dual", "-t", "0.9")
     assert dual.out == "left\tright\tsimilarity\nmilk\tbread\t1\n"
-    assert "Read     4 items · 1 exact copies" in dual.err
+    assert "Read     4 items · 1 exact copy" in dual.err
     assert lookalike("baskets", "pairs", ratings, "-t", "0.3").out.count("\n") == 2  # a column 'rating' is no item
 
 

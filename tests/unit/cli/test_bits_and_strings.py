@@ -8,6 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import lookalike as la
+from lookalike.cli import show
+
 CODES = "id,code\na,00ff\nb,00fe\nc,ff00\nd,\n"
 NAMES = "id,name\na,Jon Smith\nb,John Smith\nc,Ann Lee\nd,\n"
 
@@ -154,3 +157,18 @@ def test_messages_of_plan(lookalike, words: list[object], line: str) -> None:
     done = lookalike("plan", *words)
     assert done.code == 2
     assert line in done.err
+
+
+def test_strings_without_ids_are_spelled_out_for_people(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("ann\nanne\nbob\n")
+    result = la.strings.pairs(path, max_edits=1)
+    assert show.spelled(result.pairs, {"left": result.source, "right": result.source}, result).to_pylist() == [
+        {"left": 0, "right": 1, "distance": 1.0, "left string": "ann", "right string": "anne"}
+    ]
+    groups = la.strings.groups(path, max_edits=1)
+    assert show.spelled(groups.groups, {"id": groups.source}, groups)["string"].to_pylist() == ["ann", "anne"]
+    named = tmp_path / "names.csv"
+    named.write_text("id,name\na,ann\nb,anne\n")
+    result = la.strings.pairs(named, text="name", max_edits=1)
+    assert show.spelled(result.pairs, {"left": result.source}, result) is result.pairs

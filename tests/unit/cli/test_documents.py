@@ -162,6 +162,9 @@ def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
         (["pairs", "{x}", "-k", "0"], 2, "UsageError: k is 0; a shingle needs at least 1 token."),
         (["pairs", "{x}", "--unit", "token"], 2, "UsageError: unit 'token' does not fit a column of text"),
         (["pairs", "{x}", "--measure", "containment", "--method", "lsh"], 2, "UsageError: banding cannot promise a recall"),
+        (["pairs", ""], 1, "InputError: an empty path came; expected a file, a folder or a glob. Is a variable of"),
+        (["pairs", "{x}", "--exact", "--rows", "3"], 2, "UsageError: bands and rows are of signatures, and method 'exact'"),
+        (["pairs", "{x}", "--exact", "--no-verify"], 2, "UsageError: verify=False estimates from signatures, and method"),
         (["pairs", "{x}", "--exact", "--method", "lsh"], 2, "UsageError: exact and method 'lsh' do not go together"),
         (["pairs", "{x}", "--max-pairs", "0"], 2, "UsageError: max_pairs is 0; expected at least 1."),
         (["pairs", "{x}", "--threads", "0"], 2, "UsageError: threads is 0; expected at least 1."),
@@ -227,15 +230,46 @@ def test_unmet_recall_is_a_warning(tmp_path: Path, lookalike) -> None:
     assert done.err.startswith("Warning: ")
 
 
+def test_measured_recall_says_that_copies_count_once(tmp_path: Path, lookalike) -> None:
+    near = "one two three four five six seven eight nine ten eleven twelve"
+    (tmp_path / "x.txt").write_text(f"{near}\n{near}\n{near} thirteen\n")
+    done = lookalike("pairs", tmp_path / "x.txt", "--method", "lsh", "-o", tmp_path / "p.csv")
+    assert "on 1 pair, exact copies counted once · about 0 missed" in done.err
+    assert "exact copies count once" in json.loads((tmp_path / "p.receipt.json").read_text())["recall_measured"]["over"]
+    (tmp_path / "y.txt").write_text(f"{near}\n{near} thirteen\n")
+    assert "on 1 pair · about" in lookalike("pairs", tmp_path / "y.txt", "--method", "lsh").err
+
+
+def test_no_word_of_bands_where_none_are_made(tmp_path: Path, lookalike) -> None:
+    asked = ("pairs", write(tmp_path / "x.csv"), "-t", "0.3")
+    assert lookalike(*asked, "--method", "lsh", "-q").err.startswith("Warning: recall at threshold 0.3 is 0.9901")
+    done = lookalike(*asked)
+    assert "exact join" in done.err
+    assert "Warning" not in done.err
+
+
 def test_help_and_version(lookalike) -> None:
     assert lookalike("--version").out.startswith("lookalike 0.")
     assert "near-duplicates" in lookalike("--help").out
     assert lookalike("pears").code == 2
 
 
-def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+def test_choices_in_any_case(tmp_path: Path, lookalike) -> None:
+    assert lookalike("pairs", write(tmp_path / "x.csv"), "--normalize", "nfc", "--unit", "Char", "-q").code == 0
+
+
+@pytest.mark.parametrize("where", ["-q", "2>&1"])
+def test_a_closed_pipe_is_no_error(tmp_path: Path, where: str) -> None:
     (tmp_path / "x.txt").write_text(f"{ROSE}\n" * 400)
-    command = f"{sys.executable} -m lookalike.cli.main pairs {tmp_path / 'x.txt'} -q | head -n 2"
+    command = f"{sys.executable} -m lookalike pairs {tmp_path / 'x.txt'} {where} | head -n 2"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("left\tright\tsimilarity\n0\t1\t1\n")
-    assert "Traceback" not in done.stderr
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_full_disk_behind_a_pipe_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(f"{ROSE}\n" * 400)
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "lookalike", "pairs", str(tmp_path / "x.txt"), "-q"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "OutputError: standard output: No space left on device.\n")

@@ -29,7 +29,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_whole_answer(files: Path, lookalike) -> None:
     done = lookalike("evaluate", "found.csv", "--truth", "truth.csv")
     assert done.code == 0, done.err
-    assert done.err == "Note: found.csv: 1 of 6 ids unknown to truth.csv; their pairs count as false.\n"
+    assert done.err == "Note:    found.csv: 1 of 6 ids unknown to truth.csv; their pairs count as false.\n"
     assert done.out == (
         "pairs: 4 reported · 3 true · 2 both\n"
         "\n"
@@ -81,7 +81,7 @@ def test_groups_at_each_threshold(files: Path, lookalike) -> None:
 def test_json_is_the_report(files: Path, lookalike) -> None:
     done = lookalike("evaluate", "found.csv", "--truth", "truth.csv", "--json", "-o", "report.json")
     assert done.code == 0, done.err
-    assert done.err.endswith("Wrote report.json\n")
+    assert done.err.endswith("Wrote    report.json\n")
     report = json.loads(done.out)
     assert json.loads((files / "report.json").read_text()) == report
     assert list(report) == ["counts", "average_precision", "pairs", "groups", "misses", "false_pairs", "notes"]
@@ -104,7 +104,7 @@ def test_named_columns(files: Path, lookalike) -> None:
     done = lookalike(*words, "--truth-id", "doc", "--truth-group", "cluster")
     assert done.out.startswith("pairs: 4 reported · 1 true · 1 both\n")
     done = lookalike(*words)
-    assert "Note: labels.tsv: its first two columns, 'doc' and 'cluster', are taken as the pairs.\n" in done.err
+    assert "Note:    labels.tsv: its first two columns, 'doc' and 'cluster', are taken as the pairs.\n" in done.err
 
 
 def test_an_empty_answer(files: Path, lookalike) -> None:
@@ -115,7 +115,7 @@ def test_an_empty_answer(files: Path, lookalike) -> None:
         "pairs: 0 reported · 3 true · 0 both\n\n"
         "True pairs not found, the worst 1\nsimilarity  left  right\n         –  a     b\n"
     )
-    assert done.err == "Note: none.csv holds no pairs: nothing was found.\n"
+    assert done.err == "Note:    none.csv holds no pairs: nothing was found.\n"
 
 
 def test_rows_at_readable_thresholds_where_they_make_a_difference(files: Path, lookalike) -> None:

@@ -26,7 +26,7 @@ def test_a_pipe_gets_passages_with_their_places(folder: Path, lookalike) -> None
     head, row = done.out.splitlines()
     assert head == "left\tright\tleft_start\tleft_end\tright_start\tright_end\ttokens"
     assert row == f"a.txt\tb.txt\t16\t{16 + len(QUOTED)}\t0\t{len(QUOTED)}\t16"
-    assert "Found    1 pairs · 1 passages" in done.err
+    assert "Found    1 pair · 1 passage in" in done.err
     assert "winnowed fingerprints, none missed" in done.err
 
 
@@ -67,7 +67,7 @@ def test_references_templates_and_authors(folder: Path, tmp_path: Path, lookalik
 def test_stories(folder: Path, tmp_path: Path, lookalike) -> None:
     done = lookalike("stories", folder)
     assert done.out == "id\tstory\tsize\tfirst\na.txt\t0\t2\ta.txt\nb.txt\t0\t2\ta.txt\n"
-    assert "1 pairs · 1 passages · 1 stories" in done.err
+    assert "1 pair · 1 passage · 1 story in" in done.err
     assert lookalike("stories", folder, "-o", tmp_path / "out").code == 0
     assert lookalike("stories", folder, "--share", "7").err.startswith("UsageError: share is 7.0; expected")
 

@@ -19,7 +19,7 @@ def test_vectors_pairs_in_a_pipe(tmp_path: Path, lookalike) -> None:
     assert done.code == 0
     assert done.out.splitlines() == ["left\tright\tangle", "0\t1\t2.56064", "0\t3\t0", "1\t3\t2.56064"]
     assert "Read     4 vectors" in done.err
-    assert "1 exact copies" in done.err
+    assert "1 exact copy" in done.err
     assert "angle at most 5 degrees · exact join, none missed" in done.err
 
 

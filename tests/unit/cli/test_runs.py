@@ -22,10 +22,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_work_folders_are_listed_and_removed(work: Path, lookalike) -> None:
     listed = lookalike("runs")
     assert listed.code == 0
-    assert "work  0 MB  just now\n    sets of x.txt: all 3 documents · word 5-shingles\n" in listed.out
+    assert "work  1.6 kB  just now\n    sets of x.txt: all 3 documents · word 5-shingles\n" in listed.out
     assert json.loads(lookalike("runs", "list", "--json").out)[0]["path"] == "work"
     (work / "notes.txt").write_text("mine")
-    assert lookalike("runs", "clean").out.startswith("Removed  work (0 MB)")
+    assert lookalike("runs", "clean").out.startswith("Removed  work (1.6 kB)")
     assert [path.name for path in work.iterdir()] == ["notes.txt"], "what is not ours stays"
     assert lookalike("runs").out.startswith("No work folders here.")
 
@@ -48,7 +48,7 @@ def test_plan_looks_at_inputs(work: Path, lookalike) -> None:
     done = lookalike("plan", "x.txt", "-t", "0.7")
     assert done.code == 0
     assert done.out.startswith(
-        "Documents   about 3 (0.0 MB of text); 3 read at the beginning\nCopies      at least 66.7%"
+        "Documents   about 3 (81 B of text); 3 read at the beginning\nCopies      at least 66.7%"
     )
     assert "no work folder, no disk\n" in done.out
     assert json.loads(lookalike("plan", "x.txt", "--json").out)["pairs"] == 3

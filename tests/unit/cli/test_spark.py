@@ -20,7 +20,7 @@ def test_commands(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> 
     done = lookalike("pairs", source, "-k", "2", "--engine", "spark")
     assert done.code == 0, done.err
     assert done.out == "left\tright\tsimilarity\n0\t1\t1\n"
-    assert "Found    1 pairs" in done.err
+    assert "Found    1 pair " in done.err
     clean = tmp_path / "clean.parquet"
     done = lookalike("dedup", source, "-k", "2", "--engine", "spark", "-o", clean, "--json", "-q")
     assert done.code == 0, done.err
@@ -73,7 +73,7 @@ def test_records(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> N
     done = lookalike("records", "pairs", source, "-t", "0.6", "--engine", "spark", "--save-settings", rules)
     assert done.code == 0, done.err
     assert done.out == ("left\tright\tsimilarity\tname\ttown\t(whole record)\n0\t2\t1\t0.25\t0.25\t0.5\n")
-    assert "Found    1 pairs" in done.err
+    assert "Found    1 pair " in done.err
     assert "Fields   name (words" in done.err
     assert "threshold = 0.6" in rules.read_text()
     done = lookalike("records", "dedup", source, "--settings", rules, "--engine", "spark", "--json", "-q")

@@ -103,3 +103,18 @@ def test_while_spark_starts(tmp_path: Path) -> None:
     _, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (130, "Stopped. No output was written.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]
+
+
+def test_ctrl_c_before_anything_has_begun_ends_without_a_word() -> None:
+    program = """
+import os, signal, sys
+from lookalike.__main__ import main
+class Interrupt:
+    def find_spec(name, *_):
+        if name == "lookalike.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -14,9 +14,9 @@ import lookalike as la
 from lookalike.engines import counting
 from lookalike.engines.choice import SAMPLE, Preview, exact_way, preview
 from lookalike.engines.counting import counted_pairs
-from lookalike.engines.joins import exact_pairs
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
+from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs

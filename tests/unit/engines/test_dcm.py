@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from lookalike.engines import dcm
 from lookalike.engines.dcm import dcm_pairs
-from lookalike.engines.joins import exact_pairs
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
+from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.errors import OutputError, TooManyPairs

@@ -13,6 +13,7 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import InputError, LookalikeError, OutputError, RecallWarning, UsageError
+from lookalike.index import manifest
 from lookalike.index.draws import normal, order, words
 
 
@@ -71,6 +72,9 @@ def test_an_index_of_another_version(change: dict[str, Any], message: str, tmp_p
     with pytest.raises(InputError, match=message):
         la.Index.open(tmp_path / "index")
     about.write_text("{")
+    (tmp_path / "a.jsonl").write_text("")
+    with pytest.raises(InputError, match=r"^no index: .*a\.jsonl has no index\.json\. Make one with"):
+        la.Index.open(tmp_path / "a.jsonl")
     with pytest.raises(InputError, match=r"cannot read .*index\.json"):
         la.Index.open(tmp_path / "index")
 
@@ -169,3 +173,10 @@ def test_draws_never_change() -> None:
 WORDS = [9792687988600016338, 18093609639057882785]
 ORDER = [5, 4, 0, 2, 1, 3]
 NORMAL = [-0.64946383, -0.62711287, -1.04494798, 2.74195528]
+
+
+def test_a_full_disk_at_the_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest, "TABLES", "PRAGMA max_page_count = 1;" + manifest.TABLES)
+    with pytest.raises(OutputError, match=r"^no index could be made: database or disk is full\.$"):
+        la.Index.create(tmp_path / "seen")
+    assert list(tmp_path.iterdir()) == []

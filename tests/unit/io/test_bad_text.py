@@ -34,7 +34,11 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(f"folder/{n}.md").write_bytes(row)
 
 
-WHERE = {"a.txt": "a.txt line 2", "folder": "folder/1.md"}
+WHERE = (
+    {name: f"{name} line 2" for name in NAMES if "parquet" not in name and "arrow" not in name}
+    | {name: f"{name} line 3" for name in NAMES if name.startswith(("a.csv", "a.tsv"))}
+    | {"folder": "folder/1.md"}
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,7 +113,7 @@ def test_tokens_are_looked_into_too() -> None:
 )
 def test_half_a_surrogate_pair_in_json_is_bad_text(content: str) -> None:
     Path("s.jsonl").write_text(content)
-    with pytest.raises(BadText, match=r"^s\.jsonl row 0: .*byte 0xed at position 1"):
+    with pytest.raises(BadText, match=r"^s\.jsonl line 1: .*byte 0xed at position 1"):
         list(open_collection("s.jsonl").texts())
     collection = open_collection("s.jsonl", on_bad_text="replace")
     assert [batch.texts.to_pylist() for batch in collection.texts()] == [["a\ufffd\ufffd\ufffdb", "c"]]
@@ -118,7 +122,7 @@ def test_half_a_surrogate_pair_in_json_is_bad_text(content: str) -> None:
 
 def test_bad_bytes_in_json_that_arrow_refuses_stay_what_they_are() -> None:
     Path("s.jsonl").write_bytes(b'{"text": "", "text": "%s"}\n' % BAD)
-    with pytest.raises(BadText, match=r"^s\.jsonl row 0: .*byte 0xff at position 4"):
+    with pytest.raises(BadText, match=r"^s\.jsonl line 1: .*byte 0xff at position 4"):
         list(open_collection("s.jsonl").texts())
     (batch,) = open_collection("s.jsonl", on_bad_text="skip").rows()
     assert batch.column("text").cast(pa.binary()).to_pylist() == [BAD]

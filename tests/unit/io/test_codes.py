@@ -99,7 +99,7 @@ def test_which_column(tmp_path: Path) -> None:
 def test_several_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,code\nx,00ff\ny,00fe\n")
     (tmp_path / "b.csv").write_text("id,code\nz,00f0\nw,00\n")
-    with pytest.raises(InputError, match=r"b\.csv row 1: the code has 2 characters where the first has 4"):
+    with pytest.raises(InputError, match=r"b\.csv line 3: the code has 2 characters where the first has 4"):
         open_codes(tmp_path).read()
     (tmp_path / "b.csv").write_text("id,code\nz,00f0\nx,\n")
     with pytest.raises(DuplicateIds, match="the id 'x' occurs 2 times"):

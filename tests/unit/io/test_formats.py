@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.io import delimited, reader
+from lookalike.io import delimited, jsonlines, reader
 from lookalike.io.lines import blocks
 from lookalike.io.read import open_collection
 from lookalike.io.write import write_table
@@ -118,7 +120,7 @@ def test_many_rows_come_in_several_batches_that_fit_together(extension: str, mon
 def shrink_batches(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
     monkeypatch.setattr(reader, "TARGET_BYTES", nbytes)
     monkeypatch.setattr("lookalike.io.batch.TARGET_BYTES", nbytes)
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": nbytes})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": nbytes, "line": 1, "offset": 0})
     monkeypatch.setattr(delimited, "BLOCK_SIZES", (nbytes, 1 << 24))
 
 
@@ -186,7 +188,7 @@ def test_dates_in_json_stay_the_strings_they_are() -> None:
 def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"text": f"{n}", "value": n if n < 60 else str(n), "grows": n if n < 60 else n + 0.5} for n in range(99)]
     Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 200})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 200, "line": 1, "offset": 0})
     table = table_of("a.jsonl")
     assert table["text"].to_pylist() == [str(n) for n in range(99)]
     assert table["value"].to_pylist() == [str(n) for n in range(99)]
@@ -195,7 +197,7 @@ def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatc
 
 def test_a_json_column_that_comes_up_late_is_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
     Path("a.jsonl").write_text('{"text": "a"}\n' * 50 + '{"text": "a", "late": [1]}\n')
     assert table_of("a.jsonl").to_pylist() == [{"text": "a", "late": None}] * 50 + [{"text": "a", "late": [1]}]
 
@@ -282,3 +284,77 @@ def test_row_numbers_go_on_through_several_files(monkeypatch: pytest.MonkeyPatch
     batches = list(open_collection([Path("a.jsonl"), Path("b.jsonl")]).texts())
     assert [batch.first_row for batch in batches] == [0, 1, 2, 3]
     assert all(batch.ids is None for batch in batches)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_rows_of_json_lines_are_found_again_without_reading_what_stands_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    rows = [{"id": number, "text": f"text {number} " + "é" * (number % 7)} for number in range(500)]
+    whole = "".join(("\n" if row["id"] % 50 == 0 else "") + json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(whole.encode()) if name.endswith("gz") else whole.encode())
+    parsed: list[int] = []
+
+    def few(path: Path, *, size: int = 0, **where: int) -> Iterator[tuple[int, bytes]]:
+        for line, block in blocks(path, size=1000, **where):
+            parsed.append(line)
+            yield line, block
+
+    monkeypatch.setattr(jsonlines, "blocks", few)
+    collection = open_collection(path)
+    wanted = {row: rows[row]["text"] for row in (499, 250, 3, 251)}
+    assert collection.picked(wanted) == wanted
+    parsed.clear()
+    assert collection.picked([480]) == {480: rows[480]["text"]}
+    assert (min(parsed) > 400) == (name == "a.jsonl"), "compressed files are read from the start"
+    assert "line 491:" in collection.readers[0].where(480) + ":"
+    assert [batch.ids.to_pylist() for batch in collection.texts()] == [list(range(500))]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_rows_of_csv_are_found_again_without_reading_what_stands_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    texts = [f'text {number}, "said"{ending * (number % 3)} é' for number in range(400)]
+    quoted = [
+        (ending if n % 40 == 0 else "") + f'{n},"{text.replace(chr(34), 2 * chr(34))}"' for n, text in enumerate(texts)
+    ]
+    path = tmp_path / "a.csv"
+    path.write_bytes((f"id,text{ending}" + ending.join(quoted)).encode())
+    places = delimited.record_places
+    monkeypatch.setattr(delimited, "record_places", lambda path: places(path, size=700))
+    collection = open_collection(path)
+    assert len(collection.ids()) == 400  # read once
+    begun: list[int] = []
+    reading = delimited.Delimited._batches
+
+    def watched(self: delimited.Delimited, schema: pa.Schema, offset: int = 0) -> Iterator[pa.RecordBatch]:
+        begun.append(offset)
+        return reading(self, schema, offset)
+
+    monkeypatch.setattr(delimited.Delimited, "_batches", watched)
+    for row in (399, 1, 0, 200, 201, 333):
+        assert collection.picked([row]) == {row: texts[row]}
+    assert begun[0] > path.stat().st_size - 2000
+    assert begun[2] == 0
+
+
+def test_csv_rows_that_quotes_do_not_tell_apart_are_read_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n0,5" disk\n1,plain\n2,plain\n')
+    collection = open_collection(path)
+    assert len(collection.ids()) == 3
+    assert collection.picked([2]) == {2: "plain"}
+    assert collection.readers[0]._marks() == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_texts_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    write_table(pa.table({"text": TEXTS}), tmp_path / name)
+    collection = open_collection(tmp_path / name)
+    kind, read = (delimited.Delimited, "_reader") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
+    inside, calls = getattr(kind, read), []
+    monkeypatch.setattr(kind, read, lambda *given, **more: calls.append(read) or inside(*given, **more))
+    assert [text for batch in collection.texts() for text in batch.texts.to_pylist()] == TEXTS
+    assert len(calls) == (1 if name == "a.csv" else 0)

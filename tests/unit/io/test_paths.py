@@ -179,9 +179,30 @@ def test_broken_files() -> None:
 
 def test_csv_rows_of_another_length() -> None:
     Path("a.csv").write_text('id,text\n1,"two\nlines"\n2,a,b\n')
-    assert refusal("a.csv") == "a.csv row 1: expected 2 columns, found 3. Are quotes missing?"
+    assert refusal("a.csv") == "a.csv line 4: expected 2 columns, found 3. Are quotes missing?"
     Path("a.tsv").write_text("id\ttext\n1\tone\n2\n")
-    assert refusal("a.tsv") == "a.tsv row 1: expected 2 columns, found 1. Are quotes missing?"
+    assert refusal("a.tsv") == "a.tsv line 3: expected 2 columns, found 1. Are quotes missing?"
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_csv_without_commas_is_parted_by_what_its_header_has(mark: str) -> None:
+    Path("a.csv").write_text(f'id{mark}text\nx{mark}"one, {mark} two"\ny{mark}three\n')
+    (batch,) = open_collection("a.csv").texts()
+    assert (batch.ids.to_pylist(), batch.texts.to_pylist()) == (["x", "y"], [f"one, {mark} two", "three"])
+    Path("a.csv").write_text(f'"text{mark}id"\none{mark}two\n')
+    assert open_collection("a.csv").columns == (f"text{mark}id",), "one name in quotes is one column"
+
+
+def test_an_empty_path_is_not_this_folder() -> None:
+    make("a.txt", "b.txt")
+    assert refusal("") == "an empty path came; expected a file, a folder or a glob."
+
+
+def test_places_in_text_files_are_lines() -> None:
+    Path("a.csv").write_bytes(b'id,text\n\n1,"two\nlines"\n2,\xff\n')
+    Path("a.jsonl").write_bytes(b'{"text": "a"}\n\n{"text": "\xff"}\n')
+    assert refusal("a.csv").startswith("a.csv line 5: text is not valid UTF-8")
+    assert refusal("a.jsonl").startswith("a.jsonl line 3: text is not valid UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +213,7 @@ def test_csv_rows_of_another_length() -> None:
         ('{"text": "a"}\n[1]\n', "line 2: expected a JSON object, found an array."),
         ('"a"\n', "line 1: expected a JSON object, found a string."),
         ("5\n", "line 1: expected a JSON object, found a number."),
+        ('{"text": "a\n', "line 1: not valid JSON (Unterminated string starting at column 10)."),
         ("{\n", "line 1: not valid JSON (Expecting property name enclosed in double quotes at column 2)."),
     ],
 )
@@ -202,11 +224,14 @@ def test_json_that_does_not_parse(content: str, message: str) -> None:
 
 def test_a_json_array_is_not_json_lines() -> None:
     Path("a.json").write_text(' [{"text": "a"}]\n')
-    assert refusal("a.json") == "a.json holds a JSON array; expected JSON lines: one object a line."
+    assert (
+        refusal("a.json")
+        == "a.json holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' a.json` prints."
+    )
 
 
 def test_a_late_json_line_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100})
+    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
     Path("a.jsonl").write_text('{"text": "a", "id": 1}\n' * 60 + '{"text": "a", "id": "b"}\n')
     assert refusal("a.jsonl") == "a.jsonl line 61: column 'id' is a string; expected int64 as in the lines before."

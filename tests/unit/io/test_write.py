@@ -48,6 +48,17 @@ def test_tables_batches_and_readers_give_the_same_file(name: str) -> None:
     assert os.listdir() == [name]
 
 
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("locked").mkdir()
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked" and access(path, mode))
+    for name in ("locked/a.csv", "locked/result"):
+        with pytest.raises(OutputError) as caught:
+            check_output(name, force=True)
+        expected = "the folder locked cannot be written to. Use another one, or change its permissions."
+        assert str(caught.value) == expected
+
+
 def test_what_the_text_formats_look_like() -> None:
     write_table(TABLE, "a.jsonl")
     write_table(TABLE, "a.csv")
@@ -110,6 +121,7 @@ def test_places_that_cannot_work_are_refused_before_the_work() -> None:
     Path("home/letters").write_text("precious")
     cases: list[tuple[str, bool, type[Exception], str]] = [
         ("a.xlsx", False, UsageError, f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}."),
+        ("-", True, UsageError, "- (standard output) is no name for an output: pairs and groups go there without -o."),
         ("no/a.csv", False, OutputError, "no such folder: no. Make it first, or use another name."),
         ("out.csv", True, OutputError, "out.csv is a folder; expected a file name."),
         ("home", False, OutputError, "home exists. Use --force to replace it, or another name."),

@@ -43,6 +43,16 @@ def test_the_overview_counts_what_the_result_has(view: ResultView) -> None:
     assert told["notes"] == []
 
 
+def test_groups_that_the_run_did_not_make_are_called_so(view: ResultView) -> None:
+    assert not view.overview()["chained"]
+    clean = ResultView(open_result(la.dedup(families(), threshold=0.3)))
+    told = clean.overview()
+    kept, removed = (clean.receipt["counts"][name] for name in ("kept", "removed"))
+    assert told["chained"]
+    assert dict(told["facts"])["Kept"] == f"{kept:,}; {removed:,} removed, each like one kept"
+    assert "in chains too" in dict(told["facts"])["Groups"]
+
+
 def test_groups_come_largest_first_and_in_pages(view: ResultView) -> None:
     first = view.groups(0, 0, 4)
     assert (first["total"], [row["size"] for row in first["rows"]]) == (11, [5, 5, 5, 5])

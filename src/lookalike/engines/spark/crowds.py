@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import Groups, Sets
+from lookalike.engines.bands import walk_stars
 from lookalike.engines.job import Job
-from lookalike.engines.joins import walk_stars
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import mapped_runs, numbers, run_starts, words
 from lookalike.engines.spark.documents import sets_of

@@ -281,6 +281,7 @@ const fillOverview = () => {
 
 const begin = async () => {
   overview = await source.overview();
+  if (overview.chained) document.querySelector(".of-groups dt").textContent = "groups, chained";
   document.title = overview.inputs[0] + " – lookalike";
   digits = digitsOf(overview.cuts);
   const notes = [...overview.notes, ...overview.warnings];

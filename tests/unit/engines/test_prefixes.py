@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lookalike.engines import joins
-from lookalike.engines.joins import exact_pairs
+from lookalike.engines import prefixes
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
+from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs
@@ -81,7 +81,7 @@ def test_exact_join_of_two_collections(measure: str, sets: list[set[int]], perce
 def test_a_join_in_parts_is_the_join(measure: str, sets: list[set[int]], percent: int, room: int) -> None:
     """Room for a few postings at a time: the items are parted by size, and the parts joined one with the other."""
     threshold = Fraction(1 + percent // 10) if measure == "overlap" else Fraction(percent, 100)
-    memory = int(room * joins.POSTING / joins.SHARE) + 1
+    memory = int(room * prefixes.POSTING / prefixes.SHARE) + 1
     assert exact(sets, measure, threshold, memory=memory) == join(sets, measure, threshold)
 
 
@@ -89,14 +89,14 @@ def test_parts_fit_the_memory_two_at_a_time() -> None:
     items = make_items(sorted(zipf_sets(300, seed=5), key=len))
     wished = bar(set_measure("jaccard"), 0.5)
     with Pool(1) as pool:
-        rarest = joins.take_prefixes(items, wished, pool, Space(Keeper(PLENTY)))
+        rarest = prefixes.take_prefixes(items, wished, pool, Space(Keeper(PLENTY)))
     room = 500
-    parts = rarest.parts(int(room * joins.POSTING / joins.SHARE))
+    parts = rarest.parts(int(room * prefixes.POSTING / prefixes.SHARE))
     assert len(parts) > 3
     assert parts[0][0] == 0
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert all(len(rarest.index_of(part, part).packed) <= room / 2 for part in parts)
-    assert len(joins.part_pairs(parts, items, wished)) < len(parts) * (len(parts) + 1) / 2, "sizes rule some out"
+    assert len(prefixes.part_pairs(parts, items, wished)) < len(parts) * (len(parts) + 1) / 2, "sizes rule some out"
 
 
 def zipf_sets(count: int, seed: int) -> list[set[int]]:
@@ -114,7 +114,7 @@ def zipf_sets(count: int, seed: int) -> list[set[int]]:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_many_sets_in_many_blocks(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "PIECE", 64)
-    monkeypatch.setattr(joins, "BLOCK", 100)
+    monkeypatch.setattr(prefixes, "BLOCK", 100)
     sets = zipf_sets(400, seed=5)
     for threshold in map(Fraction, ["3", "8"] if measure == "overlap" else ["0.2", "0.8", "1"]):
         expected = join(sets, measure, threshold)

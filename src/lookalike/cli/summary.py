@@ -1,0 +1,71 @@
+"""A receipt in a few lines: what was read, how it was compared, what came out, where it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lookalike.words import count, size
+
+WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
+FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
+NOTED = {
+    "empty": "empty",
+    "null_texts": "null",
+    "bad_texts": "not UTF-8",
+    "skipped": "skipped",
+    "broken": "left out",
+    "exact_duplicates": "exact copies",
+}
+
+
+def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
+    """Label and text of each line."""
+    counts = receipt["counts"]
+    for note in receipt["work"]["notes"]:
+        yield "Work", note
+    yield "Read", " · ".join(_read(receipt))
+    check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
+    yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"
+    if receipt["recall_measured"]:
+        yield "Recall", _measured(receipt)
+    found = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
+    yield "Found", f"{found} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
+    if counts.get("all_pairs"):
+        share = counts.get("candidates", 0) / counts["all_pairs"]
+        yield "Scored", f"{counts.get('candidates', 0):,} of {counts['all_pairs']:,} pairs ({share:.1%})"
+    for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
+        yield "Wrote", str(path)
+
+
+def _read(receipt: dict[str, Any]) -> list[str]:
+    counts, noun = receipt["counts"], receipt["items"]
+    notes = [count(counts[noun], noun)]
+    if counts.get("bytes"):
+        notes.append(size(counts["bytes"]))
+    return notes + [count(counts[name], words) for name, words in NOTED.items() if counts.get(name)]
+
+
+def _how(receipt: dict[str, Any]) -> str:
+    plan = receipt["plan"]
+    if receipt["choice"]["method"] == "keys":
+        return f"{receipt['counts'].get('candidates', 0):,} candidates that share keys"
+    if plan is None:
+        return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
+    return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
+
+
+def _measured(receipt: dict[str, Any]) -> str:
+    planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
+    first = "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"
+    if not measured["true_pairs"]:
+        return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
+    low, high = measured["interval_95"]
+    first += f", among {measured['among']}" if "among" in measured else ""
+    once = ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
+    of = count(measured["true_pairs"], "pairs") + once
+    return (
+        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {of} "
+        f"· about {measured['probably_missed']:,} missed"
+    )

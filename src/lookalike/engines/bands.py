@@ -1,0 +1,146 @@
+"""Joining classes of equal sets by bands of their signatures, on all threads: to pairs, or straight to groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
+
+import numpy as np
+
+from lookalike.data import I64, U32, U64, Groups, Recipe
+from lookalike.engines.joins import BLOCK, Block, Pieces, Report, Scored, collect, score_block
+from lookalike.engines.pool import Pool
+from lookalike.engines.trace import Trace
+from lookalike.engines.work import Arrays, Space
+from lookalike.kernels import skew
+from lookalike.measures import Bar
+from lookalike.plan import Plan
+from lookalike.stages.candidates import Band, Items, item_bits
+from lookalike.stages.groups import represented
+from lookalike.stages.sketches import band_keys, sketch_items
+
+
+class BandedJoin:
+    """Items, a recipe and a plan: candidates are items whose signatures agree in all rows of a band."""
+
+    def __init__(
+        self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace, space: Space
+    ) -> None:
+        self.items, self.plan, self.bar, self.pool, self.space = items, plan, bar, pool, space
+        n, step = len(items), max(1, min(BLOCK, len(items) // (8 * pool.threads)))
+        shapes = {"values": ((n, recipe.length), np.uint32), "keys": ((n, plan.bands), np.uint64)}
+
+        def fill(arrays: Arrays) -> None:
+            def sketch(low: int) -> int:
+                part = items.part(low, low + step)
+                signatures = sketch_items(part.elements, part.starts, part.sizes, recipe)
+                arrays["values"][low : low + step] = signatures.values
+                arrays["keys"][low : low + step] = band_keys(signatures, plan.bands, plan.rows)
+                return low + len(part)
+
+            for done in pool.map(sketch, range(0, n, step)):
+                report(done, n)
+
+        with trace.stage("sketch") as report:
+            made = space.filled("signatures", shapes, fill)
+        self.values: U32 = made["values"]
+        self.keys: U64 = made["keys"]
+        self._ahead: dict[int, Future[Band]] = {}
+
+    def bands(self) -> Iterator[Band]:
+        """Each band in turn, sorted."""
+        for number in range(self.plan.bands):
+            yield self._sorted(number)
+
+    def _sorted(self, number: int) -> Band:
+        """A band; the next one is sorted while this one is worked on."""
+        wanted = self._ahead.pop(number, None) or self.pool.submit(partial(Band.sort, self.keys, number))
+        band = wanted.result()
+        if number + 1 < self.plan.bands:
+            self._ahead = {number + 1: self.pool.submit(partial(Band.sort, self.keys, number + 1))}
+        return band
+
+    def pairs(self, trace: Trace, limit: int, *, verify: bool = True) -> Scored:
+        """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
+        passes the signature check, with the estimate of its Jaccard similarity."""
+        with trace.stage("match") as report:
+            return collect(self._units(report, limit, verify), self.space, trace, limit)
+
+    def _units(self, report: Report, limit: int, verify: bool) -> Iterator[tuple[str, Pieces]]:
+        """One unit for each band. A band is sorted while the one before is worked on."""
+        step = max(256, min(BLOCK, len(self.items) // (4 * self.pool.threads)))
+        step = min(step, self.space.keeper.at_once(self.pool.threads))
+
+        def pieces(number: int, sizes: I64) -> Iterator[tuple[Block, int]]:
+            band = self._sorted(number)
+            band.count_sizes(sizes)
+
+            def work(block: tuple[int, int]) -> tuple[Block, int]:
+                proposed = band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
+                return score_block(self.items, proposed, self.bar, limit, None if verify else self.values)
+
+            return self.pool.map(work, band.blocks(step))
+
+        for number in range(self.plan.bands):
+            yield f"band-{number}" if verify else f"estimated-{number}", partial(pieces, number)
+            report(number + 1, self.plan.bands)
+
+    def crowded(self, per_item: int) -> bool:
+        """True where more than `per_item` pairs for each item share a bucket, over all bands."""
+        enough = per_item * len(self.items)
+        total = 0
+        for band in self.bands():
+            total += band.bucket_pairs()[0]
+            if total > enough:
+                return True
+        return False
+
+    def components(self, trace: Trace, order: I64) -> Groups:
+        """Connected components of all matching pairs in the buckets, without writing the pairs down."""
+        parent = np.arange(len(self.items))
+        with trace.stage("match") as report:
+            for band in self.bands():
+                checked = skew.link_band(
+                    band.packed, item_bits(len(self.items)), band.number, self.keys, self.values, self.plan.cut,
+                    self.items.elements, self.items.starts, self.items.sizes, *self.bar, parent,
+                )  # fmt: skip
+                trace.add(candidates=checked)
+                band.count_sizes(trace.buckets)
+                report(band.number + 1, self.plan.bands)
+        skew.settle(parent)
+        return represented(parent, order)
+
+    def stars(self, trace: Trace, order: I64) -> Groups:
+        """Stars of all matching pairs in the buckets, in this order of preference, without writing the pairs down."""
+        n, ranked = len(self.items), self.items.take(order)
+        with trace.stage("match"):
+            by_rank, checked = walk_stars(
+                ranked, self.keys[order], self.values[order], self.plan, self.bar, trace.buckets
+            )
+            trace.add(candidates=checked)
+        out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+        out.representative[order], out.similarity[order] = order[by_rank.representative], by_rank.similarity
+        return out
+
+
+def walk_stars(
+    ranked: Items, keys: U64, values: U32, plan: Plan, bar: Bar, sizes: I64 | None = None
+) -> tuple[Groups, int]:
+    """(stars of all matching pairs in the buckets of items that stand by preference, how many pairs were scored).
+
+    keys u64[n, bands]; values u32[n, k]; sizes i64[d]: where the buckets are counted by size, in doublings.
+    """
+    n = len(ranked)
+    first = np.empty((plan.bands, n), np.uint32)
+    out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+    for number in range(plan.bands):
+        band = Band.sort(keys, number)
+        if sizes is not None:
+            band.count_sizes(sizes)
+        skew.bucket_starts(band.packed, item_bits(n), first[number])
+    checked = skew.walk_stars(
+        first, np.empty_like(first), np.zeros_like(first), keys, item_bits(n), values, plan.cut,
+        ranked.elements, ranked.starts, ranked.sizes, *bar, out.representative, out.similarity,
+    )  # fmt: skip
+    return out, checked
