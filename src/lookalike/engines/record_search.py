@@ -14,6 +14,7 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS, WHOLE, RecordRules
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.assignment import one_to_one
 from lookalike.stages.chances import Chances, parts, told_by_fields, weigh
 from lookalike.stages.comparisons import WholeRecords, compare
@@ -157,7 +158,7 @@ class Search:
             rare = population.rare(a, b) if population and explained is not None else []
             bits = [rule.bits or () for rule in rules.fields]
             made = parts([levels(one) for one in seen], bits, explained or [{} for _ in seen], rare)
-            return {n: pa.array(m, mask=np.isnan(s)) for n, m, s in zip(names, made, seen, strict=True)}
+            return {n: as_arrow(m, np.isnan(s)) for n, m, s in zip(names, made, seen, strict=True)}
         weights = [rule.weight or 0.0 for rule in rules.fields]
         there = sum(w * ~np.isnan(one) for w, one in zip(weights, seen, strict=True))
         rivals = rules.rivals and self.table.split >= 0
@@ -167,7 +168,7 @@ class Search:
         out[WHOLE] = rules.whole * scale * self.whole.compare(a, b)
         if rivals:
             out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
-        return {name: pa.array(part, mask=np.isnan(part)) for name, part in out.items()}
+        return {name: as_arrow(part, np.isnan(part)) for name, part in out.items()}
 
     def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
         """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
