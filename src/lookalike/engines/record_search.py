@@ -98,7 +98,8 @@ class Search:
         rules = replace(rules.weighing(learned.weights), whole=learned.whole)
         score = self.table.similarity(learned.weights, rules.whole)
         if self.table.split >= 0 and rules.rivals is True and not single:
-            rules = replace(rules, rivals=RIVALS_OF[single_sides(self.table, score, learned.cut.f1)])
+            found = learned.sides or single_sides(self.table, score, learned.cut.f1)
+            rules = replace(rules, rivals=RIVALS_OF[found])
         sides = next(sides for sides, name in RIVALS_OF.items() if name == rules.rivals)
         rivals = self.table.split >= 0 and any(sides)
         if cut is None:

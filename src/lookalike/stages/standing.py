@@ -27,7 +27,7 @@ USUAL = 0.5  # the threshold where there is too little to learn from
 FEW = 20  # pairs from which on something can be learned
 NOISE = 3  # pairs by which the best cut may be missed: a difference of so few tells nothing
 DOUBT = 0.2  # expected F1 that rivals may cost before they are taken for further partners
-FURTHER = 0.1  # of the partners may be further ones of a record that has one, and nearer than the middle first one
+FURTHER = 0.1  # further partners, for each first one, that records with one partner seem to have, at most
 LEARNED = 100_000  # pairs that are learned from
 SHARES = (1.0, 0.5, 0.0)  # of the whole record's weight, of which the one with the best expected F1 is taken
 BLUR = 0.15  # added to the spread of a field, so that one that never varies does not weigh without end
@@ -55,11 +55,13 @@ class Cut:
 @dataclass(frozen=True)
 class Learned:
     """weights: of the fields; cut: where the data suggests to cut the plain similarity; whole: what the words of the
-    whole record weigh beside the fields."""
+    whole record weigh beside the fields; sides: between two tables, whose records have one partner at most, where the
+    fields alone tell it."""
 
     weights: list[float]
     cut: Cut
     whole: float
+    sides: Sides | None = None
 
 
 def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Learned:
@@ -79,7 +81,7 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         score = table.similarity(made, whole)
         return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0), whole)
     drawn = table.population.random if table.population else [np.empty(0, np.float32)] * len(table.fields)
-    telling = estimate(table, whole=True, single=True).chance if table.split >= 0 else chance
+    telling = chance if by_fields or table.split < 0 else estimate(table, whole=True, single=True).chance
     found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
     made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
     free = by_fields and all(weight is None for weight in weights)
@@ -88,12 +90,21 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         for share in (SHARES if free else (1.0,))
     }
     best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equals
-    return Learned(made, cuts[best], best)
+    return Learned(made, cuts[best], best, _few_further(table, chance) if by_fields and table.split >= 0 else None)
+
+
+def _few_further(table: PairTable, chance: F64) -> Sides:
+    """Of which tables hardly a record has a second partner by these chances."""
+    few = []
+    for own in (table.left, table.right):
+        partners = np.bincount(own, chance, table.records)
+        few.append(float(np.maximum(partners - 1, 0).sum()) <= FURTHER * int((partners >= 0.5).sum()))
+    return few[0], few[1]
 
 
 def _chance(table: PairTable) -> tuple[F64, bool]:
     """(of each pair to be a match, whether the fields alone tell it); else the words of the whole record help."""
-    found = told_by_fields(table) if table.split < 0 else None
+    found = told_by_fields(table)
     return (estimate(table, whole=True).chance, False) if found is None else (found.chance, True)
 
 
