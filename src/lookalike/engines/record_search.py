@@ -166,7 +166,8 @@ class Search:
         scale = np.minimum(1, there / max(sum(weights), 1e-9) / ENOUGH) / ((1 + LIFT) if rivals else 1)
         each = (1 - rules.whole) * scale / np.maximum(there, 1e-9)
         out = {n: w * one.astype(np.float64) * each for n, w, one in zip(names, weights, seen, strict=True)}
-        out[WHOLE] = rules.whole * scale * self.whole.compare(a, b)
+        if rules.whole > 0:
+            out[WHOLE] = rules.whole * scale * self.whole.compare(a, b)
         if rivals:
             out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
         return {name: as_arrow(part, np.isnan(part)) for name, part in out.items()}
