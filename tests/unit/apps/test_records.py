@@ -93,9 +93,9 @@ def test_between_two_tables() -> None:
 
 
 def test_groups_do_not_chain() -> None:
-    words = [letter * 6 for letter in "abcdefghijklm"]
+    words = [f"{one}{two}{one}{two}" for one, two in zip("abcdefghijklm", "nopqrstuvwxyz", strict=True)]
     chain = [" ".join(words[at : at + 7]) for at in (0, 2, 4, 6)]
-    table = pa.table({"name": chain + [f"x{n} y{n}" for n in range(20)]})
+    table = pa.table({"name": chain + [f"other{n} thing" for n in range(20)]})
     made = la.records.groups(table, threshold=0.4)
     pairs = {tuple(row.values())[:2] for row in made.pairs.to_pylist()}
     assert {(0, 1), (1, 2), (2, 3)} <= pairs
