@@ -153,6 +153,8 @@ class Prepared:
         from lookalike.engines.trace import Trace
 
         search = self.search
+        if len(self.rules.fields) == 1:  # whose words are those of the whole record
+            rules.pop("whole", None)
         made, score = search.scores(replace(self.rules, **rules), by, None, single)
         if search.table.split < 0:
             search, score = search.widened(made, score, Trace())
