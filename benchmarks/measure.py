@@ -16,11 +16,15 @@ def measure(command: Sequence[str], *, folder: Path, log: Path, timeout: float) 
     """seconds (wall), cpu_seconds, peak_bytes (resident) of the whole child, and status: ok, failed or timeout.
 
     The caller must be small: the system counts the memory of the process that starts a child as the child's own until
-    the command itself begins.
+    the command itself begins. Python may keep its bytecode: where the shell forbids that, every run would compile all
+    that it imports anew.
     """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("wb") as output:
         start = time.perf_counter()
-        child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        child = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=kept
+        )
         late = threading.Event()
 
         def stop() -> None:

@@ -13,9 +13,10 @@ from lookalike.data import F32, F64, I64, U32, U64, Pairs
 from lookalike.engines.pool import Pool
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.trace import Trace
-from lookalike.measures.fields import RecordRules
+from lookalike.measures.fields import RIVALS_OF, RecordRules
+from lookalike.stages.arrow import as_arrow
 from lookalike.stages.assignment import one_to_one
-from lookalike.stages.chances import Chances, told_by_fields, weigh
+from lookalike.stages.chances import Chances, weigh
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.contributions import contributions
 from lookalike.stages.crowds import describe_crowds
@@ -25,13 +26,14 @@ from lookalike.stages.fields import Field
 from lookalike.stages.pair_table import Mask, PairTable
 from lookalike.stages.population import Population
 from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
-from lookalike.stages.standing import DOUBT, LEARNED, learn, settled, standing, standing_cut
+from lookalike.stages.relatives import told_by_fields
+from lookalike.stages.standing import LEARNED, learn, settled, single_sides, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
 PIECE = 1 << 16  # pairs that one task compares
 LARGE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
 ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
-WIDER, CIRCLES, PAYS = 20, 5, 0.1  # pairs of friends of friends per record; how often; share that must match
+WIDER, CIRCLES, PAYS = 20, 8, 0.1  # friends of friends per record that do not match; how often; share that must match
 CROWDS_SHOWN = 20
 
 
@@ -96,16 +98,16 @@ class Search:
         learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
         rules = replace(rules.weighing(learned.weights), whole=learned.whole)
         score = self.table.similarity(learned.weights, rules.whole)
-        if self.table.split >= 0 and rules.rivals:
-            by_rivals = standing_cut(self.table, score)
-            clean = single or learned.cut.f1 - by_rivals.f1 <= DOUBT
-            rules = replace(rules, rivals=clean)
-            cut = by_rivals.at if cut is None and clean else cut
-        cut = learned.cut.at if cut is None else cut
+        if self.table.split >= 0 and rules.rivals is True and not single:
+            found = learned.sides or single_sides(self.table, score, learned.cut.f1)
+            rules = replace(rules, rivals=RIVALS_OF[found])
+        sides = next(sides for sides, name in RIVALS_OF.items() if name == rules.rivals)
+        rivals = self.table.split >= 0 and any(sides)
+        if cut is None:
+            cut = standing_cut(self.table, score, sides).at if rivals else learned.cut.at
         rules = replace(rules, threshold=cut)
-        rivals = self.table.split >= 0 and rules.rivals
         if not single:
-            return rules, standing(score, self.table.margins(score)) if rivals else score
+            return rules, standing(score, self.table.margins(score, sides)) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
@@ -154,9 +156,9 @@ class Search:
         seen = [compare(field, a, b) for field in self.fields]
         population = self.table.population
         rare = population.rare(a, b) if population and rules.explained is not None else []
-        rivals = rules.rivals and self.table.split >= 0
+        rivals = rules.rivals is not False and self.table.split >= 0
         made = contributions(rules, seen, self.whole.compare(a, b), similarity, rare, rivals=rivals)
-        return {name: pa.array(part, mask=np.isnan(part)) for name, part in made.items()}
+        return {name: as_arrow(part, np.isnan(part)) for name, part in made.items()}
 
     def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
         """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
@@ -168,12 +170,12 @@ class Search:
 
     def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
         """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
-        proposes. For one table."""
+        proposes. For one table. Pairs that match are wanted, however many; those that do not are bounded."""
         cut, room = np.float32(rules.threshold or 0), WIDER * self.table.records
         known, friends = self.table.packed, self.table.packed[score >= cut]
         more: list[tuple[PairTable, F32]] = []
         for _ in range(CIRCLES):
-            pairs = friends_of_friends(friends, self.table.records, room)
+            pairs = friends_of_friends(friends, self.table.records, room + len(friends))
             pairs.sort()
             pairs = pairs[~_among(pairs, known)]
             for table, _ in more:
@@ -182,7 +184,7 @@ class Search:
                 break
             more.append(self.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)))
             matched = more[-1][1] >= cut
-            friends, room = np.concatenate([friends, pairs[matched]]), room - len(pairs)
+            friends, room = np.concatenate([friends, pairs[matched]]), room - int(np.count_nonzero(~matched))
             if matched.mean() < PAYS or room <= 0:
                 break
         if not more:

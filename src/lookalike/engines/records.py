@@ -72,7 +72,9 @@ def load(
                     f"no column of {tables[0].name} tells its records apart: all are empty or always the same. "
                     f"Columns: {', '.join(wanted)}."
                 )
-            rules = RecordRules(fields=guessed or tuple(FieldRule(column=name) for name in wanted[:1]))
+            columns = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
+            # The words of the whole record are those of its only field.
+            rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
         fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
     split = len(ids[0]) if len(tables) == 2 else -1
     lengths: I64 = (

@@ -84,7 +84,7 @@ def run(collections: Sequence[Collection], job: StringsJob, want: Want, trace: T
     with trace.stage("read"):
         for number, collection in enumerate(collections):
             batches = list(collection.texts([column] if column and not number else []))
-            read.append(pa.concat_arrays([pa.array([], pa.large_string()), *(batch.texts for batch in batches)]))
+            read.append(pa.concat_arrays([batch.texts for batch in batches] or [pa.array([], pa.large_string())]))
             for batch in batches:
                 trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
             ids.append(_ids(batches))

@@ -240,7 +240,7 @@ def _all_differ(ids: pa.Array | pa.ChunkedArray) -> bool:
     """Numbers are sorted, which takes a tenth of the memory of counting; what counting took is given back."""
     if pa.types.is_int64(ids.type) and not ids.null_count:
         chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]
-        numbers = np.concatenate([np.empty(0, np.int64), *(chunk.to_numpy() for chunk in chunks)])
+        numbers = np.concatenate([np.empty(0, np.int64), *(np.from_dlpack(chunk) for chunk in chunks)])
         numbers.sort()
         return not bool(np.any(numbers[1:] == numbers[:-1]))
     differ = pc.count_distinct(ids, mode="all").as_py() == len(ids)

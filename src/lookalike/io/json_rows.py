@@ -27,10 +27,8 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         parts += [f"{', ' if parts else '{'}{_encode(name)}: ", _encoded(column)]
     parts.append("}\n")
-    scalars = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
-    lines = pc.binary_join_element_wise(
-        *scalars, pa.scalar("", pa.large_string()), null_handling="replace", null_replacement="null"
-    )
+    scalars = [_scalar(part) if isinstance(part, str) else part for part in parts]
+    lines = pc.binary_join_element_wise(*scalars, _scalar(""), null_handling="replace", null_replacement="null")
     return _bytes_of(lines).tobytes()
 
 
@@ -65,8 +63,15 @@ def _encoded(column: pa.Array) -> pa.Array:
     for code in [0x5C, 0x22, *np.unique(raw[raw < 0x20]).tolist()]:
         if (raw == code).any():
             texts = pc.replace_substring(texts, pattern=chr(code), replacement=json.dumps(chr(code))[1:-1])
-    quote = pa.scalar('"', pa.large_string())
-    return pc.binary_join_element_wise(quote, texts, quote, pa.scalar("", pa.large_string()))
+    quote = _scalar('"')
+    return pc.binary_join_element_wise(quote, texts, quote, _scalar(""))
+
+
+def _scalar(text: str) -> pa.Scalar:
+    """As large_string. (`pa.scalar` would import pandas to ask about it.)"""
+    data = text.encode("utf-8", "surrogatepass")
+    ends = np.array([0, len(data)], np.int64)
+    return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]
 
 
 def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:

@@ -67,7 +67,8 @@ class RecordTable:
     def ids(self, table: pa.Table) -> pa.ChunkedArray:
         """The ids of the rows of `table`, which this one has read: of the id column, else row numbers."""
         if self.id_column is None:
-            return pa.chunked_array([pa.array(np.arange(table.num_rows))])
+            numbers = pa.py_buffer(np.arange(table.num_rows))
+            return pa.chunked_array([pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])])
         column = table.column(self.id_column)
         if all(pa.types.is_integer(reader.schema.field(self.id_column).type) for reader in self.readers):
             column = column.cast(pa.int64())

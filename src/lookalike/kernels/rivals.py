@@ -10,10 +10,11 @@ from lookalike.kernels._jit import jit
 
 
 @jit
-def margins(left: Any, right: Any, score: Any, alive: Any, records: int, out: Any) -> None:
+def margins(left: Any, right: Any, score: Any, alive: Any, sides: Any, records: int, out: Any) -> None:
     """out[p] = score[p] less the best other living pair of either record (0 where there is none).
 
-    left, right u32[p]; score f32[p], not negative; alive bool[p]; out f32[p].
+    left, right u32[p]; score f32[p], not negative; alive bool[p]; sides (bool, bool): whether other pairs of the left
+    record count, and of the right one; out f32[p].
     """
     best, second = np.zeros(records, np.float32), np.zeros(records, np.float32)
     where = np.full(records, -1, np.int64)
@@ -30,35 +31,41 @@ def margins(left: Any, right: Any, score: Any, alive: Any, records: int, out: An
                 second[x] = s
     for p in range(len(left)):
         x, y = left[p], right[p]
-        a = second[x] if where[x] == p else best[x]
-        b = second[y] if where[y] == p else best[y]
+        a = np.float32(0) if not sides[0] else second[x] if where[x] == p else best[x]
+        b = np.float32(0) if not sides[1] else second[y] if where[y] == p else best[y]
         out[p] = score[p] - max(a, b)
 
 
 @jit
-def take_best(order: Any, left: Any, right: Any, alive: Any, taken: Any, keep: Any) -> None:
+def take_best(order: Any, left: Any, right: Any, alive: Any, sides: Any, taken: Any, keep: Any) -> None:
     """Pairs in this order, each kept where both records are still free: order i64[p]; left, right u32[p];
-    alive bool[p]; taken bool[records], False; keep bool[p], out."""
+    alive bool[p]; sides (bool, bool): whether left records are taken by a pair, and right ones; taken bool[records],
+    False; keep bool[p], out."""
     for i in range(len(order)):
         p = order[i]
         keep[p] = alive[p] and not taken[left[p]] and not taken[right[p]]
         if keep[p]:
-            taken[left[p]] = taken[right[p]] = True
+            taken[left[p]], taken[right[p]] = sides
 
 
 @jit
-def settled_margins(left: Any, right: Any, score: Any, alive: Any, keep: Any, records: int, out: Any) -> None:
+def settled_margins(
+    left: Any, right: Any, score: Any, alive: Any, keep: Any, sides: Any, records: int, out: Any
+) -> None:
     """As `margins`, of kept pairs: only rivals to be had count, whose other record is free or kept with less."""
     own, rival = np.full(records, -1.0, np.float32), np.zeros(records, np.float32)
     for p in range(len(left)):
         if keep[p]:
-            own[left[p]] = own[right[p]] = score[p]
+            if sides[0]:
+                own[left[p]] = score[p]
+            if sides[1]:
+                own[right[p]] = score[p]
     for p in range(len(left)):
         if alive[p] and not keep[p]:
             s, x, y = score[p], left[p], right[p]
-            if s > own[y] and s > rival[x]:
+            if sides[0] and s > own[y] and s > rival[x]:
                 rival[x] = s
-            if s > own[x] and s > rival[y]:
+            if sides[1] and s > own[x] and s > rival[y]:
                 rival[y] = s
     for p in range(len(left)):
         out[p] = score[p] - max(rival[left[p]], rival[right[p]])

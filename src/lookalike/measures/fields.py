@@ -18,6 +18,9 @@ BY_RAPIDFUZZ = ("edit", "jaro_winkler", "token_set", "token_sort")
 COMPACT = ("code", "date", "number")  # compared without blanks and punctuation
 KEYS = ("value", "words", "joined", "starts", "sounds", "shingles")
 WHOLE, RIVALS = "(whole record)", "(rivals)"
+RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
+    (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
+}  # fmt: skip
 EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels of a field begin, for weights of evidence
 
 
@@ -67,13 +70,14 @@ class RecordRules:
     """All fields, and what holds for the record as a whole.
 
     whole: how much the words of the whole record weigh beside the fields, from 0 to 1. rivals: whether the better
-    partners of either record count against a pair (between two tables). threshold: None where it is found from the
+    partners of a record count against a pair (between two tables): of either record, of those of the "left" table or of
+    the "right" one only, or of none; True also where the data is to tell. threshold: None where it is found from the
     data. prior: bits of evidence before any field is looked at; None where scores are weighted sums.
     """
 
     fields: tuple[FieldRule, ...]
     whole: float = 0.5
-    rivals: bool = True
+    rivals: bool | str = True
     threshold: float | None = None
     prior: float | None = None
 
@@ -86,6 +90,8 @@ class RecordRules:
                 raise UsageError(f"the field {name!r} is named {names.count(name)} times; expected once.")
         if not 0 <= self.whole <= 1:
             raise UsageError(f"whole is {self.whole}; expected a share from 0 to 1.")
+        if self.rivals not in RIVALS_OF.values():
+            raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left" or "right".')
         if not any(field.keys for field in self.fields):
             raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
         if self.threshold is not None and not 0 < self.threshold <= 1:

@@ -9,17 +9,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 
-def as_arrow(values: npt.NDArray[Any]) -> pa.Array:
-    """The numbers as an Arrow array, without a copy. (`pa.array` would do, but it imports pandas to ask about it.)
+def as_arrow(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """The numbers as an Arrow array, without a copy, null where one is missing. (`pa.array` would do, but it imports
+    pandas to ask about it.)
 
-    >>> as_arrow(np.array([1.5, 2.5])).to_pylist()
-    [1.5, 2.5]
+    >>> as_arrow(np.array([1.5, 2.5]), np.array([False, True])).to_pylist()
+    [1.5, None]
     """
     whole = np.ascontiguousarray(values)
+    there = None if missing is None else _bits(~missing)
     if whole.dtype == np.bool_:
-        bits = np.packbits(whole, bitorder="little")
-        return pa.Array.from_buffers(pa.bool_(), len(whole), [None, pa.py_buffer(bits)])
-    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+        return pa.Array.from_buffers(pa.bool_(), len(whole), [there, _bits(whole)])
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [there, pa.py_buffer(whole)])
+
+
+def _bits(truths: npt.NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(truths, bitorder="little"))
 
 
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -33,6 +38,17 @@ def as_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate([np.empty(0, column.type.to_pandas_dtype()), *parts])
+
+
+def filled(column: pa.Array, value: float) -> pa.Array:
+    """The numbers, with this one where there is none. (Its own `fill_null` would import pandas.)
+
+    >>> filled(pa.array([1, None]), 7).to_pylist()
+    [1, 7]
+    """
+    if not column.null_count:
+        return column
+    return column.fill_null(as_arrow(np.array([value], column.type.to_pandas_dtype()))[0])
 
 
 def _plain(array: pa.Array) -> npt.NDArray[Any]:

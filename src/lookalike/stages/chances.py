@@ -34,6 +34,7 @@ OWN = 0.5  # of the pairs that share a value may be matches; where more are, the
 SPREADS = 2  # of a count, by which it must be above what matches bring
 PRIOR = 5  # pairs that an explanation must overcome
 LEAST = 0.1  # bits, below which an explanation is none
+ENOUGH_DRAWN = 20  # matches among random pairs from which on they tell how many there are
 
 Explained = Mapping[int, Sequence[float]]  # by which field, how many bits of each level
 
@@ -49,41 +50,84 @@ class Chances:
     chance: F64
 
 
-def told_by_fields(table: PairTable) -> Chances | None:
-    """The chances, where enough fields have values that others share by chance: only there can it be seen how much
-    fields depend on one another."""
-    if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
-        return None
-    made = match_chances(table, table.population)
-    return made if common_fields(table, table.population, made.chance) >= ENOUGH_FIELDS else None
+@dataclass(frozen=True)
+class Compared:
+    """What is looked at. seen: the levels of the candidates in each field; same: which have the same value; rare: what
+    this value tells more than any; far, far_same, far_rare: the same of random pairs; stand: candidates that one of
+    these stands for."""
+
+    population: Population
+    stand: float
+    seen: list[Level]
+    same: list[Mask]
+    rare: list[F32]
+    far: list[Level]
+    far_same: list[Mask]
+    far_rare: list[F32]
+
+    @classmethod
+    def of(cls, table: PairTable, population: Population) -> Compared:
+        far = population.random
+        return cls(
+            population,
+            1 / table.drawn,
+            [levels(field) for field in table.fields],
+            [field == 1 for field in table.fields],
+            population.rare(table.left, table.right),
+            [levels(field) for field in far],
+            [field == 1 for field in far],
+            population.rare(*population.drawn),
+        )
+
+    def told(self, bits: Sequence[Sequence[float]], explained: Sequence[Explained]) -> F64:
+        """The bits of the candidates, then those of the random pairs."""
+        near = np.sum(parts(self.seen, bits, explained, self.rare), axis=0)
+        return np.concatenate([near, np.sum(parts(self.far, bits, explained, self.far_rare), axis=0)])
+
+    def near(self, chance: F64) -> F64:
+        """Of the candidates alone."""
+        return chance[: len(chance) - len(self.far[0])]
+
+    def among(self, chance: F64, near: Mask | None = None, far: Mask | None = None) -> float:
+        """How many pairs are matches by these chances (of those that a mask holds): as many as candidates are; as
+        random pairs are where enough of them are. Candidates hold nearly all matches unless groups are large."""
+        found = self.near(chance)
+        drawn = chance[len(found) :]
+        if drawn.sum() >= ENOUGH_DRAWN:
+            return float((drawn if far is None else drawn[far]).sum()) / len(drawn) * self.population.pairs
+        return self.stand * float((found if near is None else found[near]).sum())
+
+    def matches(self, chance: F64) -> float:
+        return float(np.clip(self.among(chance), 1e-3, self.population.pairs / 2))
 
 
-def match_chances(table: PairTable, population: Population) -> Chances:
+def match_chances(seen: Compared, records: int) -> Chances:
     """By expectation-maximisation: first as if fields were independent, then with what they explain of one another."""
-    rare = population.rare(table.left, table.right)
-    # Candidates that were drawn stand for all.
-    stand = 1 / table.drawn
-    seen = [levels(field) for field in table.fields]
-    same = [field == 1 for field in table.fields]
-    m, matches = [USUAL for _ in seen], min(MATCHED * table.records, population.pairs / 2)
-    chance: F64 = np.zeros(len(table))
-    explained: list[Explained] = [{} for _ in seen]
+    pairs = seen.population.pairs
+    m, matches = [USUAL for _ in seen.seen], min(MATCHED * records, pairs / 2)
+    chance: F64 = np.zeros(len(seen.seen[0]) + len(seen.far[0]))
+    explained: list[Explained] = [{} for _ in seen.seen]
     for dependent in (False, True):
         for _ in range(ROUNDS):
-            prior = float(np.log2(matches / (population.pairs - matches)))
-            u = [_others(n, seen[n], same[n], chance, population, stand) for n in range(len(seen))]
-            bits = [(*rising_bits(one, other)[:-1], float(np.log2(one[-1] / by_chance)))
-                    for one, other, by_chance in zip(m, u, population.usual, strict=True)]  # fmt: skip
+            prior = float(np.log2(matches / (pairs - matches)))
+            u = levels_of_others(seen, chance)
+            bits = match_bits(m, u, seen.population)
             if dependent:
-                explained = _explained(seen, same, u, chance, population, stand)
-            made = probability(prior + np.sum(parts(seen, bits, explained, rare), axis=0))
+                explained = explained_by_others(seen, u, chance)
+            made = probability(prior + seen.told(bits, explained))
             moved = float(np.abs(made - chance).max(initial=0.0))
             chance = made
             if moved < SETTLED:
                 break
-            matches = float(np.clip(stand * chance.sum(), 1e-3, population.pairs / 2))
-            m = [_of_matches(level, chance) for level in seen]
-    return Chances(prior, bits, explained, chance)
+            matches = seen.matches(chance)
+            m = levels_of_matches(seen, chance)
+    return Chances(prior, bits, explained, seen.near(chance))
+
+
+def match_bits(m: Sequence[F64], u: Sequence[F64], population: Population) -> list[tuple[float, ...]]:
+    """What each level of each field tells; of equal values the usual ones, to which rare ones add."""
+    return [(*rising_bits(one, other)[:-1], float(np.log2(one[-1] / by_chance)))
+            for one, other, by_chance in zip(m, u, population.usual, strict=True)]  # fmt: skip
 
 
 def parts(
@@ -116,54 +160,64 @@ def weigh(
     )
 
 
-def common_fields(table: PairTable, population: Population, chance: F64) -> int:
-    """Fields in which more pairs than there are records have the same value and are no matches."""
-    matched = np.array([float(chance[field == 1].sum()) for field in table.fields])
-    return int((population.equal - matched / table.drawn >= table.records).sum())
+def told_apart(seen: Compared, chance: F64, records: int) -> bool:
+    """Whether enough fields have values that others share by chance: in more pairs than there are records, without the
+    matches. Only there can it be seen how much fields depend on one another."""
+    matched = np.array([seen.stand * float(chance[same].sum()) for same in seen.same])
+    return int((seen.population.equal - matched >= records).sum()) >= ENOUGH_FIELDS
 
 
-def _of_matches(level: Level, chance: F64) -> F64:
-    """How often matches are on each level; half a pair on every level keeps the bits finite."""
-    known = level >= 0
-    m = np.bincount(level[known], chance[known], LEVELS) + 0.5
-    m /= m.sum()
-    agree = float(m[ALIKE:].sum())
-    if agree < AGREE:
-        m[:ALIKE] *= (1 - AGREE) / (1 - agree)
-        m[ALIKE:] *= AGREE / agree
-    return np.asarray(m)
+def levels_of_matches(seen: Compared, chance: F64) -> list[F64]:
+    """How often matches are on each level of each field; half a pair on every level keeps the bits finite."""
+    out = []
+    near = seen.near(chance)
+    for level in seen.seen:
+        known = level >= 0
+        m = np.bincount(level[known], near[known], LEVELS) + 0.5
+        m /= m.sum()
+        agree = float(m[ALIKE:].sum())
+        if agree < AGREE:
+            m[:ALIKE] *= (1 - AGREE) / (1 - agree)
+            m[ALIKE:] *= AGREE / agree
+        out.append(np.asarray(m))
+    return out
 
 
-def _others(n: int, level: Level, same: Mask, chance: F64, population: Population, stand: float) -> F64:
+def levels_of_others(seen: Compared, chance: F64) -> list[F64]:
     """How often all pairs but the matches are on each level of a field: candidates as they are, the rest as random."""
-    far = levels(population.random[n])
-    share = np.bincount(far[far >= 0], minlength=LEVELS) / max(int((far >= 0).sum()), 1)
-    known = level >= 0
-    near = np.bincount(level[known], 1 - chance[known], LEVELS)
-    u = share * max(float(population.known[n]) - stand * float(known.sum()), 0.0) + stand * near + 0.5
-    every = max(float(population.known[n]) - stand * float(chance[known].sum()), 1.0)
-    equal = min(max(float(population.equal[n]) - stand * float(chance[same].sum()), FEWEST) / every, 1 - 1e-6)
-    u[:-1] *= (1 - equal) / u[:-1].sum()
-    u[-1] = equal
-    return np.asarray(u)
+    near = seen.near(chance)
+    drawn = 1 - chance[len(near) :]
+    out = []
+    for n, (level, far) in enumerate(zip(seen.seen, seen.far, strict=True)):
+        known, there = level >= 0, far >= 0
+        share = np.bincount(far[there], drawn[there], LEVELS) / max(float(drawn[there].sum()), 1.0)
+        beside = seen.stand * np.bincount(level[known], 1 - near[known], LEVELS)
+        both = float(seen.population.known[n])
+        u = share * max(both - seen.stand * float(known.sum()), 0.0) + beside + 0.5
+        every = max(both - seen.among(chance, known, there), 1.0)
+        alike = float(seen.population.equal[n]) - seen.among(chance, seen.same[n], seen.far_same[n])
+        equal = min(max(alike, FEWEST) / every, 1 - 1e-6)
+        u[:-1] *= (1 - equal) / u[:-1].sum()
+        u[-1] = equal
+        out.append(np.asarray(u))
+    return out
 
 
-def _explained(
-    seen: Sequence[Level], same: Sequence[Mask], u: Sequence[F64], chance: F64, population: Population, stand: float
-) -> list[Explained]:
+def explained_by_others(seen: Compared, u: Sequence[F64], chance: F64) -> list[Explained]:
     """Of each field by the fields whose values are more common."""
+    population, near = seen.population, seen.near(chance)
     order = np.argsort(-population.usual, kind="stable")
-    out: list[dict[int, tuple[float, ...]]] = [{} for _ in seen]
+    out: list[dict[int, tuple[float, ...]]] = [{} for _ in u]
     for place, by in enumerate(order.tolist()):
-        matched = chance * same[by]
-        share = stand * float(matched.sum()) / max(float(population.equal[by]), FEWEST)
+        matched = near * seen.same[by]
+        share = seen.among(chance, seen.same[by], seen.far_same[by]) / max(float(population.equal[by]), FEWEST)
         if share > OWN or not population.sharing[by]:
             continue
         for n in order[place + 1 :].tolist():
             drawn = levels(population.sharing[by][n])
             counts = np.bincount(drawn[drawn >= 0], minlength=LEVELS).astype(np.float64)
-            known = seen[n] >= 0
-            brought = np.bincount(seen[n][known], matched[known], LEVELS)
+            known = seen.seen[n] >= 0
+            brought = np.bincount(seen.seen[n][known], matched[known], LEVELS)
             brought *= share * counts.sum() / max(float(brought.sum()), 1e-9)
             left = np.maximum(counts - brought - SPREADS * np.sqrt(brought), 0)
             lift = rising_bits((left + PRIOR * u[n]) / (left.sum() + PRIOR), u[n])

@@ -17,7 +17,9 @@ from lookalike.stages.standing import LIFT
 def contribution_names(rules: RecordRules, *, rivals: bool) -> list[str]:
     """The columns that `contributions` gives."""
     names = [rule.column for rule in rules.fields]
-    return names if rules.prior is not None else [*names, WHOLE, *([RIVALS] if rivals else [])]
+    if rules.prior is not None:
+        return names
+    return [*names, *([WHOLE] if rules.whole > 0 else []), *([RIVALS] if rivals else [])]
 
 
 def contributions(
@@ -26,7 +28,7 @@ def contributions(
     """By column, f64[p]: bits of evidence, or shares that add up to the similarity; NaN where a value is missing.
 
     seen: the similarity of the pairs in each field, NaN where a value is missing; whole: of all their words; rare: what
-    rare values tell, where the rules say that they do; rivals: the better partners of either record count.
+    rare values tell, where the rules say that they do; rivals: better partners count.
     """
     names = contribution_names(rules, rivals=rivals)
     if rules.prior is not None:
@@ -38,7 +40,8 @@ def contributions(
     scale = np.minimum(1, there / max(sum(weights), 1e-9) / ENOUGH) / ((1 + LIFT) if rivals else 1)
     each = (1 - rules.whole) * scale / np.maximum(there, 1e-9)
     out = {n: w * one.astype(np.float64) * each for n, w, one in zip(names, weights, seen, strict=False)}
-    out[WHOLE] = rules.whole * scale * whole
+    if rules.whole > 0:
+        out[WHOLE] = rules.whole * scale * whole
     if rivals:
         out[RIVALS] = similarity - sum(np.nan_to_num(part) for part in out.values())
     return out

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from lookalike.data import I64, U64, Sets, ShingleRule
 from lookalike.errors import UsageError
 from lookalike.kernels import hashing, shingles, tokens, unicode
+from lookalike.stages.arrow import as_numpy, filled
 
 KEPT = 1 << 21  # tokens of memory that a thread may keep
 
@@ -86,8 +87,7 @@ def token_hashes(values: pa.Array) -> U64:
     """One hash for each token that a user brings: of its bytes for strings, of its value for integers."""
     out = np.empty(len(values), np.uint64)
     if pa.types.is_integer(values.type):
-        whole = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        hashing.mix_all(np.ascontiguousarray(whole).view(np.uint64), np.uint64(1), out)
+        hashing.mix_all(as_numpy(filled(values.cast(pa.int64()), 0)).view(np.uint64), np.uint64(1), out)
     else:
         data, offsets = strings(values.cast(pa.large_string()))
         tokens.hash_strings(data, offsets, out)

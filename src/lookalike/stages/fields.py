@@ -98,8 +98,9 @@ def numbers_of(texts: pa.Array) -> F64:
     """
     plain = pc.replace_substring_regex(texts, r"[^0-9.\-]", "")
     good = pc.match_substring_regex(plain, r"^-?(\d+\.?\d*|\.\d+)$")
-    made = pc.if_else(good, plain, None).cast(pa.float64())
-    return as_numpy(made.fill_null(float("nan")))
+    numbers = np.full(len(texts), np.nan)
+    numbers[as_numpy(good)] = as_numpy(plain.filter(good).cast(pa.float64()))
+    return numbers
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, I32]:

@@ -13,6 +13,8 @@ from lookalike.kernels import rivals
 from lookalike.stages.population import Population
 
 Mask = npt.NDArray[np.bool_]
+Sides = tuple[bool, bool]  # whether left records have one partner at most, and whether right ones do
+BOTH: Sides = (True, True)
 ENOUGH = 0.3  # the share of the weights that must be there for a similarity to count in full
 
 
@@ -73,17 +75,23 @@ class PairTable:
         mean = np.divide(total, there, out=np.zeros_like(total), where=there > 0)
         return np.asarray(((1 - whole) * mean + whole * self.whole) * np.minimum(1, share / ENOUGH), np.float32)
 
-    def margins(self, score: F32, alive: Mask | None = None) -> F32:
-        """What each pair is above the best other (living) pair of its two records."""
+    def margins(self, score: F32, sides: Sides = BOTH) -> F32:
+        """What each pair is above the best other pair of its two records, where these have one partner at most."""
         out = np.empty(len(self), np.float32)
-        living = np.ones(len(self), np.bool_) if alive is None else alive
-        rivals.margins(self.left, self.right, score, living, self.records, out)
+        rivals.margins(self.left, self.right, score, np.ones(len(self), np.bool_), sides, self.records, out)
         return out
 
-    def greedy(self, score: F32, alive: Mask | None = None) -> Mask:
+    def settled_margins(self, score: F32, keep: Mask, alive: Mask | None = None, sides: Sides = BOTH) -> F32:
+        """The same of kept pairs, above what else is to be had among the living."""
+        out = np.empty(len(self), np.float32)
+        living = np.ones(len(self), np.bool_) if alive is None else alive
+        rivals.settled_margins(self.left, self.right, score, living, keep, sides, self.records, out)
+        return out
+
+    def greedy(self, score: F32, alive: Mask | None = None, sides: Sides = BOTH) -> Mask:
         """Each record with one partner at most, the nearest pairs first."""
         keep = np.zeros(len(self), np.bool_)
         living = np.ones(len(self), np.bool_) if alive is None else alive
         order = np.argsort(-score, kind="stable")
-        rivals.take_best(order, self.left, self.right, living, np.zeros(self.records, np.bool_), keep)
+        rivals.take_best(order, self.left, self.right, living, sides, np.zeros(self.records, np.bool_), keep)
         return keep

@@ -25,14 +25,15 @@ I32 = npt.NDArray[np.int32]
 @dataclass(frozen=True)
 class Population:
     """pairs: how many there are; known, equal f64[fields]: those that both have a value, and that have the same;
-    random: the similarity of random pairs in every field; sharing[i][j]: of pairs drawn among those with the same value
-    of field i, in field j (nothing where no two have the same)."""
+    random: the similarity of random pairs (`drawn`) in every field; sharing[i][j]: of pairs drawn among those with the
+    same value of field i, in field j (nothing where no two have the same)."""
 
     fields: Sequence[Field]
     pairs: float
     known: F64
     equal: F64
     random: Sequence[F32]
+    drawn: Drawn
     sharing: Sequence[Sequence[F32]]
 
     @classmethod
@@ -45,13 +46,14 @@ class Population:
         left = rng.integers(0, first, RANDOM, dtype=np.uint32)
         right = rng.integers(0, others, RANDOM, dtype=np.uint32)
         right = right + np.uint32(split) if split >= 0 else right + (right >= left)
-        random = [compare(field, left, right.astype(np.uint32)) for field in fields]
+        right = right.astype(np.uint32)
+        random = [compare(field, left, right) for field in fields]
         counts = [_pairs(field.values, split) for field in fields]
-        drawn = [draw_sharing(field.values, split, rng) for field in fields]
-        sharing = [[compare(field, *two) for field in fields] if two else [] for two in drawn]
+        alike = [draw_sharing(field.values, split, rng) for field in fields]
+        sharing = [[compare(field, *two) for field in fields] if two else [] for two in alike]
         pairs = first * others / (1 if split >= 0 else 2)
         known, equal = (np.array(part) for part in zip(*counts, strict=True))
-        return cls(fields, pairs, known, equal, random, sharing)
+        return cls(fields, pairs, known, equal, random, (left, right), sharing)
 
     @property
     def usual(self) -> F64:

@@ -16,7 +16,7 @@ from lookalike.stages.candidates import item_bits
 from lookalike.stages.fields import Field
 
 CROWD = 100  # records in a bucket from which it is crowded
-HUB = 256  # friends of one who passes them on; those with more are too common to tell
+HUB = 1000  # friends of one who passes them on; those with more are too common to tell
 CROSSED = 5  # crowded buckets of a record that are crossed with one another
 
 

@@ -6,8 +6,8 @@ threshold: the cut of the weighted similarity with the best F1 that is to be exp
 
 Between two tables every record usually has one partner at most. A pair is lifted by what it is better than the best
 other pair of its records, and falls steeply where there is a better one. The threshold is then read off what records
-show when their best partner is taken away. Where that leaves much more in doubt than the evidence of the fields does
-(`DOUBT`), records have several partners, and rivals do not count.
+show when their best partner is taken away. That records have one partner is held against the data, for each table on
+its own (`single_sides`): rivals for a record that has several do not count.
 """
 
 from __future__ import annotations
@@ -17,28 +17,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.data import F32, F64
-from lookalike.kernels import rivals
-from lookalike.stages.chances import told_by_fields
+from lookalike.data import F32, F64, U32
 from lookalike.stages.evidence import estimate
-from lookalike.stages.pair_table import Mask, PairTable
+from lookalike.stages.pair_table import BOTH, Mask, PairTable, Sides
+from lookalike.stages.relatives import told_by_fields
 
 LIFT, FALL = 0.5, 8.0  # of a score, for each unit that it is above its best rival, or below
 USUAL = 0.5  # the threshold where there is too little to learn from
 FEW = 20  # pairs from which on something can be learned
 NOISE = 3  # pairs by which the best cut may be missed: a difference of so few tells nothing
 DOUBT = 0.2  # expected F1 that rivals may cost before they are taken for further partners
+FURTHER = 0.1  # further partners, for each first one, that records with one partner seem to have, at most
 LEARNED = 100_000  # pairs that are learned from
 SHARES = (1.0, 0.5, 0.0)  # of the whole record's weight, of which the one with the best expected F1 is taken
 BLUR = 0.15  # added to the spread of a field, so that one that never varies does not weigh without end
 
 
-def settled(table: PairTable, score: F32, keep: Mask, alive: Mask | None = None) -> F32:
+def settled(table: PairTable, score: F32, keep: Mask, alive: Mask | None = None, sides: Sides = BOTH) -> F32:
     """The score of kept pairs with the lift over what else is to be had, on the scale of `standing`."""
-    out = np.empty(len(table), np.float32)
-    living = np.ones(len(table), np.bool_) if alive is None else alive
-    rivals.settled_margins(table.left, table.right, score, living, keep, table.records, out)
-    return standing(score, out)
+    return standing(score, table.settled_margins(score, keep, alive, sides))
 
 
 def standing(score: F32, margin: F32) -> F32:
@@ -58,11 +55,13 @@ class Cut:
 @dataclass(frozen=True)
 class Learned:
     """weights: of the fields; cut: where the data suggests to cut the plain similarity; whole: what the words of the
-    whole record weigh beside the fields."""
+    whole record weigh beside the fields; sides: between two tables, whose records have one partner at most, where the
+    fields alone tell it."""
 
     weights: list[float]
     cut: Cut
     whole: float
+    sides: Sides | None = None
 
 
 def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Learned:
@@ -82,7 +81,7 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         score = table.similarity(made, whole)
         return Learned(made, Cut(max(USUAL, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0), whole)
     drawn = table.population.random if table.population else [np.empty(0, np.float32)] * len(table.fields)
-    telling = estimate(table, whole=True, single=True).chance if table.split >= 0 else chance
+    telling = chance if by_fields or table.split < 0 else estimate(table, whole=True, single=True).chance
     found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
     made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
     free = by_fields and all(weight is None for weight in weights)
@@ -91,12 +90,21 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         for share in (SHARES if free else (1.0,))
     }
     best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equals
-    return Learned(made, cuts[best], best)
+    return Learned(made, cuts[best], best, _few_further(table, chance) if by_fields and table.split >= 0 else None)
+
+
+def _few_further(table: PairTable, chance: F64) -> Sides:
+    """Of which tables hardly a record has a second partner by these chances."""
+    few = []
+    for own in (table.left, table.right):
+        partners = np.bincount(own, chance, table.records)
+        few.append(float(np.maximum(partners - 1, 0).sum()) <= FURTHER * int((partners >= 0.5).sum()))
+    return few[0], few[1]
 
 
 def _chance(table: PairTable) -> tuple[F64, bool]:
     """(of each pair to be a match, whether the fields alone tell it); else the words of the whole record help."""
-    found = told_by_fields(table) if table.split < 0 else None
+    found = told_by_fields(table)
     return (estimate(table, whole=True).chance, False) if found is None else (found.chance, True)
 
 
@@ -136,26 +144,54 @@ def likely_cut(score: F32, chance: F64) -> Cut:
     return Cut(max(1e-6, (float(sorted_[best]) + below) / 2), float(f1[best]))
 
 
-def standing_cut(table: PairTable, score: F32) -> Cut:
+def standing_cut(table: PairTable, score: F32, sides: Sides = BOTH) -> Cut:
     """The best cut between two tables, on the scale of `standing`.
 
     Take from every record its best partner away and look again: what is best then is what a record without a partner
     shows. First of all records, which tells the F1; then of those that seem to have a partner, for a record without one
     has its second best partner left, not its best.
     """
-    first = table.greedy(score)
-    second = table.greedy(score, ~first)
-    best, left = settled(table, score, first)[first], settled(table, score, second, ~first)
+    first = table.greedy(score, sides=sides)
+    second = table.greedy(score, ~first, sides)
+    best, left = settled(table, score, first, sides=sides)[first], settled(table, score, second, ~first, sides)
     cut = expected_cut(best, left[second])
     for _ in range(3):
         matched = np.zeros(table.records, np.bool_)
         pairs = np.flatnonzero(first)[best >= cut.at]
-        matched[table.left[pairs]] = matched[table.right[pairs]] = True
+        for own, single in zip((table.left, table.right), sides, strict=True):
+            matched[own[pairs]] |= single
         beside = second & (matched[table.left] | matched[table.right])
         if beside.sum() < FEW:
             break
         cut = Cut(expected_cut(best, left[beside]).at, cut.f1)
     return cut
+
+
+def single_sides(table: PairTable, score: F32, expected: float) -> Sides:
+    """Whether left records have one partner at most, and whether right ones do. expected: the F1 by the evidence of the
+    fields.
+
+    Give every record of the other table its best partner, as far as the cut allows. Some records of this table then
+    have several. If they have one partner in truth, the further ones are wrong and seldom as near as the middle one of
+    the first partners: there is not one such for ten first ones (`FURTHER`), nor for ten further ones.
+
+    Where both tables hold copies, no record has a best partner that others do not come near. The cut by rivals then
+    leaves much more in doubt than the evidence of the fields does.
+    """
+    sides = _single(table, score, table.left, (False, True)), _single(table, score, table.right, (True, False))
+    return (False, False) if sides == BOTH and expected - standing_cut(table, score).f1 > DOUBT else sides
+
+
+def _single(table: PairTable, score: F32, own: U32, others: Sides) -> bool:
+    found = standing(score, table.margins(score, others)) >= standing_cut(table, score, others).at
+    pairs = np.flatnonzero(found)
+    pairs = pairs[np.lexsort((-score[pairs], own[pairs]))]
+    if len(pairs) < FEW:
+        return True
+    begins = np.append(True, own[pairs][1:] != own[pairs][:-1])
+    first, further = score[pairs[begins]], score[pairs[~begins]]
+    near = int((further >= np.median(first)).sum())
+    return near <= FURTHER * max(len(first), len(further))
 
 
 def expected_cut(best: F32, others: F32) -> Cut:

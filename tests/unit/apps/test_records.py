@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,10 +93,9 @@ def test_between_two_tables() -> None:
 
 
 def test_groups_do_not_chain() -> None:
-    words = [f"{a}{b}" for a in NAMES[:4] for b in NAMES[5:9]]
+    words = [f"{one}{two}{one}{two}" for one, two in zip("abcdefghijklm", "nopqrstuvwxyz", strict=True)]
     chain = [" ".join(words[at : at + 7]) for at in (0, 2, 4, 6)]
-    others = NAMES[10:30]
-    table = pa.table({"name": chain + others})
+    table = pa.table({"name": chain + [f"other{n} thing" for n in range(20)]})
     made = la.records.groups(table, threshold=0.4)
     pairs = {tuple(row.values())[:2] for row in made.pairs.to_pylist()}
     assert {(0, 1), (1, 2), (2, 3)} <= pairs
@@ -128,6 +128,24 @@ def test_two_tables_with_copies_in_them_are_not_taken_for_clean_ones() -> None:
     made = la.records.pairs(left, against=right, fields=FIELDS, audit=0)
     assert not made.job.rules.rivals
     assert f1(made.pairs, left, right) > 0.95
+
+
+def test_rivals_that_the_settings_name_count_and_no_others() -> None:
+    left = pa.table({"name": ["ann lee york", "bob ray hull"], "born": ["1990-01-02", "1980-05-06"]})
+    right = pa.table(
+        {"name": ["ann lee york", "ann lee yorke", "bob ray hull"], "born": ["1990-01-02", None, "1980-05-06"]}
+    )
+    rules = RecordRules(
+        fields=(FieldRule(column="name", weight=1.0), FieldRule(column="born", weight=1.0)), threshold=0.3
+    )
+    found = {
+        rivals: la.records.pairs(left, against=right, settings=replace(rules, rivals=rivals), audit=0).pairs.num_rows
+        for rivals in (True, False, "left", "right")
+    }
+    assert found[False] == found["right"] == 3
+    assert found["left"] == 2
+    with pytest.raises(UsageError, match='rivals is \'top\'; expected true, false, "left" or "right"'):
+        replace(rules, rivals="top")
 
 
 def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPatch) -> None:

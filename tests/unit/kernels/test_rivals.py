@@ -39,13 +39,27 @@ def test_the_assignment_is_the_best(pairs: dict[tuple[int, int], float]) -> None
 
 
 @settings(deadline=None)
-@given(PAIRS)
-def test_margins(pairs: dict[tuple[int, int], float]) -> None:
+@given(PAIRS, st.tuples(st.booleans(), st.booleans()))
+def test_margins(pairs: dict[tuple[int, int], float], sides: tuple[bool, bool]) -> None:
     left, right, score = arrays(pairs)
     table = PairTable(left, right, [], score, 10, 5)
-    for (a, b), s, margin in zip(pairs, score, table.margins(score), strict=True):
-        rivals = [t for (c, d), t in pairs.items() if (c, d) != (a, b) and (c == a or d == b)]
+    for (a, b), s, margin in zip(pairs, score, table.margins(score, sides), strict=True):
+        others = [(c, d, t) for (c, d), t in pairs.items() if (c, d) != (a, b)]
+        rivals = [t for c, d, t in others if (sides[0] and c == a) or (sides[1] and d == b)]
         assert np.isclose(margin, s - max(rivals, default=0.0))
+
+
+@settings(deadline=None)
+@given(PAIRS)
+def test_one_side_takes_the_best_of_each_of_its_records(pairs: dict[tuple[int, int], float]) -> None:
+    left, right, score = arrays(pairs)
+    table = PairTable(left, right, [], score, 10, 5)
+    keep = table.greedy(score, sides=(False, True))
+    best = {d: max(t for (_, e), t in pairs.items() if e == d) for _, d in pairs}
+    assert sorted(right[keep].tolist()) == sorted(best)
+    assert all(np.isclose(s, best[d]) for d, s in zip(right[keep].tolist(), score[keep], strict=True))
+    margins = table.settled_margins(score, keep, sides=(False, True))
+    assert np.allclose(margins[keep], table.margins(score, (False, True))[keep])
 
 
 def test_ineligible_pairs_are_left_out() -> None:

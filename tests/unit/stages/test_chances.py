@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.measures.fields import FieldRule
-from lookalike.stages.chances import match_chances, rising_bits, told_by_fields, weigh
+from lookalike.stages.chances import Compared, match_chances, rising_bits, weigh
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.fields import Field, make_field
 from lookalike.stages.pair_table import PairTable
 from lookalike.stages.population import Population, draw_sharing
+from lookalike.stages.relatives import told_by_fields, with_relatives
 from lookalike.stages.standing import learn
 
 RECORDS, COPIES = 2000, 200
@@ -45,6 +46,8 @@ def candidates(fields: list[Field], copies: int, seed: int) -> tuple[PairTable, 
     rng = np.random.default_rng(seed)
     left, right = (side.astype(np.uint32) for side in np.triu_indices(RECORDS, 1))
     shared = sum((field.values[left] == field.values[right]).astype(int) for field in fields[:5])
+    for field in fields[6:]:  # a phone, which alone brings records together
+        shared = shared + 3 * (field.values[left] == field.values[right])
     true = (left < copies) & (left + right == RECORDS - 1)
     keep = true | (shared >= 2) & (rng.random(len(left)) < 0.2) | (shared >= 3)
     left, right = left[keep], right[keep]
@@ -84,7 +87,66 @@ def test_what_says_the_same_again_is_explained() -> None:
 
 def test_no_copies_no_matches() -> None:
     table, _ = candidates(*people(3, copies=0, mail=True), seed=3)
-    assert (match_chances(table, table.population).chance >= 0.5).sum() <= 2  # type: ignore[arg-type]
+    assert table.population is not None
+    assert (match_chances(Compared.of(table, table.population), RECORDS).chance >= 0.5).sum() <= 2
+
+
+def households(seed: int) -> tuple[list[Field], int]:
+    """People who live together share family name, street and phone, and are more than the copies."""
+    fields, copies = people(seed)
+    rng = np.random.default_rng(seed)
+    columns = {field.rule.column: [str(field.text(n)) for n in range(RECORDS)] for field in fields}
+    home = np.concatenate([np.sort(rng.integers(0, 500, RECORDS - copies)), np.zeros(copies, np.int64)])
+    home[RECORDS - copies :] = home[copies - 1 :: -1]
+    columns["family"] = [f"fam{h % 150}" for h in home]
+    columns["street"] = [f"street {h}" for h in home]
+    columns["phone"] = [str(100_000 + 7919 * h) for h in home]
+    rules = [FieldRule(column=name, compare="words" if name in ("given", "family", "street") else "code")
+             for name in columns]  # fmt: skip
+    return [make_field(pa.chunked_array([columns[rule.column]]), rule) for rule in rules], copies
+
+
+def test_relatives_are_no_matches() -> None:
+    table, true = candidates(*households(6), seed=6)
+    assert table.population is not None
+    compared = Compared.of(table, table.population)
+    fooled = match_chances(compared, RECORDS).chance >= 0.5
+    assert (fooled & ~true).sum() > 3 * true.sum(), "two classes take families for matches"
+    made = told_by_fields(table)
+    assert made is not None
+    assert f1(made.chance >= 0.5, true) > 0.8
+    assert f1(weigh(table, made.prior, made.bits, made.explained) >= 0.5, true) > 0.8
+
+
+def test_without_relatives_the_third_class_is_not_believed() -> None:
+    table, true = candidates(*people(7), seed=7)
+    assert table.population is not None
+    made = told_by_fields(table)
+    assert made is not None
+    assert f1(made.chance >= 0.5, true) > 0.9
+    told = with_relatives(Compared.of(table, table.population), RECORDS)
+    assert told is None or f1(told.chance >= 0.5, true) > 0.9
+
+
+def test_matches_of_large_groups_are_counted_among_random_pairs() -> None:
+    """Twenty groups of fifty: no record proposes forty-nine others."""
+    rng = np.random.default_rng(8)
+    who = np.repeat(np.arange(20), 50)
+    columns = {name: np.where(rng.random(1000) < 0.1, rng.integers(0, size, 1000), who * 7 % size).astype(str).tolist()
+               for name, size in (("a", 60), ("b", 50), ("c", 40), ("d", 30))}  # fmt: skip
+    fields = [make_field(pa.chunked_array([values]), FieldRule(column=name, compare="code", keys=()))
+              for name, values in columns.items()]  # fmt: skip
+    left = np.repeat(np.arange(1000, dtype=np.uint32), 10)
+    right = ((left // 50) * 50 + (left + np.tile(np.arange(1, 11), 1000)) % 50).astype(np.uint32)
+    far = rng.integers(0, 1000, (2, 3000)).astype(np.uint32)
+    left, right = np.concatenate([left, far[0]]), np.concatenate([right, far[1]])
+    seen = [compare(field, left, right) for field in fields]
+    population = Population.of(fields, 1000, -1)
+    assert population is not None
+    made = match_chances(Compared.of(PairTable(left, right, seen, seen[0], 1000, -1, population), population), 1000)
+    true = who[left] == who[right]
+    assert f1(made.chance >= 0.5, true) > 0.9
+    assert -5.5 < made.prior < -3.5, "one pair in twenty"
 
 
 def test_a_part_of_the_candidates_stands_for_all() -> None:

@@ -9,7 +9,7 @@ from lookalike.measures.fields import EDGES
 from lookalike.stages.chances import weigh
 from lookalike.stages.evidence import estimate, independence, levels
 from lookalike.stages.pair_table import PairTable
-from lookalike.stages.standing import Cut, expected_cut, learn, likely_cut, standing, standing_cut
+from lookalike.stages.standing import Cut, expected_cut, learn, likely_cut, single_sides, standing, standing_cut
 
 
 def planted(seed: int, *, records: int = 600) -> tuple[PairTable, np.ndarray]:
@@ -84,15 +84,20 @@ def test_a_table_without_matches_has_hardly_any() -> None:
     assert (table.similarity(made.weights, 0.5) >= made.cut.at).sum() < 20
 
 
-def test_records_with_several_partners_are_not_rivals() -> None:
-    """Between two tables with copies in them the next best partner is as good as the best: the cut by rivals doubts."""
+def test_records_with_several_partners_have_no_rivals() -> None:
+    """Whether a record has one partner is seen for each table on its own."""
     table, _ = planted(6)
     score = table.similarity([1.0, 1.0, 1.0], 0.5)
-    assert standing_cut(table, score).f1 > 0.9
-    left, right = np.repeat(table.left, 2) * np.uint32(2), np.repeat(table.right, 2) * np.uint32(2)
-    right[1::2] += np.uint32(1)
-    twice = PairTable(left, right, [], np.repeat(score, 2), 2 * table.records, 2 * table.split)
-    assert standing_cut(twice, np.repeat(score, 2)).f1 < 0.8
+    assert single_sides(table, score, 1.0) == (True, True)
+    left, right = np.repeat(table.left, 2), np.repeat(table.right, 2) * np.uint32(2)
+    right[1::2] += np.uint32(1)  # every record of the right table is there twice
+    twice = PairTable(left, right, [], np.repeat(score, 2), 3 * table.records, table.split)
+    assert single_sides(twice, np.repeat(score, 2), 1.0) == (False, True)
+    swapped = PairTable(right, left, [], np.repeat(score, 2), 3 * table.records, table.split)
+    assert single_sides(swapped, np.repeat(score, 2), 1.0) == (True, False)
+    cut = standing_cut(twice, np.repeat(score, 2), (False, True))
+    stands = standing(np.repeat(score, 2), twice.margins(np.repeat(score, 2), (False, True)))
+    assert 0.9 < (stands >= cut.at).sum() / (2 * 600) < 1.1
 
 
 def test_equal_scores_are_never_parted() -> None:

@@ -26,8 +26,8 @@ def widened(
 ) -> DataFrame:
     """All pairs that were compared, with their scores: those given (left, right, similarity), and friends of friends.
 
-    rate: pairs (left, right) to pairs with their score. A circle that would come to more than WIDER pairs a record is
-    left out.
+    rate: pairs (left, right) to pairs with their score. Pairs that match are wanted, however many; a circle with more
+    than WIDER others a record is left out.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -36,15 +36,17 @@ def widened(
     for _ in range(CIRCLES):
         both = friends.selectExpr("left as key", "right as item").union(friends.selectExpr("right", "left"))
         ways = both.groupBy("key").count().where(f"count <= {HUB}").agg(F.expr("sum(count * (count - 1)) / 2"))
-        if not 0 < (ways.collect()[0][0] or 0) <= WAYS * room:
+        limit = room + friends.count()
+        if not 0 < (ways.collect()[0][0] or 0) <= WAYS * limit:
             break
         pairs = mapped_runs(both, "key", _acquainted, "left long, right long")
         fresh = pairs.distinct().join(known.select("left", "right"), ["left", "right"], "left_anti")
         rated = roots.keep(rate(fresh))
         row = rated.agg(F.count("*").alias("all"), F.count_if(good).alias("good")).collect()[0]
-        if not row["all"] or row["all"] > room:
+        if not row["all"] or row["all"] > limit:
             break
-        known, friends, room = known.union(rated), friends.union(rated.where(good)), room - row["all"]
+        known, friends = known.union(rated), friends.union(rated.where(good))
+        room -= row["all"] - row["good"]
         if row["good"] / row["all"] < PAYS or room <= 0:
             break
     return known

@@ -33,8 +33,9 @@ from lookalike.engines.spark.standings import as_edges, assigned, lifted, orient
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.records import as_text, open_records
-from lookalike.measures.fields import FieldRule, RecordRules
+from lookalike.measures.fields import RIVALS_OF, FieldRule, RecordRules
 from lookalike.stages.audit import Audit
+from lookalike.stages.pair_table import Sides
 from lookalike.stages.preference import preferred_column
 from lookalike.stages.record_keys import CROWD
 
@@ -60,7 +61,7 @@ def run_records(
         with trace.stage("learn"):
             rules = _learned(opened, names, rules, threshold, options, trace)
     cut = rules.threshold if threshold is None else threshold
-    rules = replace(rules, threshold=cut, rivals=rules.rivals and rules.prior is None)
+    rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
     job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
     return RecordRun(opened, job, want, keep, "error", trace)
 
@@ -75,7 +76,7 @@ def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool)
 
 def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
     """True where the data have to tell weights, the threshold, or whether rivals count between two tables."""
-    doubtful = several and not single and rules.rivals and rules.prior is None
+    doubtful = several and not single and rules.rivals is True and rules.prior is None
     return not rules.learned or (threshold is None and rules.threshold is None) or doubtful
 
 
@@ -220,8 +221,13 @@ class RecordRun(Run):
 
     @property
     def rivals(self) -> bool:
-        """True where the better partners of either record count against a pair."""
-        return len(self.origins) == 2 and self.job.rules.rivals
+        """True where better partners of a record count against a pair."""
+        return len(self.origins) == 2 and self.job.rules.rivals is not False
+
+    @property
+    def sides(self) -> Sides:
+        """Of which tables: the first one, and the second."""
+        return next(sides for sides, name in RIVALS_OF.items() if name == self.job.rules.rivals)
 
     @cached_property
     def edges(self) -> DataFrame:
@@ -232,7 +238,7 @@ class RecordRun(Run):
                 kept = assigned(pairs, self.cut, self.roots)
                 pairs = settled(pairs, kept) if self.rivals else kept
             elif self.rivals:
-                pairs = lifted(pairs)
+                pairs = lifted(pairs, self.sides)
             made = as_edges(pairs)
         made = made.where(made["similarity"] >= self.cut)
         if self.keep != "first":  # classes are known by the record that is kept

@@ -18,6 +18,7 @@ from lookalike.engines.spark.roots import Roots
 from lookalike.errors import TooManyPairs
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.assignment import one_to_one
+from lookalike.stages.pair_table import Sides
 from lookalike.stages.standing import standing
 
 if TYPE_CHECKING:
@@ -39,15 +40,15 @@ def as_edges(pairs: DataFrame) -> DataFrame:
     return pairs.selectExpr("least(one, two) as left", "greatest(one, two) as right", "similarity")
 
 
-def lifted(pairs: DataFrame) -> DataFrame:
-    """With the score that each pair has beside the best other pair of either record. Two shuffles."""
+def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
+    """With the score that each pair has beside the best other pair of its records, of these sides. Two shuffles."""
 
     def first(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        yield batch.append_column("rival", as_arrow(_best_other(batch, "one").astype(np.float64)))
+        yield batch.append_column("rival", as_arrow(sides[0] * _best_other(batch, "one").astype(np.float64)))
 
     def second(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         score = numbers(batch, "similarity").astype(np.float32)
-        rival = np.maximum(numbers(batch, "rival").astype(np.float32), _best_other(batch, "two"))
+        rival = np.maximum(numbers(batch, "rival").astype(np.float32), sides[1] * _best_other(batch, "two"))
         made = standing(score, score - rival).astype(np.float64)
         yield pa.record_batch([batch["one"], batch["two"], as_arrow(made)], ["one", "two", "similarity"])
 

@@ -1,0 +1,111 @@
+"""Pairs that are related and not the same: people of one household, songs of one album, models of one series.
+
+They agree in some fields as matches do, and in the others as any two records do. With two classes of pairs they pass
+for matches wherever they are more numerous than these. So a third class is estimated beside matches and others, free in
+every field. Whether it is one of relatives is seen afterwards: in some fields it agrees as chance has it (`BY_CHANCE`),
+and these fields are enough to tell matches from it, as many as there are of both. Where that is not so, the third class
+has taken a part of the matches, and there are two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.data import F64
+from lookalike.stages.chances import (
+    ENOUGH_FIELDS,
+    MATCHED,
+    USUAL,
+    Chances,
+    Compared,
+    Explained,
+    explained_by_others,
+    levels_of_matches,
+    levels_of_others,
+    match_bits,
+    match_chances,
+    told_apart,
+)
+from lookalike.stages.evidence import ALIKE, LEVELS, ROUNDS, SETTLED, SURE, Level
+from lookalike.stages.pair_table import PairTable
+from lookalike.stages.population import Population
+
+BY_CHANCE = 2  # times as often as any two records: agreement up to this is one by chance
+FEW = 20  # matches from which on they can be told from relatives
+
+
+def told_by_fields(table: PairTable) -> Chances | None:
+    """The chances, where fields alone can tell them; with relatives, where there are any."""
+    if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
+        return None
+    seen = Compared.of(table, table.population)
+    plain = match_chances(seen, table.records)
+    if not told_apart(seen, plain.chance, table.records):
+        return None
+    return with_relatives(seen, table.records) or plain
+
+
+def with_relatives(seen: Compared, records: int) -> Chances | None:
+    """The chances of matches beside relatives; None where there are none of these."""
+    pairs = seen.population.pairs
+    m: list[F64] = [USUAL for _ in seen.seen]
+    r: list[F64] = []
+    matches = related = min(MATCHED * records, pairs / 2)
+    match, relative = (np.zeros(len(seen.seen[0]) + len(seen.far[0])) for _ in range(2))
+    explained: list[Explained] = [{} for _ in seen.seen]
+    for dependent in (False, True):
+        for _ in range(ROUNDS):
+            u = levels_of_others(seen, match + relative)
+            r = r or [(one + other) / 2 for one, other in zip(m, u, strict=True)]
+            if dependent:
+                explained = explained_by_others(seen, u, match)
+            bits = match_bits(m, u, seen.population)
+            odds = [float(np.log2(count / pairs)) for count in (matches, related)]
+            before = match, relative
+            match, relative = _posterior(
+                odds[0] + seen.told(bits, explained),
+                odds[1] + seen.told(_free_bits(r, u, seen.population), explained),
+            )
+            if max(float(np.abs(a - b).max()) for a, b in zip(before, (match, relative), strict=True)) < SETTLED:
+                break
+            matches, related = seen.matches(match), seen.matches(relative)
+            m = levels_of_matches(seen, match)
+            near = seen.near(relative)
+            r = [_levels(level, near, other) for level, other in zip(seen.seen, u, strict=True)]
+    if not _are_relatives(m, r, u, matches, related):
+        return None
+    return Chances(odds[0], bits, explained, seen.near(match))
+
+
+def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches: float, related: float) -> bool:
+    """Whether the third class agrees by chance in fields that tell matches from it."""
+    if matches < FEW:
+        return False
+    agree = np.array([[float(one[ALIKE:].sum()) for one in some] for some in (m, r, u)])
+    free = agree[1] <= BY_CHANCE * agree[2]
+    telling = float(np.log2(agree[0] / np.maximum(agree[1], 1e-9))[free].sum())
+    return telling > max(float(np.log2(related / matches)), 0.0)
+
+
+def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
+    """Chances of the two classes beside the others, whose bits are 0."""
+    top = np.maximum(np.maximum(told, shared), 0)
+    one, two, none = (2.0 ** np.maximum(bits - top, -SURE) for bits in (told, shared, np.zeros(len(top))))
+    whole = one + two + none
+    return one / whole, two / whole
+
+
+def _levels(level: Level, chance: F64, others: F64) -> F64:
+    """How often pairs of these chances are on each level; half a pair of the others keeps it above 0."""
+    known = level >= 0
+    made = np.bincount(level[known], chance[known], LEVELS) + others / 2
+    return np.asarray(made / made.sum())
+
+
+def _free_bits(r: Sequence[F64], u: Sequence[F64], population: Population) -> list[tuple[float, ...]]:
+    """Of each level of each field; higher ones may tell less."""
+    usual = population.usual
+    return [tuple(np.log2(np.append(one[:-1] / other[:-1], one[-1] / by)).tolist())
+            for one, other, by in zip(r, u, usual, strict=True)]  # fmt: skip
