@@ -4,10 +4,11 @@
 
 Every tool is a process of its own with a session on the same master (two executors of one core), reads the same Parquet
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
-bands that finds a pair at the threshold with probability 0.99 or more. Before the clock each runs once on a
-thousandth of the documents (Java compiles what is hot, lookalike loads its kernels); starting Java and the executors is
-a column of its own. Core seconds are those of all processes of the cluster during the work. Shuffled bytes come from
-Spark's event log. Writes .bench/spark.json and .bench/spark.md.
+bands that finds a pair at the threshold with probability 0.99 or more. lookalike has the session that it starts by
+itself, the others one with Spark's own settings; the number of parts of a shuffle and the memory are the same. Before
+the clock each runs twice on 400 of the documents, in four parts (Java compiles what is hot, workers load what they
+need); starting Java and the executors is a column of its own. Core seconds are those of all processes of the cluster
+during the work. Shuffled bytes come from Spark's event log. Writes .bench/spark.json and .bench/spark.md.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from measure import measure
 HERE = Path(__file__).resolve().parents[1]
 THRESHOLD, K, BANDS, ROWS = 0.8, 5, 16, 6
 TABLES = 3  # of MLlib, each a band of one row: 1 - 0.2^3 = 0.992
-FEW = 200  # documents of the run before the clock
+FEW = 400  # documents of the run before the clock
 
 
 def lookalike_spark(session: Any, corpus: Path, answer: Path) -> None:
@@ -103,6 +104,23 @@ TOOLS: dict[str, Callable[[Any, Path, Path], None]] = {
 }
 
 
+def plain_session(master: str, conf: dict[str, str]) -> Any:
+    """A session with Spark's own settings, and these."""
+    from pyspark.sql import SparkSession
+
+    from lookalike.engines.spark.java import java_home
+
+    os.environ["JAVA_HOME"] = java_home()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder.master(master)
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.host": "127.0.0.1"}
+    for name, value in {**quiet, **conf}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
 def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> None:
     """Run one tool; the last line of the output is JSON."""
     from pyspark.sql import SparkSession
@@ -115,17 +133,19 @@ def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> N
         "spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(), "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false", "spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g",
     }  # fmt: skip
-    session: SparkSession = open_session(master, conf)
+    session: SparkSession = open_session(master, conf) if tool == "lookalike" else plain_session(master, conf)
     session.range(100).repartition(4).count()  # the executors are there
     start = time.perf_counter() - begin
-    few = corpus.with_name(f"{corpus.stem}-few.parquet")
+    few = corpus.with_name(f"{corpus.stem}-few-{FEW}.parquet")
     if not few.exists():
-        session.read.parquet(str(corpus)).limit(FEW).coalesce(1).write.parquet(str(few))
+        session.read.parquet(str(corpus)).limit(FEW).repartition(4).write.parquet(str(few))
     warm = answer.with_name(f"{answer.name}-few")
     for folder in (answer, warm):
         shutil.rmtree(folder, ignore_errors=True)
     begin = time.perf_counter()
-    TOOLS[tool](session, few, warm)
+    for _ in range(2):
+        shutil.rmtree(warm, ignore_errors=True)
+        TOOLS[tool](session, few, warm)
     warmed, since = time.perf_counter() - begin, time.time()
     begin, spent = time.perf_counter(), processor_time()
     TOOLS[tool](session, corpus, answer)

@@ -16,7 +16,8 @@ from lookalike.plan import Plan, plan
 
 SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # of text for each shingle
 # Bytes of a row of each shuffle as it lies on the disk, compressed, beside the keys or the set that it carries.
-PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 31.0, 14.0, 9.0, 24.0, 9.0
+PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 31.0, 14.5, 8.5, 24.0, 9.0
+FEW = 1 << 20  # sets that candidate pairs want, up to which every task may know which these are
 ROUNDS = 5  # of large and small stars, until components are settled
 PARTITION = 32e6  # bytes of a shuffle that one task should take
 MOST_TASKS = 50_000  # of one shuffle: the driver keeps a map of what each made for each
@@ -148,13 +149,13 @@ class Shuffle:
 
 
 def shuffled(load: Load, made: Plan, met: Candidates) -> dict[str, Shuffle]:
-    """What travels, shuffle by shuffle. All sets travel once, to where pairs look them up, and one set of each
-    candidate pair once more."""
+    """What travels, shuffle by shuffle. Both sets of each candidate pair travel to it; where they are not few, all sets
+    travel once before, to where pairs look them up."""
     n, size = load.classes, SET_ROW + 8 * load.elements
     edges = met.found * 2 * 2 * ROUNDS  # each in both directions, in two steps a round
-    sets = load.items + met.total
+    sets = 2 * met.total + (load.items if 2 * met.total > FEW else 0.0)
     return {
-        "equal items": Shuffle(load.items, load.items * (PRINT_ROW + 8 * made.bands)),
+        "equal items": Shuffle(load.items, load.items * PRINT_ROW),
         "keys": Shuffle(n * made.bands, n * made.bands * KEY_ROW),
         "candidates": Shuffle(met.met, met.met * PAIR_ROW),
         "sets": Shuffle(sets, sets * size),
@@ -226,12 +227,10 @@ def estimate(
         )  # fmt: skip
     travels = shuffled(load, made, met)
     kept = load.items * (8 * load.elements + 8 * made.bands + PRINT_ROW)  # what one pass over the texts makes
-    total, rows = sum(one.bytes for one in travels.values()), sum(one.rows for one in travels.values())
+    total, rows = sum(one.bytes for one in travels.values()), travels["sets"].rows + travels["components"].rows
     cores = cluster.executors * cluster.cores
-    # Sorting keys is a part of shuffling them; the text goes over to Python, and what it makes back.
+    # The text goes over to Python, and what it makes back. Sets and edges are rows to Java, all else are blocks.
     cpu |= {
-        "buckets": met.met * costs.bucket_pair / 1e9,
-        "collapse": 0.0,
         "cross over": (load.bytes + kept + total) * costs.byte_crossing / 1e9,
         "shuffle": (rows * costs.row_shuffled + total * costs.byte_shuffled) / 1e9,
     }

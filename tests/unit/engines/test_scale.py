@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -65,13 +66,19 @@ def test_candidates_follow_the_curve() -> None:
 
 
 def test_what_travels() -> None:
-    """1000 sets of 100 elements travel once, and no pair where nobody has one."""
+    """No set where nobody has a partner; both of a pair; all of them, where the pairs are many."""
     alone = Load(items=1000, mean_bytes=800, copies=0.5, partners=0.0, background=0.0)
     travels = shuffled(alone, plan(0.8), candidates(alone, plan(0.8)))
     assert travels["candidates"].rows == travels["components"].bytes == 0
-    assert travels["equal items"] == Shuffle(1000, 1000 * (PRINT_ROW + 8 * 16))
+    assert travels["equal items"] == Shuffle(1000, 1000 * PRINT_ROW)
     assert travels["keys"] == Shuffle(500 * 16, 500 * 16 * KEY_ROW)
-    assert travels["sets"] == Shuffle(1000, 1000 * (SET_ROW + 8 * 100))
+    assert travels["sets"] == Shuffle(0, 0)
+    met = candidates(SMALL, plan(0.8))
+    few = shuffled(SMALL, plan(0.8), met)["sets"]
+    assert few == Shuffle(2 * met.total, 2 * met.total * (SET_ROW + 8 * 100))
+    large = replace(SMALL, items=1e8, background=0.0)
+    met = candidates(large, plan(0.8))
+    assert shuffled(large, plan(0.8), met)["sets"].rows == 2 * met.total + 1e8
 
 
 def test_a_cluster_shares_the_work() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.engines.joins import ADVICE
 from lookalike.engines.spark.components import components
+from lookalike.engines.spark.copies import Copies, near
 from lookalike.engines.spark.flow import Order
 from lookalike.engines.spark.grouping import gather_groups, number_groups
 from lookalike.engines.spark.numbering import numbered
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 class Matched:
     """What a kind of item has found (frames, none of them evaluated here).
 
-    things, classes: as in `flow`. edges: every verified pair of representatives of classes (left, right, similarity).
-    order: the best to keep first. own: the score of equal items, as an expression over `classes`.
+    things: as in `flow`. edges: every verified pair of representatives of classes (left, right, similarity).
+    order: the best to keep first. own: the score of equal items, as an expression over copies.
     """
 
     origins: Sequence[Origin]
     things: DataFrame
-    classes: DataFrame
+    copies: Copies
     edges: DataFrame
     order: Order
     own: str = "1.0D"
@@ -45,34 +46,34 @@ class Matched:
     def pairs(self) -> DataFrame:
         """left, right (items), similarity: of all members of all classes. The lower item is on the left; of two
         collections, the item of the first."""
-        copies = self.classes.where("count > 1").selectExpr("rep", "item", f"{self.own} as own")
         edges = self.edges
+        if not self.copies.members:
+            return edges if not self.is_cross else edges.selectExpr(
+                "if(left % 2 = 0, left, right) as left", "if(left % 2 = 0, right, left) as right", "similarity"
+            )  # fmt: skip
         if self.is_cross:
             edges = edges.union(edges.selectExpr("right as left", "left as right", "similarity"))
+        copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: it is sent once
         for side in ("left", "right"):
-            members = copies.selectExpr(f"rep as {side}", f"item as {side}_item")
-            edges = edges.join(members, side, "left").withColumn(f"{side}_item", _or(f"{side}_item", side))
-        between = edges.selectExpr("left_item as left", "right_item as right", "similarity")
-        one, other = copies.selectExpr("rep", "item as left", "own"), copies.selectExpr("rep", "item as right")
-        within = one.join(other, "rep")
+            edges = edges.join(copies, edges[side] == copies["rep"], "left").drop("rep", "own")
+            edges = edges.withColumn(side, _or("item", side)).drop("item")
+        between = edges.select("left", "right", "similarity")
+        within = self.copies.frame.selectExpr("rep as mine", "item as left").join(copies, _sql("mine = rep"))
+        within = within.selectExpr("left", "item as right", "own")
         if self.is_cross:
-            first, second = "left % 2 = 0", "right % 2 = 1"
-            both = between.union(within.selectExpr("left", "right", "own"))
-            return both.where(f"{first} and {second}")
+            return between.union(within).where("left % 2 = 0 and right % 2 = 1")
         apart = between.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
-        return apart.union(within.where("left < right").selectExpr("left", "right", "own"))
+        return apart.union(within.where("left < right"))
 
     def check_copies(self, limit: int) -> int:
         """How many pairs equal items make; TooManyPairs above `limit`."""
-        count = "lefts * (count - lefts)" if self.is_cross else "count * (count - 1) div 2"
-        firsts = self.classes.where("item = rep and count > 1")
-        row = firsts.selectExpr(f"sum({count}) as pairs", "max(count) as most").collect()[0]
-        if (row["pairs"] or 0) > limit:
+        pairs = self.copies.across if self.is_cross else self.copies.pairs
+        if pairs > limit:
             raise TooManyPairs(
-                f"the answer has at least {row['pairs']:,} pairs, more than --max-pairs {limit:,}; the most repeated "
-                f"item stands {row['most']:,} times. {ADVICE}"
+                f"the answer has at least {pairs:,} pairs, more than --max-pairs {limit:,}; the most repeated "
+                f"item stands {self.copies.most:,} times. {ADVICE}"
             )
-        return int(row["pairs"] or 0)
+        return pairs
 
     # groups
 
@@ -89,8 +90,14 @@ class Matched:
     def grouped(self, tops: DataFrame) -> DataFrame:
         """item, group, size, representative of the members of every group of two or more. tops: of classes that are
         in a group with others, the representative (item) and what stands for the group (root)."""
-        classes = self.classes.select("item", "rep", "count").join(tops.toDF("rep", "root"), "rep", "left")
-        members = classes.where("count > 1 or root is not null").withColumn("root", _or("root", "rep"))
+        tops = tops.toDF("rep", "root")
+        members = tops.selectExpr("rep as item", "root")
+        if self.copies.members:
+            copies = (
+                self.copies.frame.select("item", "rep").join(tops, "rep", "left").withColumn("root", _or("root", "rep"))
+            )
+            alone = tops.join(self.copies.sent("item as rep"), "rep", "left_anti").selectExpr("rep as item", "root")
+            members = alone.union(copies.select("item", "root"))
         if self.order.columns:
             members = members.join(self.things.select("item", *self.order.columns), "item")
         return number_groups(gather_groups(members.select("root", "item", *self.order.columns), self.order))
@@ -126,23 +133,28 @@ class Matched:
         """item, kept, similarity: of every item that goes."""
         if self.is_cross:
             return self._best_matches.persist()
-        classes = self.classes.selectExpr("item", "rep", f"{self.own} as own")
+        if not self.copies.members:
+            return self.stars
         gone = self.stars.toDF("rep", "kept", "similarity")
-        every = classes.join(gone, "rep", "left").withColumn("kept", _or("kept", "rep"))
-        every = every.withColumn("similarity", _or("similarity", "own"))
-        return every.where("item != kept").select("item", "kept", "similarity").persist()
+        alone = gone.join(self.copies.sent("item as rep"), "rep", "left_anti").withColumnRenamed("rep", "item")
+        copies = self.copies.frame.selectExpr("item", "rep", f"{self.own} as own").join(gone, "rep", "left")
+        copies = copies.withColumn("kept", _or("kept", "rep")).withColumn("similarity", _or("similarity", "own"))
+        return alone.union(copies.where("item != kept").select("item", "kept", "similarity")).persist()
 
     @property
     def _best_matches(self) -> DataFrame:
         """For each item of the first collection the most similar of the second, the first among equals."""
-        rights = self.classes.where("item % 2 = 1").groupBy("rep").agg(_sql("min(item) as right_item"))
-        firsts = self.classes.where("item = rep").selectExpr("rep as left", "rep as right", f"{self.own} as similarity")
+        copies = self.copies.frame
+        rights = copies.where("item % 2 = 1").groupBy("rep").agg(_sql("min(item) as right_item"))
+        firsts = copies.where("item = rep and side = 3").selectExpr("rep", "rep", f"{self.own} as similarity")
         edges = self.edges.union(self.edges.selectExpr("right", "left", "similarity")).union(firsts)
-        met = edges.join(rights.toDF("right", "right_item"), "right")
-        best = met.groupBy("left").agg(_sql("min(struct(-similarity as far, right_item)) as best"))
-        lefts = self.classes.where("item % 2 = 0").selectExpr("item", "rep as left")
-        matched = lefts.join(best, "left")
-        return matched.selectExpr("item", "best.right_item as kept", "-best.far as similarity")
+        met = edges.join(near(rights.toDF("right", "right_item"), self.copies.members), "right", "left")
+        met = met.withColumn("right_item", _sql("coalesce(right_item, if(right % 2 = 1, right, null))"))
+        found = met.where("right_item is not null").groupBy("left")
+        best = found.agg(_sql("min(struct(-similarity as far, right_item)) as best"))
+        lefts = copies.where("item % 2 = 0").selectExpr("item", "rep as left")
+        matched = best.join(near(lefts, self.copies.members), "left", "left").where("item is not null or left % 2 = 0")
+        return matched.selectExpr("coalesce(item, left) as item", "best.right_item as kept", "-best.far as similarity")
 
     @property
     def kept(self) -> DataFrame:
@@ -161,21 +173,28 @@ class Matched:
     # ids
 
     def named(self, frame: DataFrame, left: Sequence[str], right: Sequence[str] = ()) -> DataFrame:
-        """The frame with the users' ids instead of numbers: columns of the first collection, and of the last."""
-        order = frame.columns
-        for number, columns in ((0, left), (len(self.origins) - 1, right)):
-            origin = self.origins[number]
-            names = self.things.select("item", "id") if "id" in self.things.columns else None
-            if names is not None and self.is_cross:
-                names = names.where(f"item % 2 = {number}")
-            for column in columns:
-                if origin.id_column is None or names is None or origin.placing == "ids":
-                    shown = f"{column} div 2" if self.is_cross else column
-                    frame = frame.withColumn(column, _sql(f"cast({shown} as {origin.id_type})"))
-                else:
-                    ids = names.selectExpr(f"item as {column}", f"cast(id as {origin.id_type}) as _id")
-                    frame = frame.join(ids, column).drop(column).withColumnRenamed("_id", column)
-        return frame.select(*order)
+        """The frame with the users' ids instead of numbers."""
+        return named(frame, self.origins, self.things, left, right)
+
+
+def named(
+    frame: DataFrame, origins: Sequence[Origin], things: DataFrame, left: Sequence[str], right: Sequence[str] = ()
+) -> DataFrame:
+    """The frame with the users' ids instead of numbers: columns of the first collection, and of the last."""
+    order, cross = frame.columns, len(origins) == 2
+    for number, columns in ((0, left), (len(origins) - 1, right)):
+        origin = origins[number]
+        names = things.select("item", "id") if "id" in things.columns else None
+        if names is not None and cross:
+            names = names.where(f"item % 2 = {number}")
+        for column in columns:
+            if origin.id_column is None or names is None or origin.placing == "ids":
+                shown = f"{column} div 2" if cross else column
+                frame = frame.withColumn(column, _sql(f"cast({shown} as {origin.id_type})"))
+            else:
+                ids = names.selectExpr(f"item as {column}", f"cast(id as {origin.id_type}) as _id")
+                frame = frame.join(ids, column).drop(column).withColumnRenamed("_id", column)
+    return frame.select(*order)
 
 
 def check_ids(origins: Sequence[Origin], things: DataFrame) -> None:

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 TRUE = "left long, right long, jaccard double"
 
 
-def audit(things: DataFrame, classes: DataFrame, edges: DataFrame, job: Job, plan: Plan) -> Audit:
+def audit(firsts: DataFrame, edges: DataFrame, job: Job, plan: Plan) -> Audit:
     """Recall over all pairs with at least one of the sampled classes: at most job.audit, those of the lowest prints.
 
     The sample goes to every task; two jobs over the sets. No pair of the run is looked at but by its numbers.
     """
-    reps = classes.where("item = rep").selectExpr("item", "side as class_side")
-    sets = things.join(reps, "item").select("item", "class_side", "print", "size", "elements")
+    sets = firsts.select("item", "side", "print", "size", "elements")
     total = sets.selectExpr("count(1) as items", "sum(size) as elements", "max(size) as longest").collect()[0]
     if not total["items"]:
         return Audit(0, 0, 0, 1.0)
@@ -64,7 +63,7 @@ def partners_of(sample: pa.RecordBatch, longest: int, job: Job) -> Stage:
         elements = np.concatenate([mine[0], theirs[0]])
         starts = np.concatenate([mine[1], theirs[1] + len(mine[0])])
         sizes = np.concatenate([mine[2], theirs[2]])
-        sides = np.concatenate([numbers(sample, "class_side"), numbers(batch, "class_side")]).astype(np.uint8)
+        sides = np.concatenate([numbers(sample, "side"), numbers(batch, "side")]).astype(np.uint8)
         items = Items(elements, starts, sizes, sides)
         names = np.concatenate([numbers(sample, "item"), numbers(batch, "item")])
         chosen = np.arange(sample.num_rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.engines.choice import Choice
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.cells import listed
-from lookalike.engines.spark.flow import Weight, collapse
+from lookalike.engines.spark.flow import Weight
 from lookalike.engines.spark.roots import Roots
 from lookalike.engines.spark.run import Run
 from lookalike.stages.audit import Audit
@@ -41,18 +41,14 @@ class CellRun(Run):
         return len(self.origins) == 2
 
     @cached_property
-    def classes(self) -> DataFrame:
-        return self.roots.keep(collapse(self.things, self.order))
-
-    @cached_property
     def listed(self) -> DataFrame:
         """One row for each class, numbered as one machine numbers them."""
-        return self.roots.keep(listed(self.classes, self.things, [self.payload], several=self.several))
+        return self.roots.keep(listed(self.firsts, self.copies, [self.payload], several=self.several))
 
-    @cached_property
+    @property
     def count(self) -> int:
         """How many different items there are."""
-        return int(self.classes.where("item = rep").count())
+        return self.classes
 
     @property
     def choice(self) -> Choice:
@@ -77,7 +73,7 @@ class CellRun(Run):
 
     @cached_property
     def matched(self) -> Matched:
-        return Matched(self.origins, self.things, self.classes, self.edges, self.order, self.own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, self.own)
 
     def audited(self) -> Audit | None:
         return None

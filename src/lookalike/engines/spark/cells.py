@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.data import Pairs
 from lookalike.engines.spark.batches import mapped, mapped_runs, numbers
+from lookalike.engines.spark.copies import Copies, near
 from lookalike.engines.spark.flow import EDGES
 from lookalike.engines.spark.numbering import numbered
 from lookalike.stages.arrow import as_arrow
@@ -25,16 +26,17 @@ SECOND = 1 << 62  # items of the second collection come after all of the first
 Join = Callable[[pa.RecordBatch, int], Pairs]  # of a cell, and how many of its rows are of the first block
 
 
-def listed(classes: DataFrame, things: DataFrame, payload: Sequence[str], *, several: bool) -> DataFrame:
+def listed(firsts: DataFrame, copies: Copies, payload: Sequence[str], *, several: bool) -> DataFrame:
     """One row for each class of equal items, numbered as one machine numbers them, by the first item: number, item,
-    side, and these columns of things."""
+    side, and these columns of things. firsts, copies: as a run has them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     place = f"if(item % 2 = 1, item + {SECOND}, item)" if several else "item"
-    whole = classes.groupBy("rep").agg(F.expr(f"min({place}) as first"), F.expr("max(side) as side"))
-    rows = things.selectExpr("item as rep", *payload)
-    named = numbered(whole, ["first"], "number").join(rows, "rep")
-    return named.selectExpr("number", "rep as item", "side", *payload)
+    known = copies.frame.groupBy("rep").agg(F.expr(f"min({place}) as first"))
+    rows = firsts.select("item", "side", *payload)
+    rows = rows.join(near(known, copies.classes), rows["item"] == known["rep"], "left")
+    rows = rows.withColumn("first", F.expr(f"coalesce(first, {place})"))
+    return numbered(rows, ["first"], "number").select("number", "item", "side", *payload)
 
 
 def cell_edges(

@@ -19,7 +19,6 @@ from lookalike.engines.joins import walk_stars
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import mapped_runs, numbers, run_starts, words
 from lookalike.engines.spark.documents import sets_of
-from lookalike.engines.spark.flow import PAIRS
 from lookalike.engines.spark.stars import STARS
 from lookalike.kernels import skew
 from lookalike.plan import Plan, plan
@@ -54,8 +53,7 @@ def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
         child = np.flatnonzero(parent != np.arange(n))
         yield pa.record_batch({"left": as_arrow(items[parent[child]]), "right": as_arrow(items[child])})
 
-    rows = met.select("key", "item").join(sets, "item")
-    return mapped_runs(rows, "key", stage, PAIRS)
+    return mapped_runs(met.join(sets, "item"), "key", stage, "left long, right long")
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import F64
+from lookalike.data import F64, I64, U64
+from lookalike.engines.scale import FEW
 from lookalike.engines.spark.batches import (
+    Batches,
+    joined,
     mapped,
-    mapped_runs,
-    mapped_together,
+    mapped_whole,
     numbers,
-    run_starts,
     signed,
     together,
     words,
+)
+from lookalike.engines.spark.blocks import (
+    Columns,
+    each_block,
+    exchanged,
+    mixed,
+    packed,
+    parts_for,
+    run_lengths,
+    unpacked,
 )
 from lookalike.kernels import hashing, meetings
 from lookalike.measures import Bar
@@ -44,11 +55,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Score = Callable[[pa.RecordBatch, pa.RecordBatch], F64]
+Both = Callable[[pa.RecordBatch, pa.RecordBatch], Iterator[pa.RecordBatch]]
 GIANT = 4096  # rows of a bucket above which its pairs are made by several tasks
-ROOM = 1 << 18  # candidate pairs in a batch
-CLASSES = "item long, rep long, count long, lefts long, side byte, size int, keys binary, places binary"
-MET = "key long, item long, side byte, part byte, size int, place int"
-PAIRS = "left long, right long"
+ROOM = 1 << 18  # rows of a block of buckets, candidate pairs of a block
+AT_ONCE = 4096  # candidate pairs that are scored together
+BLOCKS = 4  # times as many, in a task
+MANY = 1 << 22  # pairs, above which one part of a shuffle would be too full
+ROWS = {"key": np.uint64, "item": np.int64, "side": np.int8, "size": np.int32, "place": np.int32}
+PAIR = {"left": np.int64, "right": np.int64}
+BUCKETS = "rows long, pairs long, largest long, " + ", ".join(f"{name} binary" for name in ROWS)
+RAW = "left binary, right binary"
+PAIRS = f"name long, items array<long>, {RAW}"
 EDGES = "left long, right long, similarity double"
 
 
@@ -64,68 +81,46 @@ class Order:
     number: str | None = "item"
 
 
-def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
-    """The items of size `least` or more, each with its class of equal items (CLASSES): one shuffle, on the prints.
+def meet(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
+    """The rows of every bucket with two items or more between which a pair is wanted, in blocks of whole buckets
+    (BUCKETS). One shuffle, on the keys. No pair is made here.
 
-    rep: the best member, of the first collection if it has any there; count, lefts, side: of the whole class. Keys and
-    places stay with the rep.
+    rows, pairs, largest: what the buckets of a block come to; pairs of buckets with more than `most` rows do not count.
     """
 
-    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        starts = run_starts(batch, ["print", "other"])
-        counts = np.diff(starts, append=batch.num_rows)
-        sides = numbers(batch, "side")
-        other = np.ones(batch.num_rows, np.bool_)
-        other[starts] = False
-
-        def spread(values: npt.NDArray[Any]) -> pa.Array:
-            return as_arrow(np.repeat(values, counts))
-
-        yield pa.record_batch(
-            {
-                "item": batch["item"],
-                "rep": spread(numbers(batch, "item")[starts]),
-                "count": spread(counts.astype(np.int64)),
-                "lefts": spread(np.add.reduceat((sides & 1).astype(np.int64), starts)),
-                "side": spread(np.bitwise_or.reduceat(sides, starts)),
-                "size": batch["size"],
-                "keys": _without(batch["keys"], other),
-                "places": _without(batch["places"], other),
-            }
-        )
-
-    columns = ["print", "other", "item", "side", "size", "keys", "places", *order.columns]
-    wanted = things.where(f"size >= {max(1, least)}").select(*columns)
-    return mapped_runs(wanted, ["print", "other"], stage, CLASSES, then=["side", *order.sort])
-
-
-def meet(classes: DataFrame) -> DataFrame:
-    """The rows of every bucket with two items or more between which a pair is wanted (MET), each bucket's together.
-
-    One shuffle, on the keys. No pair is made here.
-    """
-
-    def spread(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+        keys, places = together(batch, "keys"), together(batch, "places", np.int32)
         row = np.repeat(np.arange(batch.num_rows), words(batch, "keys")[2])
-        places = together(batch, "places", np.int32)
-        yield pa.record_batch(
-            {
-                "key": signed(together(batch, "keys")),
-                "item": as_arrow(numbers(batch, "item")[row]),
-                "side": as_arrow(numbers(batch, "side")[row]),
-                "part": as_arrow(np.zeros(len(row), np.int8)),
-                "size": as_arrow(numbers(batch, "size")[row]),
-                "place": as_arrow(places if len(places) else np.full(len(row), -1, np.int32)),
-            }
-        )
+        columns = {name: numbers(batch, name)[row] for name in ("item", "side", "size")}
+        yield mixed(keys), {"key": keys, **columns, "place": places if len(places) else np.full(len(row), -1, np.int32)}
 
-    def shared(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        starts = run_starts(batch, ["key"])
-        counts = np.diff(starts, append=batch.num_rows)
-        sides = np.bitwise_or.reduceat(numbers(batch, "side"), starts)
-        yield batch.filter(as_arrow(np.repeat((counts > 1) & (sides == 3), counts)))
+    def gather(columns: Columns) -> Iterator[pa.RecordBatch]:
+        order = np.argsort(columns["key"])
+        counts = run_lengths(columns["key"][order])
+        sides = np.bitwise_or.reduceat(columns["side"][order], np.cumsum(counts) - counts)
+        shared = (counts > 1) & (sides == 3)
+        order, counts = order[np.repeat(shared, counts)], counts[shared]
+        yield from _buckets({name: values[order] for name, values in columns.items()}, counts, most)
 
-    return mapped_runs(mapped(classes.where("item = rep"), spread, MET), "key", shared, MET)
+    return exchanged(firsts.select("item", "side", "size", "keys", "places"), spread, ROWS, gather, BUCKETS)
+
+
+def _buckets(columns: Columns, counts: I64, most: int | None) -> Iterator[pa.RecordBatch]:
+    """Blocks of whole buckets. counts: rows of each bucket, which stand one after the other."""
+    if not len(counts):
+        return
+    ends = np.cumsum(counts)
+    first = np.concatenate([[0], np.flatnonzero(np.diff((ends - 1) // ROOM)) + 1])  # bucket that begins each block
+    rows = np.concatenate([(ends - counts)[first], ends[-1:]])
+    weighed = counts * (counts - 1) // 2
+    if most is not None:
+        weighed[counts > most] = 0
+    facts = {
+        "rows": as_arrow(np.diff(rows)),
+        "pairs": as_arrow(np.add.reduceat(weighed, first)),
+        "largest": as_arrow(np.maximum.reduceat(counts, first)),
+    }
+    yield pa.record_batch(facts | packed(columns, rows))
 
 
 @dataclass(frozen=True)
@@ -137,87 +132,166 @@ class Weight:
     largest: int
 
 
-def weigh(met: DataFrame, *, most: int | None = None) -> Weight:
-    """The weight of the buckets that `meet` gives: a few numbers, counted where the rows are. The pairs of buckets with
-    more than `most` rows do not count."""
+def weigh(met: DataFrame) -> Weight:
+    """The weight of the buckets that `meet` gives."""
+    blocks = met.select("rows", "pairs", "largest").collect()
+    rows, pairs, largest = zip(*blocks, strict=True) if blocks else ((), (), (0,))
+    return Weight(sum(rows), sum(pairs), max(largest))
+
+
+def opened(met: DataFrame) -> DataFrame:
+    """The rows of buckets, one by one: key, item."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        counted = counts if most is None else counts[counts <= most]
-        pairs = int((counted * (counted - 1) // 2).sum())
-        yield pa.record_batch({"rows": [batch.num_rows], "pairs": [pairs], "largest": [int(counts.max())]})
+        for block in each_block(batch, ROWS):
+            yield pa.record_batch({"key": signed(block["key"]), "item": as_arrow(block["item"])})
 
-    parts = mapped_together(met, "key", stage, "rows long, pairs long, largest long")
-    row = parts.selectExpr("sum(rows) rows", "sum(pairs) pairs", "max(largest) largest").collect()[0]
-    return Weight(row["rows"] or 0, row["pairs"] or 0, row["largest"] or 0)
+    return mapped(met, stage, "key long, item long")
 
 
-def candidates(met: DataFrame, bar: Bar | None, largest: int, *, giant: int = GIANT) -> DataFrame:
-    """The pairs of every bucket that sizes and places allow (left < right), a pair once for each bucket that it shares.
+def candidates(
+    met: DataFrame, bar: Bar | None, weight: Weight, *, giant: int = GIANT, crowded: bool = True, at_once: int = AT_ONCE
+) -> DataFrame:
+    """The pairs of every bucket that sizes and places allow (left < right), each once (PAIRS): a row holds some pairs,
+    at most `at_once`, and the items that they are of.
 
     A bucket of more than `giant` rows is cut into parts; one task for every two parts, and for each with itself, makes
-    its pairs. largest: rows of the largest bucket.
+    its pairs. Without `crowded` such buckets are left out.
     """
-    code, num, den = bar if bar is not None else (-1, 0, 1)
+    parts = max(parts_for(met), weight.pairs // MANY)
 
-    def pairs_of(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        columns = [numbers(batch, name) for name in ("key", "item", "side", "part", "size", "place")]
-        left, right = np.empty(max(ROOM, batch.num_rows), np.int64), np.empty(max(ROOM, batch.num_rows), np.int64)
-        at = 0
-        while at < batch.num_rows:
-            at, found = meetings.run_pairs(*columns, code, num, den, at, left, right)
-            yield pa.record_batch({"left": as_arrow(left[:found].copy()), "right": as_arrow(right[:found].copy())})
+    def small(batch: pa.RecordBatch) -> Iterator[Columns]:
+        for rows in each_block(batch, ROWS):
+            keep = holders(rows["key"]) <= giant
+            few = {name: values[keep] for name, values in rows.items()}
+            yield from bucket_pairs(few, np.zeros(keep.sum(), np.int8), bar)
 
-    def small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        yield from pairs_of(batch.filter(as_arrow(np.repeat(counts <= giant, counts))))
+    def cells(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+        for rows in each_block(batch, ROWS):
+            counts = run_lengths(rows["key"])
+            for end, count in zip(np.cumsum(counts), counts, strict=True):
+                if count > giant:
+                    yield from _cells({name: values[end - count : end] for name, values in rows.items()}, giant)
 
-    def cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        starts = run_starts(batch, ["key"])
-        counts = np.diff(starts, append=batch.num_rows)
-        for start, count in zip(starts[counts > giant], counts[counts > giant], strict=True):
-            yield from _parted(batch.slice(start, count), giant)
+    def of_cells(rows: Columns) -> Iterator[pa.RecordBatch]:
+        order = np.argsort(rows["key"])
+        rows = {name: values[order] for name, values in rows.items()}
+        yield from map(_block, bucket_pairs(rows, rows["half"], bar))
 
-    pairs = mapped_together(met, "key", small, PAIRS)
-    if largest <= giant:
-        return pairs
-    return pairs.union(mapped_runs(mapped_together(met, "key", cut, MET), "key", pairs_of, PAIRS))
+    def once(pairs: Columns) -> Iterator[pa.RecordBatch]:
+        yield from each_once(pairs["left"], pairs["right"], at_once)
+
+    if weight.largest <= giant or not crowded:
+        return exchanged(met, lambda batch: map(_by_left, small(batch)), PAIR, once, PAIRS, parts=parts)
+    near = mapped(met, lambda batch: map(_block, small(batch)), RAW)
+    far = exchanged(met, cells, {**ROWS, "half": np.int8}, of_cells, RAW, parts=parts)
+    return exchanged(
+        near.union(far), lambda batch: map(_by_left, each_block(batch, PAIR)), PAIR, once, PAIRS, parts=parts
+    )
 
 
-def _parted(bucket: pa.RecordBatch, giant: int) -> Iterator[pa.RecordBatch]:
+def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> Iterator[Columns]:
+    """The pairs (left, right) of buckets that stand one after the other, as `meetings.run_pairs` finds them."""
+    n = len(half)
+    columns = [rows["key"], rows["item"], rows["side"], half, rows["size"], rows["place"]]
+    left, right = np.empty(max(ROOM, n), np.int64), np.empty(max(ROOM, n), np.int64)
+    at = 0
+    while at < n:
+        at, found = meetings.run_pairs(*columns, *(bar or (-1, 0, 1)), at, left, right)
+        yield {"left": left[:found].copy(), "right": right[:found].copy()}
+
+
+def _by_left(pairs: Columns) -> tuple[U64, Columns]:
+    return mixed(pairs["left"].view(np.uint64)), pairs
+
+
+def _block(columns: Columns) -> pa.RecordBatch:
+    return pa.record_batch(packed(columns, np.array([0, len(next(iter(columns.values())))])))
+
+
+def _cells(bucket: Columns, giant: int) -> Iterator[tuple[U64, Columns]]:
     """A giant bucket as one bucket for every two of its parts, and for each with itself, under keys of their own."""
-    parts = [bucket.slice(at, giant) for at in range(0, bucket.num_rows, giant)]
-    cells = np.empty(len(parts) * len(parts), np.uint64)
-    hashing.mix_all(np.arange(len(cells), dtype=np.uint64), numbers(bucket, "key")[:1].view(np.uint64)[0], cells)
-    for a, b in itertools.combinations_with_replacement(range(len(parts)), 2):
-        for number, part in enumerate([parts[a], parts[b]] if a != b else [parts[a]], 1):
-            key = np.full(part.num_rows, cells[a * len(parts) + b])
-            half = np.full(part.num_rows, number if a != b else 0, np.int8)
-            fresh = {"key": signed(key), "part": as_arrow(half)}
-            yield pa.record_batch({name: fresh.get(name, part[name]) for name in part.schema.names})
+    rows = len(bucket["key"])
+    starts = range(0, rows, giant)
+    names = np.empty(len(starts) * len(starts), np.uint64)
+    hashing.mix_all(np.arange(len(names), dtype=np.uint64), bucket["key"][0], names)
+    for a, b in itertools.combinations_with_replacement(range(len(starts)), 2):
+        for number, at in enumerate((a, b) if a != b else (a,), 1):
+            part = {name: values[starts[at] : starts[at] + giant] for name, values in bucket.items()}
+            key = np.full(len(part["key"]), names[a * len(starts) + b])
+            half = np.full(len(key), number if a != b else 0, np.int8)
+            yield key, {**part, "key": key, "half": half}
+
+
+def each_once(left: I64, right: I64, at_once: int) -> Iterator[pa.RecordBatch]:
+    """The different pairs (PAIRS), in the order of the left."""
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    new = np.ones(len(left), np.bool_)
+    new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    left, right = left[new], right[new]
+    for at in range(0, len(left), at_once):
+        some = {"left": left[at : at + at_once], "right": right[at : at + at_once]}
+        items = np.unique(np.concatenate(list(some.values())))
+        name = mixed(np.array([left[at] * 31 + right[at]]).view(np.uint64))
+        yield pa.record_batch(
+            {
+                "name": signed(name),
+                "items": pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), as_arrow(items)),
+                **packed(some, np.array([0, len(some["left"])])),
+            }
+        )
 
 
 def verify(pairs: DataFrame, things: DataFrame, score: Score, payload: Sequence[str]) -> DataFrame:
-    """The distinct pairs that match, with their score: left, right, similarity. Two joins on the items' numbers.
+    """The pairs that match, with their score (EDGES). payload: as in `brought`."""
 
-    payload: the columns of `things` that the score looks at, beside `item`; these travel, nothing else does.
-    """
-    distinct = pairs.repartition("left").dropDuplicates(["left", "right"])
-    for side in ("left", "right"):
-        columns = [f"item as {side}", *(f"{name} as {side}_{name}" for name in payload)]
-        distinct = distinct.join(things.selectExpr(*columns), side)
-
-    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        def half(side: str) -> pa.RecordBatch:
-            return pa.record_batch([batch[side], *(batch[f"{side}_{name}"] for name in payload)], ["item", *payload])
-
-        similarity = score(half("left"), half("right"))
-        scored = pa.record_batch([batch["left"], batch["right"], as_arrow(similarity)], ["left", "right", "similarity"])
+    def work(left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        similarity = score(left, right)
+        scored = pa.record_batch([left["item"], right["item"], as_arrow(similarity)], ["left", "right", "similarity"])
         yield scored.filter(as_arrow(~np.isnan(similarity)))
 
-    return mapped(distinct, stage, EDGES)
+    return brought(pairs, things, work, payload, EDGES)
 
 
-def _without(column: pa.Array, gone: npt.NDArray[np.bool_]) -> pa.Array:
-    """The binary values, null where they are gone."""
-    return pc.if_else(as_arrow(gone), pa.scalar(None, column.type), column)
+def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[str], schema: str) -> DataFrame:
+    """What the work makes of two batches in which rows i are a pair: `item` and the `payload`, columns of things.
+
+    pairs: as `candidates` gives them, kept. Their items travel to them, nobody else does: where these are few, things
+    are not shuffled to find them.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    counts = [row[0] for row in pairs.selectExpr("size(items)").collect()]
+    wanted = pairs.select("name", F.explode("items").alias("item"))
+    few = sum(counts) <= FEW
+    wide = things.select("item", *payload).join(F.broadcast(wanted) if few else wanted, "item")
+    columns = ["name", "item", *payload, "left", "right"]
+    both = wide.unionByName(pairs.select("name", "left", "right"), allowMissingColumns=True).select(*columns)
+    parts = max(2 * things.sparkSession.sparkContext.defaultParallelism, -(-len(counts) // BLOCKS))
+
+    def received(batches: Batches) -> Batches:
+        sets, blocks = [], []
+        for batch in batches:
+            is_item = batch["item"].is_valid()
+            sets.append(batch.filter(is_item).select(["item", *payload]))
+            blocks.append(batch.filter(pc.invert(is_item)).select(["left", "right"]))
+        if not blocks:
+            return
+        found, here = unpacked(blocks, PAIR), joined(sets)
+        items = numbers(here, "item")
+        order = np.argsort(items)
+        for at in range(0, len(found["left"]), AT_ONCE):
+            sides = [
+                here.take(as_arrow(order[np.searchsorted(items, side[at : at + AT_ONCE], sorter=order)]))
+                for side in (found["left"], found["right"])
+            ]
+            yield from work(*sides)
+
+    return mapped_whole(both.repartition(parts, "name"), received, schema)
+
+
+def holders(keys: U64) -> I64:
+    """For each row, how many have its key; equal keys stand together."""
+    counts = run_lengths(keys)
+    return np.repeat(counts, counts)

@@ -21,10 +21,10 @@ from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import MOST_SEEDS, in_characters, run, summed
 from lookalike.engines.receipt import peak_memory, versions
-from lookalike.engines.spark.answer import Matched, check_ids
-from lookalike.engines.spark.batches import as_binary, mapped, numbers
+from lookalike.engines.spark.answer import check_ids, named
+from lookalike.engines.spark.batches import as_binary, numbers
 from lookalike.engines.spark.cells import SECOND
-from lookalike.engines.spark.flow import Order, candidates, meet, weigh
+from lookalike.engines.spark.flow import brought, candidates, meet, weigh
 from lookalike.engines.spark.reading import BOTH, Made, read_items
 from lookalike.engines.spark.sources import Origin
 from lookalike.engines.spark.told import told
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FEATURES = "size int, keys binary, places binary, words string"
+AT_ONCE = 256  # pairs of documents that are compared together
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 SUMS = ("shared_tokens", "left_in_right", "right_in_left", "longest", "passages")
 FOUND = (
@@ -160,8 +161,8 @@ class SparkPassages:
             row["item"]: row["words"] for row in self.things.join(wanted, "item").select("item", "words").collect()
         }
         names: dict[int, str] = {}
-        named = best.selectExpr("left", "right", "left as one", "right as other")
-        for row in self._named(named).collect():
+        both = best.selectExpr("left", "right", "left as one", "right as other")
+        for row in self._named(both).collect():
             names |= {row["one"]: str(row["left"]), row["other"]: str(row["right"])}
         best.unpersist()
         number = self._numbered
@@ -221,18 +222,16 @@ class SparkPassages:
                 f"{weight.pairs:,} times two documents share a fingerprint, the most common one stands in "
                 f"{weight.largest:,}: that is boilerplate. Raise --min-tokens, or take it out of the texts first."
             )
-        pairs = candidates(met, None, weight.largest).dropDuplicates(["left", "right"])
-        for side in ("left", "right"):
-            pairs = pairs.join(self.things.selectExpr(f"item as {side}", f"words as {side}_text"), side)
+        pairs = candidates(met, None, weight, at_once=AT_ONCE).persist()
         job, cross = self.job, len(self.origins) == 2
 
-        def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            yield from compared(batch, job, cross=cross)
+        def work(left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            yield from compared(left, right, job, cross=cross)
 
-        return mapped(pairs, stage, FOUND).persist()
+        return brought(pairs, self.things, work, ["words"], FOUND).persist()
 
     def _named(self, frame: DataFrame) -> DataFrame:
-        return Matched(self.origins, self.things, self.things, frame, Order()).named(frame, ["left"], ["right"])
+        return named(frame, self.origins, self.things, ["left"], ["right"])
 
     def done(self) -> None:
         """Let go of what executors keep for the next question."""
@@ -241,26 +240,26 @@ class SparkPassages:
                 frame.unpersist()
 
 
-def compared(batch: pa.RecordBatch, job: PassageJob, *, cross: bool) -> Iterator[pa.RecordBatch]:
-    """What the pairs of a batch (left, right, left_text, right_text) share (FOUND)."""
-    wanted = np.stack([numbers(batch, "left"), numbers(batch, "right")], axis=1)
+def compared(left: pa.RecordBatch, right: pa.RecordBatch, job: PassageJob, *, cross: bool) -> Iterator[pa.RecordBatch]:
+    """What documents (item, words) at the same rows of two batches share (FOUND)."""
+    wanted = np.stack([numbers(left, "item"), numbers(right, "item")], axis=1)
     items, first = np.unique(wanted.T.reshape(-1), return_index=True)
-    texts = pa.chunked_array([batch["left_text"], batch["right_text"]]).take(as_arrow(first)).combine_chunks()
+    texts = pa.chunked_array([left["words"], right["words"]]).take(as_arrow(first)).combine_chunks()
     sides = [items % 2 == 0, items % 2 == 1] if cross else [np.ones(len(items), np.bool_)]
     order = np.concatenate([items[side] for side in sides])
     collections: list[Collection] = [
         open_collection(pa.table({"text": texts.filter(as_arrow(side))})) for side in sides
     ]
     shared = run(collections, job, Trace())
-    left, right = order[shared.sums[:, 0]], order[shared.sums[:, 1]]
+    one, other = order[shared.sums[:, 0]], order[shared.sums[:, 1]]
 
     def packed(one: I64, other: I64) -> I64:
         low, high = np.minimum(one, other), np.maximum(one, other)
         return np.searchsorted(items, low) * len(items) + np.searchsorted(items, high)
 
-    keep = np.isin(packed(left, right), packed(wanted[:, 0], wanted[:, 1]))
-    each = np.repeat(np.arange(len(left)), shared.sums[:, 5])
+    keep = np.isin(packed(one, other), packed(wanted[:, 0], wanted[:, 1]))
+    each = np.repeat(np.arange(len(one)), shared.sums[:, 5])
     rows = np.flatnonzero(keep[each])
-    columns: dict[str, Any] = {"left": left[each], "right": right[each], **in_characters(shared)}
+    columns: dict[str, Any] = {"left": one[each], "right": other[each], **in_characters(shared)}
     columns |= {name: values[each] for name, values in summed(shared).items()}
     yield pa.record_batch({name: as_arrow(np.ascontiguousarray(values[rows])) for name, values in columns.items()})

@@ -17,15 +17,16 @@ from lookalike.data import I64, U64
 from lookalike.engines.spark.batches import (
     Batches,
     as_binary,
+    mapped,
     mapped_runs,
-    mapped_together,
     numbers,
     run_starts,
     signed,
     together,
     words,
 )
-from lookalike.engines.spark.flow import PAIRS
+from lookalike.engines.spark.blocks import Columns, each_block, exchanged, mixed
+from lookalike.engines.spark.flow import AT_ONCE, PAIR, PAIRS, ROWS, each_once, holders
 from lookalike.kernels import nearest
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.fields import rarity
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LISTS = "item long, late byte, at long, weight float, others binary"
+ROW_PAIRS = "left long, right long"
+SEEN = ("key", "item", "side")  # of a bucket
 TOP = np.uint64(1 << 63)  # turns the order of signed numbers into that of unsigned ones
 
 
@@ -45,27 +48,29 @@ def key_lists(met: DataFrame, records: int, *, most: int, late: bool) -> DataFra
         return as_arrow(np.log2((records + 1) / counts).astype(np.float32))
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        few = batch.filter(as_arrow(np.repeat(counts <= most, counts)))
-        yield from _lists(few, weigh(np.repeat(counts[counts <= most], counts[counts <= most])), late=late)
+        for rows in each_block(batch, ROWS):
+            held = holders(rows["key"])
+            few = held <= most
+            yield from _lists({name: rows[name][few] for name in SEEN}, weigh(held[few]), late=late)
 
-    return mapped_together(met, "key", stage, LISTS)
+    return mapped(met, stage, LISTS)
 
 
 def word_lists(met: DataFrame, records: int, sampled: I64, *, most: int) -> DataFrame:
     """As `key_lists`, of the words of records, for the sampled items only."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        few, weights = counts <= most, rarity(counts, records)
-        rare = batch.filter(as_arrow(np.repeat(few, counts)))
-        yield from _lists(rare, as_arrow(np.repeat(weights[few], counts[few])), late=False, only=sampled)
+        for rows in each_block(batch, ROWS):
+            held = holders(rows["key"])
+            few = held <= most
+            weights = as_arrow(rarity(held[few], records))
+            yield from _lists({name: rows[name][few] for name in SEEN}, weights, late=False, only=sampled)
 
-    return mapped_together(met, "key", stage, LISTS)
+    return mapped(met, stage, LISTS)
 
 
-def _lists(batch: pa.RecordBatch, weights: pa.Array, *, late: bool, only: I64 | None = None) -> Batches:
-    keys, items, sides = (numbers(batch, name) for name in ("key", "item", "side"))
+def _lists(rows: Columns, weights: pa.Array, *, late: bool, only: I64 | None = None) -> Batches:
+    keys, items, sides = (rows[name] for name in SEEN)
     order = np.lexsort((items, keys))
     same = np.array_equal(sides, np.full(len(sides), 3))
     new = np.ones(len(order), np.bool_)
@@ -83,7 +88,7 @@ def _lists(batch: pa.RecordBatch, weights: pa.Array, *, late: bool, only: I64 | 
             {
                 "item": as_arrow(items[order][at]),
                 "late": as_arrow(np.full(len(at), late, np.int8)),
-                "at": signed(keys[order][at].view(np.uint64) ^ TOP),
+                "at": signed(keys[order][at] ^ TOP),
                 "weight": weights.take(as_arrow(order[at])),
                 "others": lists.take(as_arrow(bucket[at])),
             }
@@ -100,8 +105,8 @@ def _members(items: I64, bucket: I64, wanted: np.ndarray[tuple[int], np.dtype[np
 
 
 def nearest_few(lists: DataFrame, few: int, least: float) -> DataFrame:
-    """Of each item the `few` others whose common keys weigh most, `least` or more: left, right, the lower first. A pair
-    comes twice where both propose it."""
+    """Of each item the `few` others whose common keys weigh most, `least` or more: pairs, as `flow.candidates` gives
+    them."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         starts = run_starts(batch, ["item"])
@@ -119,7 +124,20 @@ def nearest_few(lists: DataFrame, few: int, least: float) -> DataFrame:
         other = names[(out[:count] & np.uint64(0xFFFFFFFF)).astype(np.int64)]
         yield pa.record_batch({"left": as_arrow(np.minimum(one, other)), "right": as_arrow(np.maximum(one, other))})
 
-    return mapped_runs(lists, "item", stage, PAIRS, then=["late", "at"])
+    return paired(mapped_runs(lists, "item", stage, ROW_PAIRS, then=["late", "at"]))
+
+
+def paired(rows: DataFrame) -> DataFrame:
+    """Pairs (left, right), one a row, as `flow.candidates` gives them: each once, in blocks."""
+
+    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+        left, right = numbers(batch, "left"), numbers(batch, "right")
+        yield mixed(left.view(np.uint64)), {"left": left, "right": right}
+
+    def once(pairs: Columns) -> Iterator[pa.RecordBatch]:
+        yield from each_once(pairs["left"], pairs["right"], AT_ONCE)
+
+    return exchanged(rows, spread, PAIR, once, PAIRS)
 
 
 def _numbered(mine: I64, others: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.uint32]]]:

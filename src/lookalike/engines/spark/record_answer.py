@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import mapped, numbers
+from lookalike.engines.spark.copies import Copies
 from lookalike.engines.spark.record_scores import Held, compared
 from lookalike.engines.spark.records import text_columns
 from lookalike.measures.fields import RecordRules
@@ -24,9 +25,9 @@ PLAIN = ("left", "right", "similarity")
 
 @dataclass(frozen=True)
 class RecordMatched(Matched):
-    """As of any kind of item. firsts: classes by their first record; rated: what scores look at, of these."""
+    """As of any kind of item. by_first: equal records by the first of them; rated: what scores look at, of these."""
 
-    firsts: DataFrame = field(kw_only=True)
+    by_first: Copies = field(kw_only=True)
     rated: DataFrame = field(kw_only=True)
     rules: RecordRules = field(kw_only=True)
     held: Held = field(kw_only=True)
@@ -45,7 +46,7 @@ class RecordMatched(Matched):
         rules, held, rivals, texts = self.rules, self.held, self.rivals, [*text_columns(self.rules), "held"]
         names = contribution_names(rules, rivals=rivals)
         shown = [number for number, name in enumerate(names) if name not in PLAIN]
-        copies = self.firsts.where("count > 1").select("item", "rep")
+        copies = self.by_first.frame.select("item", "rep")
         for side in ("left", "right"):
             pairs = pairs.join(copies.toDF(side, f"{side}_rep"), side, "left")
             pairs = pairs.selectExpr("*", f"coalesce({side}_rep, {side}) as {side}_item").drop(f"{side}_rep")

@@ -13,7 +13,7 @@ from lookalike.engines.record_audit import AMONG, COMMON, COMPARED, WIDE
 from lookalike.engines.spark.batches import as_binary, mapped, numbers
 from lookalike.engines.spark.flow import meet, verify
 from lookalike.engines.spark.numbering import numbered
-from lookalike.engines.spark.proposals import nearest_few, word_lists
+from lookalike.engines.spark.proposals import ROW_PAIRS, nearest_few, paired, word_lists
 from lookalike.engines.spark.record_scores import record_score
 from lookalike.engines.spark.records import each_once, fields_of, join_parts, of_records, text_columns
 from lookalike.measures.fields import RecordRules
@@ -38,13 +38,14 @@ def audit(run: RecordRun) -> Audit:
     size = min(job.audit, n) if whole else min(job.audit, n, COMPARED // WIDE)
     chosen = np.sort(np.random.default_rng(job.seed).choice(n, size, replace=False))
     sample = _items(run, chosen)
-    pairs = _with_all(run, sample) if whole else _with_near(run, sample)
+    pairs = (_with_all(run, sample) if whole else _with_near(run, sample)).persist()
     score = record_score(job.rules, run._words[0])
     true = verify(pairs, run.rated, score, run.payload)
     true = true.where(true["similarity"] >= run.cut).select("left", "right").persist()
     met = true.join(run.scored.select("left", "right"), ["left", "right"], "left_semi")
     made = Audit(len(chosen), true.count(), met.count(), 1.0, among=None if whole else AMONG)
     true.unpersist()
+    pairs.unpersist()
     return made
 
 
@@ -70,7 +71,7 @@ def _with_all(run: RecordRun, sample: I64) -> DataFrame:
         left, right = np.minimum(one, other)[good], np.maximum(one, other)[good]
         yield pa.record_batch({"left": as_arrow(left), "right": as_arrow(right)})
 
-    return mapped(run.reps.select("item"), stage, "left long, right long")
+    return paired(mapped(run.reps.select("item"), stage, ROW_PAIRS))
 
 
 def _with_near(run: RecordRun, sample: I64) -> DataFrame:

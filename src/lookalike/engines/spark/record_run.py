@@ -16,7 +16,8 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import ENOUGH_BITS, FEWER, LARGE
 from lookalike.engines.records import load, searched
-from lookalike.engines.spark.flow import Order, Weight, collapse, meet, verify, weigh
+from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
+from lookalike.engines.spark.flow import Order, Weight, meet, verify, weigh
 from lookalike.engines.spark.friends import widened
 from lookalike.engines.spark.proposals import key_lists, nearest_few
 from lookalike.engines.spark.reading import read_items
@@ -144,19 +145,21 @@ class RecordRun(Run):
         return self.roots.keep(read)
 
     @cached_property
+    def by_first(self) -> Copies:
+        """Equal records, known by the first of them, whatever is kept in the end: the order of one machine."""
+        if self.keep == "first":
+            return self.copies
+        return count_copies(self.roots.keep(collapse(self.things, Order())))
+
+    @cached_property
     def firsts(self) -> DataFrame:
-        """Classes that are known by their first record, whatever is kept in the end: the order of one machine."""
-        return self.roots.keep(collapse(self.things, Order()))
+        """The first record of each class."""
+        return self.roots.keep(representatives(self.things, self.by_first))
 
-    @cached_property
-    def classes(self) -> DataFrame:
-        return self.firsts if self.keep == "first" else self.roots.keep(collapse(self.things, self.order))
-
-    @cached_property
+    @property
     def reps(self) -> DataFrame:
-        """The first record of each class: item, side, texts, and count, its members."""
-        texts = self.things.select("item", *text_columns(self.job.rules))
-        return self.roots.keep(self.firsts.where("item = rep").select("item", "side", "count").join(texts, "item"))
+        """Of these: item, side, texts, and count, the members of the class."""
+        return self.firsts.select("item", "side", "count", *text_columns(self.job.rules))
 
     @cached_property
     def _words(self) -> tuple[Held, DataFrame]:
@@ -174,16 +177,16 @@ class RecordRun(Run):
 
     @cached_property
     def met(self) -> DataFrame:
-        return self.roots.keep(meet(self.firsts))
+        return self.roots.keep(meet(self.firsts, most=self.crowd))
 
     @cached_property
     def met_again(self) -> DataFrame:
         """Of the buckets that are crowded, crossed with one another."""
-        return self.roots.keep(meet(crossed(self.met, self.crowd, self.records)))
+        return self.roots.keep(meet(crossed(self.met, self.crowd, self.records), most=self.crowd))
 
     @cached_property
     def weight(self) -> Weight:
-        one, other = (weigh(met, most=self.crowd) for met in (self.met, self.met_again))
+        one, other = weigh(self.met), weigh(self.met_again)
         return Weight(one.rows + other.rows, one.pairs + other.pairs, max(one.largest, other.largest))
 
     @cached_property
@@ -205,7 +208,7 @@ class RecordRun(Run):
         if self.weight.largest > self.crowd:
             lists = lists.union(key_lists(self.met_again, n, most=self.crowd, late=True))
         score = record_score(self.job.rules, self._words[0])
-        made = self.roots.keep(verify(nearest_few(lists, few, least), self.rated, score, self.payload))
+        made = self.roots.keep(verify(self.roots.keep(nearest_few(lists, few, least)), self.rated, score, self.payload))
         if len(self.origins) == 2:
             return made
         rate = partial(verify, things=self.rated, score=score, payload=self.payload)
@@ -234,7 +237,7 @@ class RecordRun(Run):
             made = as_edges(pairs)
         made = made.where(made["similarity"] >= self.cut)
         if self.keep != "first":  # classes are known by the record that is kept
-            names = self.classes.where("count > 1").select("item", "rep")
+            names = self.copies.frame.select("item", "rep")
             for side in ("left", "right"):
                 made = made.join(names.toDF(side, "rep"), side, "left")
                 made = made.withColumn(side, _or("rep", side)).drop("rep")
@@ -244,7 +247,7 @@ class RecordRun(Run):
     @cached_property
     def matched(self) -> RecordMatched:
         return RecordMatched(
-            self.origins, self.things, self.classes, self.edges, self.order, firsts=self.firsts, rated=self.rated,
+            self.origins, self.things, self.copies, self.edges, self.order, by_first=self.by_first, rated=self.rated,
             rules=self.job.rules, held=self._words[0], rivals=self.rivals,
         )  # fmt: skip
 

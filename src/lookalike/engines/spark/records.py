@@ -17,12 +17,14 @@ import pyarrow.compute as pc
 from lookalike.data import I64, U64
 from lookalike.engines.spark.batches import (
     as_binary,
+    mapped,
     mapped_runs,
-    mapped_together,
     numbers,
     run_starts,
     signed,
 )
+from lookalike.engines.spark.blocks import each_block
+from lookalike.engines.spark.flow import ROWS, holders
 from lookalike.kernels import hashing, nearest
 from lookalike.kernels import letters as letter_kernel
 from lookalike.measures.fields import RecordRules
@@ -116,11 +118,10 @@ def crossed(met: DataFrame, crowd: int, records: int) -> DataFrame:
     high = high_bits(item_bits(max(records, 2)))
 
     def full(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        counts = np.diff(run_starts(batch, ["key"]), append=batch.num_rows)
-        holders = np.repeat(counts, counts)
-        keep = as_arrow(holders > crowd)
-        columns = [batch["item"], batch["side"], batch["key"], as_arrow(holders)]
-        yield pa.record_batch(columns, ["item", "side", "key", "holders"]).filter(keep)
+        for rows in each_block(batch, ROWS):
+            held = holders(rows["key"])
+            columns = [as_arrow(rows["item"]), as_arrow(rows["side"]), signed(rows["key"]), as_arrow(held)]
+            yield pa.record_batch(columns, ["item", "side", "key", "holders"]).filter(as_arrow(held > crowd))
 
     def cross(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         starts = run_starts(batch, ["item"])
@@ -151,4 +152,4 @@ def crossed(met: DataFrame, crowd: int, records: int) -> DataFrame:
             }
         )
 
-    return mapped_runs(mapped_together(met, "key", full, FULL), "item", cross, CROSSES)
+    return mapped_runs(mapped(met.where(f"largest > {crowd}"), full, FULL), "item", cross, CROSSES)

@@ -155,13 +155,8 @@ class SparkResult:
     def _working(self) -> Iterator[None]:
         """Around what makes a DataFrame: ids are checked, time is counted, errors are told."""
         with told(), self.run.trace.stage("match"):
-            _ = self._ids_differ
+            _ = self.run.copies  # and that ids differ
             yield
-
-    @cached_property
-    def _ids_differ(self) -> bool:
-        self.run.check_ids()
-        return True
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -173,8 +168,7 @@ class SparkResult:
     def _counts(self) -> dict[str, int]:
         run = self.run
         counts = run.counted()
-        firsts = run.classes.selectExpr("count(1) as members", "count_if(item = rep) as classes").collect()[0]
-        counts |= {"exact_duplicates": firsts["members"] - firsts["classes"], "met": run.weight.pairs}
+        counts |= {"exact_duplicates": run.copies.gone, "met": run.weight.pairs}
         if self.asked == "pairs":
             counts["pairs"] = run.count_pairs()
         elif self.asked == "groups":

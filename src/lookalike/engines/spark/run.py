@@ -16,9 +16,10 @@ from lookalike.engines.size import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
 from lookalike.engines.spark.audit import audit
 from lookalike.engines.spark.boilerplate import without_common
+from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
 from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
-from lookalike.engines.spark.flow import Order, Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.flow import Order, Weight, candidates, meet, opened, verify, weigh
 from lookalike.engines.spark.keeping import order_of
 from lookalike.engines.spark.reading import read_things, rekeyed
 from lookalike.engines.spark.samples import choose, sampled_sets
@@ -101,20 +102,37 @@ class Run:
         return 1.0 if self.banded is None else self.banded.recall_at_threshold
 
     @cached_property
-    def classes(self) -> DataFrame:
-        """All documents that are not empty, in classes of equal sets."""
-        things = self.things
-        if self.job.method != "lsh" or self.job.max_share is not None:
-            keys = Keys(self.job, self.banded)
-            if self.banded is None:
-                levels = commonness(sampled_sets(things, self.least, elements=COUNTED))
-                keys = Keys(self.job, None, levels)
-            things = rekeyed(things, keys)
-        return collapse(things, self.order, least=self.least).persist()
+    def alike(self) -> DataFrame:
+        return collapse(self.things, self.order, least=self.least).persist()
+
+    @cached_property
+    def copies(self) -> Copies:
+        """The documents whose sets others have as well; DuplicateIds where ids do not tell the rows apart."""
+        copies = count_copies(self.alike)
+        if copies.twice:
+            check_ids(self.origins, self.things)
+        return copies
+
+    @cached_property
+    def firsts(self) -> DataFrame:
+        """One document of each class of equal sets."""
+        return representatives(self.things, self.copies, least=self.least)
+
+    @cached_property
+    def classes(self) -> int:
+        """How many different sets there are."""
+        return int(self.things.where(f"size >= {max(1, self.least)}").count()) - self.copies.gone
 
     @cached_property
     def met(self) -> DataFrame:
-        return meet(self.classes).persist()
+        firsts = self.firsts
+        if self.job.method != "lsh" or self.job.max_share is not None:
+            keys = Keys(self.job, self.banded)
+            if self.banded is None:
+                levels = commonness(sampled_sets(self.things, self.least, elements=COUNTED))
+                keys = Keys(self.job, None, levels)
+            firsts = rekeyed(firsts, keys)
+        return meet(firsts).persist()
 
     @cached_property
     def weight(self) -> Weight:
@@ -135,26 +153,30 @@ class Run:
                 f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
                 f"far more than --max-pairs {limit:,} pairs are to be expected. {ADVICE}"
             )
-        pairs = candidates(self.met, self.job.bar(), weight.largest)
-        return verify(pairs, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+        return verify(self.paired, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+
+    @cached_property
+    def paired(self) -> DataFrame:
+        """Every two classes that share a key, and may match."""
+        return candidates(self.met, self.job.bar(), self.weight).persist()
 
     @cached_property
     def matched(self) -> Matched:
         own = "cast(size as double)" if self.job.set_measure().is_count else "1.0D"
         if not self.pairs_complete and self.banded is not None:
             sets = self.things.select("item", "elements")
-            links = linked(self.met, sets, self.job, self.banded)
+            links = linked(opened(self.met), sets, self.job, self.banded)
             return Crowded(
-                self.origins, self.things, self.classes, links, self.order, own, job=self.job, plan=self.banded
+                self.origins, self.things, self.copies, links, self.order, own, job=self.job, plan=self.banded
             )
-        return Matched(self.origins, self.things, self.classes, self.edges, self.order, own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own)
 
     @cached_property
     def pairs_complete(self) -> bool:
         """False where groups are made straight from buckets, and no list of pairs is: the local engine's rule."""
         if self.want == "pairs" or len(self.origins) == 2 or self.banded is None:
             return True
-        return self.weight.pairs <= CROWDED * self.classes.where("item = rep").count()
+        return self.weight.pairs <= CROWDED * self.classes
 
     def counted(self) -> dict[str, int]:
         """What there is, in the words of the kind of item."""
@@ -167,11 +189,7 @@ class Run:
         """The recall as measured; None where the answer is exact, or nobody asked."""
         if self.banded is None or not self.job.audit or not self.pairs_complete:
             return None
-        return audit(self.things, self.classes, self.edges, self.job, self.banded)
-
-    def check_ids(self) -> None:
-        """Raise DuplicateIds unless ids tell the rows apart."""
-        check_ids(self.origins, self.things)
+        return audit(self.firsts, self.edges, self.job, self.banded)
 
     def count_pairs(self) -> int:
         """How many pairs there are; TooManyPairs above the limit."""

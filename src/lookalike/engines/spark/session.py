@@ -24,7 +24,9 @@ HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
 UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
 TUNED = "spark.lookalike.tuned"
-PART, MOST_PARTS = 16 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
+PART, MOST_PARTS = 32 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
+# Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
 
@@ -40,7 +42,8 @@ def settings(master: str) -> dict[str, str]:
         "spark.app.name": "lookalike",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{HERE / 'log4j2.properties'}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{HERE / 'log4j2.properties'} {QUICK}",
+        "spark.executor.extraJavaOptions": QUICK,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(32 << 20),
@@ -49,6 +52,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
         "spark.sql.maxPlanStringLength": "10000",
+        "spark.python.daemon.module": "lookalike.engines.spark.daemon",
         "spark.executorEnv.XDG_CACHE_HOME": cache,
         **{f"spark.executorEnv.{name}": value for name, value in ONE_THREAD.items()},
     }
@@ -64,10 +68,15 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
     """Cut shuffles into as many parts as the input is worth, in a session of ours that was told nothing else."""
     if session.conf.get(TUNED, None) != "yes":
         return
-    sizes = [int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())) for frame in frames]
-    nbytes = sum(size for size in sizes if size < UNKNOWN)
+    nbytes = sum(size for size in map(plan_bytes, frames) if size < UNKNOWN)
     parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // PART, MOST_PARTS))
     session.conf.set("spark.sql.shuffle.partitions", str(parts))
+
+
+def plan_bytes(frame: DataFrame) -> int:
+    """The size of the files and kept frames that a frame is made from; UNKNOWN or more where Spark cannot tell."""
+    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
 
 
 def check_master(master: str) -> None:

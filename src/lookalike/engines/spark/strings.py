@@ -85,8 +85,7 @@ class StringsRun(CellRun):
     @cached_property
     def listed(self) -> DataFrame:
         """One row for each class, the shortest first."""
-        rows = self.things.select("item", "size", self.payload)
-        whole = self.classes.where("item = rep").select("item", "side").join(rows, "item")
+        whole = self.firsts.select("item", "side", "size", self.payload)
         return self.roots.keep(numbered(whole, ["size", "item"], "number"))
 
     @cached_property

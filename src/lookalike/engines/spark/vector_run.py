@@ -17,7 +17,7 @@ from lookalike.engines.size import check_size
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
 from lookalike.engines.spark.cells import listed
-from lookalike.engines.spark.flow import Weight, candidates, collapse, meet, verify, weigh
+from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.vectors import (
@@ -81,13 +81,9 @@ class VectorRun(Run):
         return read_items(self.origins, make, FEATURES, preferred=preferred_column(self.keep)).persist()
 
     @cached_property
-    def classes(self) -> DataFrame:
-        return collapse(self.things, self.order).persist()
-
-    @cached_property
     def listed(self) -> DataFrame:
         """One row for each class, numbered as one machine numbers them."""
-        return listed(self.classes, self.things, ["values"], several=len(self.origins) == 2).persist()
+        return listed(self.firsts, self.copies, ["values"], several=len(self.origins) == 2).persist()
 
     @cached_property
     def _size(self) -> tuple[int, int, float]:
@@ -175,13 +171,16 @@ class VectorRun(Run):
         plan = self.banded
         if plan is None:
             return exact_edges(self.listed, self.job, self.centre, count, width).persist()
-        pairs = candidates(self.met, None, self.weight.largest)
-        return verify(pairs, self.keyed, vector_score(self.job, plan, self.centre), ["signs", "values"]).persist()
+        return verify(self.paired, self.keyed, vector_score(self.job, plan, self.centre), ["signs", "values"]).persist()
+
+    @cached_property
+    def paired(self) -> DataFrame:
+        return candidates(self.met, None, self.weight).persist()
 
     @cached_property
     def matched(self) -> Matched:
         own = "1.0D" if self.job.measure == "cosine" else "0.0D"
-        return Matched(self.origins, self.things, self.classes, self.edges, self.order, own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own)
 
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr(

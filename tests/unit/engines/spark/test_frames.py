@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines.spark import flow
+from lookalike.engines.spark import copies, flow
 from lookalike.engines.spark.components import components
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.session import ClusterError
@@ -73,14 +74,30 @@ def test_components_that_do_not_settle(spark: Any) -> None:
         components(frame, small=0, rounds=1)
 
 
-def test_giant_buckets_give_the_same_pairs(spark: Any) -> None:
+def paired(frame: Any) -> list[tuple[int, int]]:
+    """The pairs of a frame of `flow.candidates`."""
+    rows = frame.select("left", "right").collect()
+    sides = [np.frombuffer(b"".join(row[side] for row in rows), np.int64).tolist() for side in ("left", "right")]
+    return sorted(zip(*sides, strict=True))
+
+
+@pytest.mark.parametrize("at_once", [3, 4096])
+def test_giant_buckets_give_the_same_pairs(at_once: int, spark: Any) -> None:
+    """Each pair once, whatever buckets it shares and however these are cut; the weight counts it in each bucket."""
     draw = random.Random(2)
-    rows = [(key, item, 3, 0, 5, -1) for key in range(4) for item in sorted(draw.sample(range(40), 1 + 9 * key))]
-    met = spark.createDataFrame(rows, flow.MET).coalesce(1)
-    whole = rows_of(flow.candidates(met, None, 100).toArrow())
-    assert rows_of(flow.candidates(met, None, 100, giant=4).toArrow()) == whole
-    assert len(whole) == sum(m * (m - 1) // 2 for m in (1, 10, 19, 28))
-    assert flow.weigh(met) == flow.Weight(rows=58, pairs=len(whole), largest=28)
+    buckets = {key: draw.sample(range(40), 1 + 9 * key) for key in range(4)}
+    keys = {item: [key for key, items in buckets.items() if item in items] for item in range(40)}
+    rows = [(item, 3, 5, np.array(held, np.uint64).tobytes(), b"") for item, held in keys.items()]
+    firsts = spark.createDataFrame(rows, "item long, side byte, size int, keys binary, places binary").repartition(3)
+    met = flow.meet(firsts).persist()
+    weight = flow.weigh(met)
+    expected = sorted({(a, b) for items in buckets.values() for a in items for b in items if a < b})
+    assert paired(flow.candidates(met, None, weight, at_once=at_once)) == expected
+    assert paired(flow.candidates(met, None, weight, giant=4, at_once=at_once)) == expected
+    assert weight == flow.Weight(rows=57, pairs=sum(m * (m - 1) // 2 for m in (10, 19, 28)), largest=28)
+    few = sorted({(a, b) for items in buckets.values() if len(items) < 20 for a in items for b in items if a < b})
+    assert paired(flow.candidates(met, None, weight, giant=20, crowded=False)) == few
+    assert flow.weigh(flow.meet(firsts, most=20)) == flow.Weight(rows=57, pairs=45 + 171, largest=28)
 
 
 def test_numbers_follow_the_order(spark: Any) -> None:
@@ -217,3 +234,25 @@ def test_results_as_folders(tmp_path: Path, spark: Any) -> None:
         found.write(found.kept, tmp_path / "kept.xlsx")
     found.write(found.kept, tmp_path / "kept.csv")
     assert "four" in "".join(part.read_text() for part in (tmp_path / "kept.csv").glob("*.csv"))
+
+
+# what is too large to be sent to every task
+
+
+@pytest.mark.parametrize("keep", ["first", "last", "longest"])
+def test_joins_are_the_same_where_nothing_is_sent_to_every_task(
+    keep: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal items, and the items of candidate pairs, are looked up by a shuffle."""
+    monkeypatch.setattr(flow, "FEW", 0)
+    monkeypatch.setattr(copies, "FEW", 0)
+    lines = texts(60) + texts(20)
+    table = pa.table({"id": range(len(lines)), "text": lines})
+    options: Any = {"k": 1, "threshold": 0.7, "method": "lsh", "keep": keep}
+    expected, found = la.dedup(table, **options), la.dedup(table, engine="spark", **options)
+    assert rows_of(found.pairs) == rows_of(expected.pairs)
+    assert rows_of(found.removed) == rows_of(expected.removed)
+    assert rows_of(found.groups) == rows_of(expected.groups)
+    assert found.run.copies.gone >= 20
+    across = {"against": pa.table({"id": range(20), "text": texts(20)}), **options}
+    assert rows_of(la.dedup(table, engine="spark", **across).removed) == rows_of(la.dedup(table, **across).removed)
