@@ -161,8 +161,8 @@ class SparkPassages:
             row["item"]: row["words"] for row in self.things.join(wanted, "item").select("item", "words").collect()
         }
         names: dict[int, str] = {}
-        named = best.selectExpr("left", "right", "left as one", "right as other")
-        for row in self._named(named).collect():
+        both = best.selectExpr("left", "right", "left as one", "right as other")
+        for row in self._named(both).collect():
             names |= {row["one"]: str(row["left"]), row["other"]: str(row["right"])}
         best.unpersist()
         number = self._numbered

@@ -186,7 +186,8 @@ class RecordRun(Run):
 
     @cached_property
     def weight(self) -> Weight:
-        return weigh(self.met.union(self.met_again))
+        one, other = weigh(self.met), weigh(self.met_again)
+        return Weight(one.rows + other.rows, one.pairs + other.pairs, max(one.largest, other.largest))
 
     @cached_property
     def rated(self) -> DataFrame:

@@ -156,12 +156,15 @@ def own_session() -> Iterator[None]:
 
 
 def active_session() -> SparkSession | None:
-    """The session of this process, if it has one."""
+    """The session of this process, if it has one: of this thread, or of the one that started it."""
     if "pyspark.sql" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
 
-    return SparkSession.getActiveSession()
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    started: Any = SparkSession._instantiatedSession
+    return started if started is not None and started._sc._jsc is not None else None
 
 
 @contextmanager
