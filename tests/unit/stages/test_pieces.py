@@ -44,7 +44,7 @@ def test_exact_plans_let_none_escape(bits: int, threshold: int, n: int, differ: 
 def test_approximate_plans_keep_the_wish_and_cost_no_more(bits: int, threshold: int, recall: float) -> None:
     costs = Costs(10**6, -(-bits // 64), 0.5)
     plan = lsh_plan(bits, threshold, recall, costs)
-    assert plan.recall_at_threshold >= recall
+    assert plan.recall_at_threshold >= recall - 1e-12
     assert costs.of(plan) <= costs.of(exact_plan(bits, threshold, costs)) * (1 + 1e-9)
     chances = [plan.probability(distance) for distance in range(bits)]
     assert chances == sorted(chances, reverse=True) or np.all(np.diff(chances) < 1e-9)
