@@ -1,6 +1,6 @@
 """Near-duplicate pairs on Spark: lookalike beside MLlib and a pipeline of Python functions, with the same recall.
 
-    python benchmarks/scale/spark.py [--documents 100000] [--only NAME] [--master local-cluster[2,1,2048]]
+    python benchmarks/scale/spark.py [--documents 1000000] [--only NAME] [--master local-cluster[2,1,2048]]
 
 Every tool is a process of its own with a session on the same master (two executors of one core), reads the same Parquet
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
@@ -225,7 +225,7 @@ def markdown(rows: list[dict[str, Any]], documents: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--only", action="append", choices=["local", *TOOLS])
     parser.add_argument(
         "--merge", action="store_true", help="keep the other rows of the last results, of as many documents"
