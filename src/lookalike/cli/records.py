@@ -209,6 +209,10 @@ def explain(
 
     from lookalike.apps import records
 
+    if Path(left).is_file():
+        raise UsageError(
+            f"{left} is a file; the two ids come first: lookalike records explain {right} {inputs[0]} {left}"
+        )
     made = records.explain(
         o.paths(inputs), left, right, against=o.paths(against), id=id, fields=fields, settings=settings,
         threshold=threshold, weights=weights.value, threads=threads, audit=0,

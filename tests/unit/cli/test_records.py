@@ -70,6 +70,10 @@ def test_preview_and_explain(lookalike, people: Path, tmp_path: Path) -> None:
     told = lookalike("records", "explain", "a", "d", people, "-t", 0.6)
     assert "missing" in told.out
     assert "no match" in told.out
+    told = lookalike("records", "explain", people, "a", "d")
+    assert told.err.strip() == (
+        f"UsageError: {people} is a file; the two ids come first: lookalike records explain a d {people}"
+    )
 
 
 @pytest.mark.parametrize(
