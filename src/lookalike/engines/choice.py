@@ -102,8 +102,12 @@ def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
     """Join a sample exactly; None where there are too few items for it to be worth while."""
     if len(items) <= SAMPLE:
         return None
-    picked = np.sort(np.random.default_rng(seed).choice(len(items), SAMPLE, replace=False))
-    return joined(Preview.of_sample(items, picked, bar, pool), bar, pool)
+    return joined(Preview.of_sample(items, drawn(len(items), seed), bar, pool), bar, pool)
+
+
+def drawn(count: int, seed: int) -> I64:
+    """The numbers of the items that are looked at, of so many."""
+    return np.sort(np.random.default_rng(seed).choice(count, SAMPLE, replace=False))
 
 
 def joined(seen: Preview, bar: Bar, pool: Pool) -> Preview:

@@ -90,7 +90,7 @@ class Run:
         if job.bands is not None or job.rows is not None or not job.verify:
             return Choice("lsh", {}, "bands, rows or estimates were asked for")
         crowd = CROWDED if self.want != "pairs" and len(self.origins) == 1 else None
-        return choose(self.things, self.least, self.plan, job, crowd)
+        return choose(self.firsts, self.copies, self.classes, self.plan, job, crowd, several=len(self.origins) == 2)
 
     @property
     def banded(self) -> Plan | None:
@@ -130,7 +130,7 @@ class Run:
         if self.job.method != "lsh" or self.job.max_share is not None:
             keys = Keys(self.job, self.banded)
             if self.banded is None:
-                levels = commonness(sampled_sets(self.things, self.least, elements=COUNTED))
+                levels = commonness(sampled_sets(self.things, self.least, COUNTED))
                 keys = Keys(self.job, None, levels)
             firsts = rekeyed(firsts, keys)
         return meet(firsts).persist()

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookalike.engines.choice import SAMPLE, Choice, Preview, Way, cheapest, joined
+from lookalike.data import I64
+from lookalike.engines.choice import SAMPLE, Choice, Preview, Way, cheapest, drawn, joined
 from lookalike.engines.job import Job
 from lookalike.engines.pool import Pool
 from lookalike.engines.spark.batches import words
+from lookalike.engines.spark.cells import listed
+from lookalike.engines.spark.copies import Copies
 from lookalike.plan import Plan
+from lookalike.stages.arrow import as_numpy
 from lookalike.stages.candidates import Items
 
 if TYPE_CHECKING:
@@ -20,41 +24,49 @@ if TYPE_CHECKING:
 WORDS = 2.0**64
 
 
-def sampled_sets(things: DataFrame, least: int, *, elements: int = 0, items: int = 0) -> Items:
-    """Different sets whose fingerprints are low: always the same ones of the same input, however it is parted.
-
-    As many as hold about `elements` elements, or about `items` of them.
-    """
+def sampled_sets(things: DataFrame, least: int, elements: int) -> Items:
+    """Different sets whose fingerprints are low: always the same ones of the same input, however it is parted. As many
+    as hold about so many elements."""
     usable = things.where(f"size >= {max(1, least)}")
-    row = usable.selectExpr("count(1) as items", "sum(size) as elements").collect()[0]
-    share = items / max(1, row["items"]) if items else elements / max(1, row["elements"] or 0)
+    share = elements / max(1, usable.selectExpr("sum(size)").collect()[0][0] or 0)
     if share < 1:
         usable = usable.where(f"print < {int(-(2**63) + share * WORDS)}L")
-    one = usable.dropDuplicates(["print", "other"]).orderBy("print", "other").select("elements")
-    batch = one.toArrow().combine_chunks()
-    whole = batch.to_batches()[0] if batch.num_rows else None
-    if whole is None:
-        empty = np.empty(0, np.int64)
-        return Items(np.empty(0, np.uint64), empty, empty, np.empty(0, np.uint8))
-    flat, starts, sizes = words(whole, "elements")
-    return Items(flat, starts, sizes, np.full(len(starts), 3, np.uint8))
+    one = usable.dropDuplicates(["print", "other"]).orderBy("print", "other").select("side", "elements")
+    return _items(one)
 
 
-def choose(things: DataFrame, least: int, plan: Plan | None, job: Job, crowd: int | None) -> Choice:
-    """The cheapest way that keeps the promise, by the rule of the local engine, foretold from a sample of its own."""
+def choose(
+    firsts: DataFrame, copies: Copies, count: int, plan: Plan | None, job: Job, crowd: int | None, *, several: bool
+) -> Choice:
+    """The cheapest way that keeps the promise, by the rule and from the sample of the local engine: different sets, by
+    the numbers that they have there. firsts: one document of each class, of which there are so many (count)."""
     if plan is None:
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
-    different = (
-        things.where(f"size >= {max(1, least)}").select("print", "other", "size").dropDuplicates(["print", "other"])
-    )
-    row = different.selectExpr("count(1) as items", "sum(size) as elements").collect()[0]
-    count = row["items"]
     if count <= SAMPLE:
         return Choice("exact", {}, f"{count:,} different items are few enough to miss none")
-    bar = job.bar()
+    elements, bar = float(firsts.selectExpr("sum(size)").collect()[0][0]), job.bar()
     with Pool(1) as pool:
-        some = sampled_sets(things, least, items=SAMPLE)
+        some = picked_sets(firsts, copies, drawn(count, job.seed), several=several)
         seen = joined(Preview.of_sample(some, np.arange(len(some)), bar, pool), bar, pool)
-        seen = replace(seen, grow=count / max(1, len(some)))
+        seen = replace(seen, grow=count / SAMPLE)
         exactly: tuple[Way, float] = "prefixes", seen.exact_way(seen.grow, 1 << 62)[1]
-        return cheapest(count, float(row["elements"]), exactly, seen, plan, job.recipe(), bar, pool, 1 << 62, crowd)
+        return cheapest(count, elements, exactly, seen, plan, job.recipe(), bar, pool, 1 << 62, crowd)
+
+
+def picked_sets(firsts: DataFrame, copies: Copies, numbers: I64, *, several: bool) -> Items:
+    """The sets of these numbers, in their order. Items alone are numbered; the few sets are then fetched."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = listed(firsts, copies, [], several=several)
+    few = F.broadcast(known.where(F.col("number").isin(numbers.tolist())).select("number", "item"))
+    return _items(firsts.select("item", "side", "elements").join(few, "item").orderBy("number"))
+
+
+def _items(sets: DataFrame) -> Items:
+    whole = sets.select("side", "elements").toArrow().combine_chunks()
+    if not whole.num_rows:
+        empty = np.empty(0, np.int64)
+        return Items(np.empty(0, np.uint64), empty, empty, np.empty(0, np.uint8))
+    batch = whole.to_batches()[0]
+    flat, starts, sizes = words(batch, "elements")
+    return Items(flat, starts, sizes, as_numpy(batch["side"]).astype(np.uint8))

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines.spark import copies, flow
+from lookalike.engines import choice, local
+from lookalike.engines.spark import copies, flow, samples
 from lookalike.engines.spark.components import components
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.session import ClusterError
 from lookalike.errors import BadText, ColumnNotFound, DuplicateIds, InputError, OutputError, UsageError
+from lookalike.stages.candidates import Items
 from oracles import components as slow_components
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -266,3 +268,30 @@ def test_pairs_across_where_nothing_is_equal(spark: Any) -> None:
     assert rows_of(found.pairs) == rows_of(expected.pairs)
     assert found.run.copies.members == 0
     assert any(row["left"] > row["right"] for row in expected.pairs.to_pylist())
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_sample_that_chooses_is_that_of_one_machine(
+    several: bool, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (choice, samples):
+        monkeypatch.setattr(module, "SAMPLE", 12)
+    seen: list[Items] = []
+
+    def spied(items: Items, *rest: Any, seed: int) -> Any:
+        seen.append(items.take(choice.drawn(len(items), seed)))
+        return choice.preview(items, *rest, seed=seed)
+
+    monkeypatch.setattr(local, "preview", spied)
+    lines = texts(60) + texts(20)
+    options: Any = {"k": 1, "threshold": 0.9} | ({"against": texts(90)[40:]} if several else {})
+    here = la.pairs(lines, **options)
+    run = la.pairs(lines, engine="spark", **options).run
+    found = samples.picked_sets(run.firsts, run.copies, choice.drawn(run.classes, 42), several=several)
+    assert [held(found, at) for at in range(12)] == [held(seen[0], at) for at in range(12)]
+    assert found.sides.tolist() == seen[0].sides.tolist()
+    assert run.choice.as_dict() | {"way": ""} == here.receipt["choice"] | {"way": ""}
+
+
+def held(items: Items, at: int) -> list[int]:
+    return [int(one) for one in items.elements[items.starts[at] : items.starts[at] + items.sizes[at]]]
