@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS = {"word": np.uint64, "other": np.int64, "item": np.int64, "side": np.int8, "size": np.int32, "named": np.bool_}
-MEMBERS = "item long, rep long, count long, lefts long, side byte, size int"
+MEMBERS = "item long, rep long, count long, side byte, size int"
 TOLD = ("members", "classes", "pairs", "across", "most", "twice")  # of a part: what `Copies` has of all
 COPIES = f"{MEMBERS}, told array<long>"
 NAMES = np.uint64(0x1D)
@@ -33,7 +33,7 @@ NAMES = np.uint64(0x1D)
 @dataclass(frozen=True)
 class Copies:
     """The items that equal others (frame, MEMBERS). rep: the best of the class, of the first collection if it has any
-    there; count, lefts, side: of the whole class.
+    there; count, side: of the whole class.
 
     members, classes: how many there are; pairs, across: that they make, in all, and between two collections; most:
     members of the largest class; twice: how often an id may stand that stands elsewhere.
@@ -116,7 +116,6 @@ def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatc
         "item": as_arrow(item),
         "rep": spread(item[starts]),
         "count": spread(counts),
-        "lefts": spread(lefts),
         "side": spread(sides),
         "size": as_arrow(rows["size"][some]),
         "told": pa.nulls(len(some), pa.list_(pa.int64())),
