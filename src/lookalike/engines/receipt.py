@@ -17,6 +17,8 @@ from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.kernels.unicode import unicode_version
 
+NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # of a run without a folder of its own
+
 
 def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Found, trace: Trace) -> dict[str, Any]:
     """A plain dict that can be written as JSON."""
@@ -64,9 +66,17 @@ def passages_receipt(
     sources: Sequence[Source], job: PassageJob, shared: Shared, trace: Trace, boilerplate: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """As `make_receipt`, of a search for passages. boilerplate: what was left out, the weightiest first."""
+    inputs = [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)]
+    left_out = [what for source in sources for what in getattr(source, "left_out", ())]
+    facts = passages_facts(inputs, job, trace)
+    return facts | {"boilerplate": boilerplate, "left_out": left_out, "work": _work(shared.space)}
+
+
+def passages_facts(inputs: list[dict[str, Any]], job: PassageJob, trace: Trace) -> dict[str, Any]:
+    """The receipt of a search for passages in which nothing was left out, on any engine."""
     return {
         "asked": "passages",
-        "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)],
+        "inputs": inputs,
         "items": job.noun,
         "compared": job.words(),
         "job": job.as_dict(),
@@ -75,9 +85,9 @@ def passages_receipt(
         "recall_at_threshold": 1.0,
         "recall_measured": None,
         "verified": True,
-        "boilerplate": boilerplate,
-        "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
-        "work": _work(shared.space),
+        "boilerplate": [],
+        "left_out": [],
+        "work": NO_WORK,
         "counts": trace.counts,
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),

@@ -83,10 +83,14 @@ def whole_runs(batches: Batches, columns: list[str]) -> Batches:
 
 def run_starts(batch: pa.RecordBatch, columns: list[str]) -> I64:
     """Where rows differ from the one before them; the first row starts a run."""
-    new = np.zeros(batch.num_rows, np.bool_)
+    return starts_of(*(numbers(batch, name) for name in columns))
+
+
+def starts_of(*columns: npt.NDArray[Any]) -> I64:
+    """As `run_starts`, of the columns themselves."""
+    new = np.zeros(len(columns[0]), np.bool_)
     new[:1] = True
-    for name in columns:
-        values = numbers(batch, name)
+    for values in columns:
         new[1:] |= values[1:] != values[:-1]
     return np.flatnonzero(new)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64, U64
-from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, together
+from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, starts_of, together
 from lookalike.engines.spark.session import MOST_PARTS, PART, TUNED, UNKNOWN, plan_bytes
 from lookalike.kernels import hashing
 from lookalike.stages.arrow import as_arrow
@@ -125,7 +125,4 @@ def run_lengths(*columns: npt.NDArray[Any]) -> I64:
     >>> run_lengths(np.array([4, 4, 7, 4])).tolist()
     [2, 1, 1]
     """
-    new = np.ones(len(columns[0]), np.bool_)
-    for values in columns:
-        new[1:] = (values[1:] != values[:-1]) if values is columns[0] else new[1:] | (values[1:] != values[:-1])
-    return np.diff(np.flatnonzero(new), append=len(new))
+    return np.diff(starts_of(*columns), append=len(columns[0]))

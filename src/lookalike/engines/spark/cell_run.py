@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,31 +10,18 @@ from lookalike.engines.choice import Choice
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight
-from lookalike.engines.spark.roots import Roots
-from lookalike.engines.spark.run import Run
+from lookalike.engines.spark.item_run import ItemRun
 from lookalike.stages.audit import Audit
-from lookalike.stages.preference import preferred_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
-class CellRun(Run):
-    """As a run over documents, of another job. A kind of item brings `things`, `edges`, and a payload for its join."""
-
-    job: Any
-    roots: Roots = field(default_factory=Roots)
+class CellRun(ItemRun):
+    """Items in blocks. A kind of item brings `things`, `edges`, and a payload for its join."""
 
     payload = ""
-
-    def __post_init__(self) -> None:
-        if (column := preferred_column(self.keep)) is not None:
-            self.origins[0].check(column)
-
-    @property
-    def least(self) -> int:
-        return 1
 
     @property
     def several(self) -> bool:
@@ -72,7 +59,3 @@ class CellRun(Run):
 
     def audited(self) -> Audit | None:
         return None
-
-    def forget(self) -> None:
-        super().forget()
-        self.roots.forget()

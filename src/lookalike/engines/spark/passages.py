@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,12 +19,13 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passages import MOST_SEEDS, in_characters, run, summed
-from lookalike.engines.receipt import peak_memory, versions
+from lookalike.engines.receipt import passages_facts
 from lookalike.engines.spark.answer import check_ids, named
 from lookalike.engines.spark.batches import as_binary, numbers
 from lookalike.engines.spark.cells import SECOND
 from lookalike.engines.spark.flow import brought, candidates, meet, weigh
 from lookalike.engines.spark.reading import BOTH, Made, read_items
+from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.sources import Origin
 from lookalike.engines.spark.told import told
 from lookalike.engines.spark.writing import write_frame, write_result
@@ -94,33 +94,13 @@ class SparkPassages:
         with told(), self.trace.stage("count"):
             self.trace.add(**self._counts())
             sides = {row["side"]: row["count"] for row in self.things.groupBy("side").count().collect()}
-        job, several = self.job, len(self.origins) == 2
+        several = len(self.origins) == 2
         inputs = [
             {**origin.describe(), "rows": sides.get(number if several else BOTH, 0)}
             for number, origin in enumerate(self.origins, 1)
         ]
-        return {
-            "asked": self.asked,
-            "engine": "spark",
-            "master": self.things.sparkSession.sparkContext.master,
-            "inputs": inputs,
-            "items": job.noun,
-            "compared": job.words(),
-            "job": job.as_dict(),
-            "choice": {"method": "winnow", "reason": f"every run of {job.guaranteed} {job.unit} is found"},
-            "plan": None,
-            "recall_at_threshold": 1.0,
-            "recall_measured": None,
-            "verified": True,
-            "boilerplate": [],
-            "left_out": [],
-            "work": {"folder": None, "memory_mb": None, "notes": []},
-            "counts": self.trace.counts,
-            "seconds": self.trace.seconds,
-            "peak_memory_mb": round(peak_memory() / 1e6),
-            "warnings": self.trace.warnings,
-            "versions": {**versions(), "pyspark": version("pyspark")},
-        }
+        facts = passages_facts(inputs, self.job, self.trace)
+        return {"asked": self.asked, **engine_facts(self.things.sparkSession), **facts} | spark_versions()
 
     def _counts(self) -> dict[str, int]:
         read = self.things.selectExpr("count(1) as documents", "count_if(size = 0) as empty", "sum(size) as tokens")
@@ -213,31 +193,37 @@ class SparkPassages:
         return read_items(self.origins, make, FEATURES, preferred=None).persist()
 
     @cached_property
-    def _found(self) -> DataFrame:
+    def _met(self) -> DataFrame:
+        return meet(self.things).persist()
+
+    @cached_property
+    def _paired(self) -> DataFrame:
         check_ids(self.origins, self.things)
-        met = meet(self.things).persist()
-        weight = weigh(met)
+        weight = weigh(self._met)
         if weight.pairs > max(MOST_SEEDS, self.job.max_pairs):
             raise TooManyPairs(
                 f"{weight.pairs:,} times two documents share a fingerprint, the most common one stands in "
                 f"{weight.largest:,}: that is boilerplate. Raise --min-tokens, or take it out of the texts first."
             )
-        pairs = candidates(met, None, weight, at_once=AT_ONCE).persist()
+        return candidates(self._met, None, weight, at_once=AT_ONCE).persist()
+
+    @cached_property
+    def _found(self) -> DataFrame:
         job, cross = self.job, len(self.origins) == 2
 
         def work(left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield from compared(left, right, job, cross=cross)
 
-        return brought(pairs, self.things, work, ["words"], FOUND).persist()
+        return brought(self._paired, self.things, work, ["words"], FOUND).persist()
 
     def _named(self, frame: DataFrame) -> DataFrame:
         return named(frame, self.origins, self.things, ["left"], ["right"])
 
     def done(self) -> None:
         """Let go of what executors keep for the next question."""
-        for frame in (self.__dict__.get(name) for name in ("things", "_found")):
-            if frame is not None:
-                frame.unpersist()
+        for name in ("things", "_met", "_paired", "_found"):
+            if name in self.__dict__:
+                self.__dict__[name].unpersist()
 
 
 def compared(left: pa.RecordBatch, right: pa.RecordBatch, job: PassageJob, *, cross: bool) -> Iterator[pa.RecordBatch]:

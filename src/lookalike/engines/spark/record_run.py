@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from lookalike.engines.records import load, searched
 from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
 from lookalike.engines.spark.flow import Order, Weight, lots, meet, verify, weigh
 from lookalike.engines.spark.friends import widened
+from lookalike.engines.spark.item_run import ItemRun
 from lookalike.engines.spark.proposals import key_lists, nearest_few
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.record_answer import RecordMatched
@@ -26,8 +27,6 @@ from lookalike.engines.spark.record_audit import audit
 from lookalike.engines.spark.record_scores import Held, count_words, record_score
 from lookalike.engines.spark.record_sources import Rows, check_fields, common_fields, open_rows
 from lookalike.engines.spark.records import FEATURES, crossed, features, text_columns
-from lookalike.engines.spark.roots import Roots
-from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.session import open_session, tune
 from lookalike.engines.spark.standings import as_edges, assigned, lifted, oriented, settled
 from lookalike.engines.trace import Trace
@@ -97,20 +96,11 @@ def _learned(
 
 
 @dataclass(frozen=True)
-class RecordRun(Run):
-    """As a run over documents, of another job: the same frames, by other means."""
+class RecordRun(ItemRun):
+    """Records: keys propose, fields score, and pairs stand beside their rivals."""
 
     origins: Sequence[Rows]
-    job: RecordJob  # type: ignore[assignment]
-    roots: Roots = field(default_factory=Roots)
-
-    def __post_init__(self) -> None:
-        if (column := preferred_column(self.keep)) is not None:
-            self.origins[0].check(column)
-
-    @property
-    def least(self) -> int:
-        return 1
+    job: RecordJob
 
     @property
     def choice(self) -> Choice:
@@ -244,9 +234,9 @@ class RecordRun(Run):
         made = made.where(made["similarity"] >= self.cut)
         if self.keep != "first":  # classes are known by the record that is kept
             names = self.copies.frame.select("item", "rep")
-            for side in ("left", "right"):
+            for side, other in (("left", "right"), ("right", "left")):
                 made = made.join(names.toDF(side, "rep"), side, "left")
-                made = made.withColumn(side, _or("rep", side)).drop("rep")
+                made = made.selectExpr(f"coalesce(rep, {side}) as {side}", other, "similarity")
             made = made.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
         return self.roots.keep(made)
 
@@ -270,13 +260,3 @@ class RecordRun(Run):
             return None
         with self.trace.stage("audit"):
             return audit(self)
-
-    def forget(self) -> None:
-        super().forget()
-        self.roots.forget()
-
-
-def _or(one: str, other: str) -> Any:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.coalesce(one, other)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
-from lookalike.engines.receipt import peak_memory, versions
+from lookalike.engines.receipt import NO_WORK, peak_memory
 from lookalike.engines.spark.run import Run
+from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.told import told
 from lookalike.engines.spark.writing import write_frame, write_result
 from lookalike.errors import UsageError
@@ -99,8 +99,7 @@ class SparkResult:
         plan = run.banded
         return {
             "asked": self.asked,
-            "engine": "spark",
-            "master": run.things.sparkSession.sparkContext.master,
+            **engine_facts(run.things.sparkSession),
             "inputs": origins,
             "items": run.job.noun,
             "compared": run.job.words(),
@@ -118,8 +117,8 @@ class SparkResult:
             "peak_memory_mb": round(peak_memory() / 1e6),
             "warnings": trace.warnings,
             "left_out": [],
-            "work": {"folder": None, "memory_mb": None, "notes": []},
-            "versions": {**versions(), "pyspark": version("pyspark")},
+            "work": NO_WORK,
+            **spark_versions(),
         }
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:

@@ -10,10 +10,12 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lookalike.engines.receipt import versions
 from lookalike.engines.spark.java import java_home
 from lookalike.errors import LookalikeError, MissingExtra, UsageError
 
@@ -141,6 +143,16 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
             words = [line.strip() for line in said() if "Exception" in line or "Error" in line]
             raise ClusterError(f"Spark did not start on {master}: {(words or [first_line(error)])[-1]}") from error
     return session
+
+
+def engine_facts(session: SparkSession) -> dict[str, Any]:
+    """What a receipt says of where it ran."""
+    return {"engine": "spark", "master": session.sparkContext.master}
+
+
+def spark_versions() -> dict[str, Any]:
+    """The versions of a receipt, with Spark's."""
+    return {"versions": {**versions(), "pyspark": version("pyspark")}}
 
 
 @contextmanager

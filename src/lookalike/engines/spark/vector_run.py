@@ -18,8 +18,8 @@ from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
 from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
+from lookalike.engines.spark.item_run import ItemRun
 from lookalike.engines.spark.reading import read_items
-from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.vectors import (
     FEATURES,
     Truth,
@@ -45,22 +45,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class VectorRun(Run):
+class VectorRun(ItemRun):
     """As a run over documents, of another job: the same frames, by other means."""
 
-    job: VectorJob  # type: ignore[assignment]
+    job: VectorJob
 
     def __post_init__(self) -> None:
         if self.keep in ("longest", "shortest"):
             raise UsageError(
                 f"keep {self.keep!r} means nothing for vectors; choices: first, last, max:COLUMN, min:COLUMN, ..."
             )
-        if (column := preferred_column(self.keep)) is not None:
-            self.origins[0].check(column)
-
-    @property
-    def least(self) -> int:
-        return 1
+        super().__post_init__()
 
     @cached_property
     def things(self) -> DataFrame:
