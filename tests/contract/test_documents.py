@@ -83,6 +83,7 @@ def tables(request: pytest.FixtureRequest) -> tuple[pa.Table, pa.Table | None]:
 Tables = tuple[pa.Table, pa.Table | None]
 
 
+@pytest.mark.promise("README.md", "every pair is scored exactly")
 @pytest.mark.parametrize(("way", "measure"), WAYS)
 def test_pairs_are_the_true_ones(way: str, measure: str, tables: Tables) -> None:
     check(run(tables[0], way, measure, tables[1]), truth(tables[0], measure, tables[1]), way)
@@ -155,6 +156,7 @@ def test_components_are_those_of_all_pairs(way: Any) -> None:
     assert [row["group"] for row in rows] == sorted(row["group"] for row in rows)
 
 
+@pytest.mark.promise("README.md", "each removed item is itself similar to the one kept")
 @pytest.mark.parametrize("way", METHODS)
 @pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
 def test_dedup_keeps_its_promise(way: Any, keep: str) -> None:
@@ -244,6 +246,7 @@ def test_twenty_thousand_copies(way: Any) -> None:
         la.pairs(many[:2], against=many[:20_000], method=way, max_pairs=39_999)
 
 
+@pytest.mark.promise("README.md", "a million near-copies cost a million comparisons")
 def test_thousands_of_near_copies() -> None:
     """All pairs match, none are equal: groups and dedup never write the pairs down."""
     lists = [[*range(1, 31), 1000 + i] for i in range(20_000)]

@@ -203,6 +203,7 @@ main()
 """
 
 
+@pytest.mark.promise("README.md", "killed at any moment, the same command goes on and writes the same bytes")
 def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_path: Path) -> None:
     """kill -9 at random moments, again and again; the answer has the same bytes as that of an undisturbed run."""
     command = [

@@ -24,6 +24,13 @@ def test_a_reference_is_current(page: str) -> None:
     assert there == made, f"run: python scripts/make_{page}_reference.py"
 
 
+def test_promises_are_listed_and_quote_their_pages() -> None:
+    module = script("make_promises.py")
+    assert module["broken"]() == [], "these words do not occur on their page"
+    there = (ROOT / "docs/reference/promises.md").read_text(encoding="utf-8")
+    assert there == module["reference"](), "run: python scripts/make_promises.py"
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     import lookalike as la
 

@@ -32,6 +32,7 @@ def found(tokens: pa.Array, **options: Any) -> tuple[float, dict[str, Any]]:
     return len(left) / PAIRS, result.receipt
 
 
+@pytest.mark.promise("README.md", "finds a pair at exactly 0.8 with probability 0.99 or more")
 @pytest.mark.parametrize(
     ("similarity", "recall", "options"),
     [
@@ -57,6 +58,7 @@ def test_other_measures_are_planned_at_their_least_jaccard(measure: str, jaccard
     assert share > 0.99 - 5 * sqrt(0.99 * 0.01 / PAIRS)
 
 
+@pytest.mark.promise("README.md", "`--exact` finds all")
 @pytest.mark.parametrize("method", ["exact", "dcm"])
 def test_exact_ways_find_every_tie(method: Any) -> None:
     tokens = collection(Fraction(4, 5), seed=33)
@@ -64,6 +66,7 @@ def test_exact_ways_find_every_tie(method: Any) -> None:
     assert found(tokens, threshold=0.8000001, method=method)[0] == 0.0
 
 
+@pytest.mark.promise("README.md", "and 4/5 counts at 0.8")
 def test_a_tie_is_not_below_the_threshold() -> None:
     result = la.pairs(pa.table({"text": collection(Fraction(4, 5), seed=34)}), threshold=0.8, method="lsh", audit=0)
     assert result.pairs["similarity"].unique().to_pylist() == [0.8]
