@@ -455,6 +455,20 @@ def test_ids_are_of_one_type(place: Place) -> None:
         assert list(index) == [41, 42]
 
 
+def test_large_ids_leave_automatic_ids_alone(place: Place) -> None:
+    with la.Index.create(place()) as index:
+        index.add(["one text", "another"], ids=[9223372036854775000, 2**63 - 1])
+        index.add([f"text {number}" for number in range(900)])
+        assert list(index)[2:] == list(range(900))
+        index.add(["near the limit"], ids=[2**62 - 3])
+        index.add(["a", "b"])
+        assert list(index)[-2:] == [2**62 - 2, 2**62 - 1]
+        with pytest.raises(UsageError, match=r"no automatic ids are left for 1 items: .*\. Give ids\."):
+            index.add(["c"])
+        index.add(["c"], ids=[-1])
+        assert len(index) == 906
+
+
 def test_arrow_and_iterables(place: Place) -> None:
     texts = SAMPLES["documents"].items(30, 11)
     with la.Index.create(place()) as index:

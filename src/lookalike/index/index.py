@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -19,6 +20,8 @@ from lookalike.index.kinds import Kind, kind_again, make_kind
 from lookalike.index.search import Match, matches, shown
 from lookalike.index.sources import Batch
 from lookalike.index.store import Block, Found, Id, Store
+
+DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Index:
         """Put items in; all of them, or none if this raises. An id that is there already gets the new item instead.
 
         items: a list, an Arrow array, or an iterable. ids: strings or whole numbers, one for each item; without them
-        the next whole numbers.
+        the next whole numbers after the largest below 2**62.
         """
         return self.add_batches([(items, None if ids is None else ids_of(ids))])
 
@@ -243,13 +246,17 @@ class Index:
         return pa.table({"merged": columns[0], "into": columns[1], "when": when})
 
     def parse_id(self, text: str) -> Id:
-        """An id as it is written in a command or an address: a whole number where the ids of this index are numbers."""
+        """Parse an id that was written in a command or an address.
+
+        Where the ids of this index are whole numbers, only their decimal form is accepted: 10, but not 1_0, +10 or 010.
+        """
         if self.store.id_type() != pa.int64():
             return text
-        try:
-            return int(text)
-        except ValueError:
-            raise UsageError(f"the id {text!r} came; the ids of this index are whole numbers.") from None
+        if not DECIMAL.fullmatch(text) or not -(2**63) <= int(text) < 2**63:
+            raise UsageError(
+                f"the id {text[:60]!r} came; the ids of this index are whole numbers of 64 bits, written like 10 or -3."
+            )
+        return int(text)
 
     def ids(self, after: Id | None = None, limit: int = 1000) -> list[Id]:
         """The next ids in the order in which the items came, after the id `after`."""

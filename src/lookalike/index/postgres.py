@@ -19,14 +19,13 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.errors import InputError, OutputError, UsageError
 from lookalike.index.connections import WHOLE, Connections, Place, check_installed, closed_if_it_fails
-from lookalike.index.store import Blobs, Block, Found, Keys, Merge
+from lookalike.index.store import Blobs, Block, Found, Keys, Merge, check_automatic, next_automatic
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
 TYPES = {"int64": pa.int64(), "large_string": pa.large_string()}
 WORDS = {"int64": "whole numbers", "large_string": "strings"}
-LAST = 2**63 - 1
 LONGEST_ID = 2000  # bytes; an entry of PostgreSQL's B-tree holds 2704
 TABLES = """
 CREATE TABLE {s}.state (
@@ -122,8 +121,8 @@ class PostgresStore:
                 for piece in _key_rows(block.keys, first, rows):
                     copy.write(piece)
                 copy.write(COPY_END)
-        if pa.types.is_integer(block.ids.type) and len(ids):
-            next_id = max(next_id, min(max(map(int, ids)) + 1, LAST))
+        if pa.types.is_int64(block.ids.type):
+            next_id = next_automatic(next_id, block.ids.to_numpy())
         link.execute(
             self._sql("UPDATE {s}.state SET next_item = %s, next_id = %s, items = items + %s"),
             [first + len(ids), next_id, len(rows) - gone],
@@ -194,9 +193,10 @@ class PostgresStore:
     def take_ids(self, count: int) -> int:
         with self.writing():
             self._check_type(pa.int64())
-            return int(
-                self._own("UPDATE {s}.state SET next_id = next_id + %s RETURNING next_id - %s", count, count)[0][0]
-            )
+            first = int(self._own("SELECT next_id FROM {s}.state")[0][0])
+            check_automatic(first, count)
+            self._own("UPDATE {s}.state SET next_id = %s RETURNING next_id", first + count)
+            return first
 
     def grouped(self) -> int:
         return int(self._own("SELECT grouped FROM {s}.state")[0][0])

@@ -16,9 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64, U64
+from lookalike.errors import UsageError
 
 U8 = npt.NDArray[np.uint8]
 Id = str | int
+AUTOMATIC_IDS = 2**62  # automatic ids are below it, so that no id of the user's above it uses them up
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,21 @@ class Merge(NamedTuple):
     merged: int
     into: int
     when: str
+
+
+def next_automatic(next_id: int, ids: I64) -> int:
+    """Return the next automatic id after items with these ids were added."""
+    mine = ids[ids < AUTOMATIC_IDS]
+    return max(next_id, int(mine.max()) + 1) if len(mine) else next_id
+
+
+def check_automatic(next_id: int, count: int) -> None:
+    """Refuse automatic ids that would not stay below their limit."""
+    if next_id + count > AUTOMATIC_IDS:
+        raise UsageError(
+            f"no automatic ids are left for {count:,} items: the index has an id near {next_id - 1}, and automatic ids "
+            f"stay below {AUTOMATIC_IDS}. Give ids."
+        )
 
 
 class Store(Protocol):

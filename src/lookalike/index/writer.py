@@ -22,7 +22,7 @@ from lookalike.index.manifest import Manifest
 from lookalike.index.packing import Packed, arrays_of, pack
 from lookalike.index.recent import Recent
 from lookalike.index.segments import Segment, write_segment
-from lookalike.index.store import Blobs, Block, Keys, Merge
+from lookalike.index.store import Blobs, Block, Keys, Merge, check_automatic, next_automatic
 from lookalike.stages.features import token_hashes
 
 SMALL, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
@@ -97,6 +97,7 @@ class Writer:
 
     def take_ids(self, count: int) -> int:
         self._check_type(pa.int64())
+        check_automatic(self.manifest.get("next_id"), count)
         return self.take("next_id", count)
 
     def _check_type(self, ids: pa.DataType) -> None:
@@ -109,10 +110,8 @@ class Writer:
 
     def _note_ids(self, ids: pa.Array) -> None:
         self._check_type(ids.type)
-        if pa.types.is_int64(ids.type) and len(ids):
-            largest = int(ids.to_numpy().max())
-            if largest >= self.manifest.get("next_id"):
-                self.manifest.set("next_id", largest + 1)
+        if pa.types.is_int64(ids.type):
+            self.manifest.set("next_id", next_automatic(self.manifest.get("next_id"), ids.to_numpy()))
 
     def add_rows(self, blocks: Sequence[Block], segments: Sequence[Segment], recent: Recent) -> int:
         """A few items, as rows of the manifest."""
