@@ -14,9 +14,10 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engines.disk import storing
 from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
-from lookalike.engines.work import Place, Space, storing, write_all
+from lookalike.engines.work import Place, Space, write_all
 
 COMMIT = 3.0  # seconds between two commits,
 SPARSE = 0.01  # and a share of the time spent so far: a night's work has hundreds of commits, not thousands
@@ -67,7 +68,9 @@ class InMemory:
 class Kept:
     """The numbers of one collection in a place of a work folder."""
 
-    def __init__(self, place: Place, names: Iterable[str], pool: Pool, space: Space) -> None:
+    def __init__(self, place: Place, names: Iterable[str], pool: Pool, space: Space, expect: int) -> None:
+        """expect: about how many bytes of text the collection has."""
+        self._expect = expect
         self.place, self._space, self._names = place, space, (*names, TABLE)
         self._commits: list[dict[str, Any]] = place.progress.get("commits", [])
         whole = self._whole(pool)
@@ -166,9 +169,15 @@ class Kept:
         return self._path(name), self._end(name)
 
     def _write(self, name: str, numbers: Any) -> None:
-        with storing(self._path(name)):
+        with storing(self._path(name), self._needed(numbers.nbytes)):
             write_all(self._files[name], numbers)
         self._crc[name] = zlib.crc32(numbers.view(np.uint8).data, self._crc[name])
+
+    def _needed(self, nbytes: int) -> int:
+        """Bytes that the rest of the collection will take in the files, from what has been read; at least `nbytes`."""
+        text = self.counts.get("bytes", 0)
+        stored = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
+        return max(nbytes, int(stored * (self._expect / text - 1)) if text else 0)
 
     def _commit(self, state: Mapping[str, Any]) -> None:
         self._settle()

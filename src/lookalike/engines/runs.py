@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.data import I64, U32, U64
+from lookalike.engines.disk import FULL
 from lookalike.errors import OutputError
 from lookalike.words import size
 
@@ -61,8 +63,9 @@ class Spill:
             self._file.flush()
         except OSError as error:
             where = self._folder or tempfile.gettempdir()
+            free = f" ({size(shutil.disk_usage(where).free)} free)" if error.errno in FULL else ""
             raise OutputError(
-                f"cannot set {size(array.nbytes)} aside in {where}: {error.strerror or error}. "
+                f"cannot set {size(array.nbytes)} aside in {where}{free}: {error.strerror or error}. "
                 "Make room there, name another folder for temporary files, or allow more memory."
             ) from error
         self.nbytes += array.nbytes

@@ -106,7 +106,7 @@ def _kept(
     """The numbers of the collections in the work folder: those that are there, and the rest after reading."""
     all_kept = []
     for collection, names in zip(collections, extra, strict=True):
-        kept = Kept(_place(collection, names, recipe, space), recipe.dtypes, pool, space)
+        kept = Kept(_place(collection, names, recipe, space), recipe.dtypes, pool, space, collection.nbytes or 0)
         all_kept.append(kept)
         collection.restore(kept.state())
         counter.add(kept.rows, kept.counts)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike import __version__
+from lookalike.engines.disk import reserve, storing
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.errors import OutputError
 from lookalike.io.results import write_json
@@ -45,20 +46,6 @@ def digest(about: Mapping[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-@contextmanager
-def storing(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file of ours into one line that names it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise OutputError(
-                f"disk full while writing {path}. What is done is kept: make room and run the same command again, "
-                "or name a folder on another disk with --work-dir."
-            ) from error
-        raise OutputError(f"cannot use the work folder {path.parent}: {error.strerror or error}.") from error
-
-
 class Place:
     """One folder of parts. Only one process at a time can have it."""
 
@@ -74,12 +61,14 @@ class Place:
             self.close()
             raise OutputError(f"{path} is in use by another run. Wait for it, or name another --work-dir.") from error
         if not (path / ABOUT).exists():
-            write_json({"format": FORMAT, "version": __version__, **self.about}, path / ABOUT)
+            with storing(path / ABOUT):
+                write_json({"format": FORMAT, "version": __version__, **self.about}, path / ABOUT)
         self.progress: dict[str, Any] = read_json(path / PROGRESS) or {}
 
     def record(self) -> None:
         """Put `progress` on the disk, in one step."""
-        write_json(self.progress, self.path / PROGRESS, force=True)
+        with storing(self.path / PROGRESS):
+            write_json(self.progress, self.path / PROGRESS, force=True)
 
     def remove(self) -> None:
         self.close()
@@ -166,7 +155,7 @@ class Space:
             with open(files[0][0], "rb") as file:
                 return self.keeper.map(file.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
         assert self.folder is not None
-        with scratch(self.folder, total) as out, storing(self.folder / "scratch"):
+        with scratch(self.folder, total) as out:
             at = 0
             for path, size in files:
                 with open(path, "rb") as file:
@@ -187,8 +176,9 @@ class Space:
             return known[0]
         arrays, paths = {}, {key: self.run.path / f"{name}.{key}" for key in kinds}
         for key, (shape, dtype) in kinds.items():
-            with storing(paths[key]), open(paths[key], "w+b", buffering=0) as file:
-                os.truncate(file.fileno(), int(np.prod(shape)) * np.dtype(dtype).itemsize)
+            nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+            with storing(paths[key], nbytes), open(paths[key], "w+b", buffering=0) as file:
+                reserve(file.fileno(), nbytes)
                 arrays[key] = self.keeper.map(file.fileno(), dtype, shape, write=True)
         fill(arrays)
         self._commit(name, {key: described(array, paths[key]) for key, array in arrays.items()}, {})
@@ -205,7 +195,8 @@ class Space:
         shapes = {}
         for key, array in made.items():
             path = self.run.path / f"{name}.{key}"
-            with storing(path), open(path, "wb", buffering=0) as file:
+            with storing(path, array.nbytes), open(path, "wb", buffering=0) as file:
+                reserve(file.fileno(), array.nbytes)
                 write_all(file, np.ascontiguousarray(array))
             shapes[key] = described(array, path)
         self._commit(name, shapes, counts)
@@ -249,11 +240,11 @@ def crc_of(array: Array) -> int:
 
 @contextmanager
 def scratch(folder: Path, size: int) -> Iterator[IO[bytes]]:
-    """A nameless file of this size."""
+    """Open a nameless file of this size whose blocks are reserved."""
     path = folder / f"scratch-{os.getpid()}"
-    with storing(path), open(path, "w+b", buffering=0) as file:
+    with storing(path, size), open(path, "w+b", buffering=0) as file:
         path.unlink()
-        os.truncate(file.fileno(), size)
+        reserve(file.fileno(), size)
         yield file
 
 
@@ -262,8 +253,9 @@ def copy_range(source: int, target: int, size: int, at: int) -> None:
     done = 0
     while done < size:
         chunk = os.pread(source, min(1 << 24, size - done), done)
-        os.pwrite(target, chunk, at + done)
-        done += len(chunk)
+        if not chunk:
+            raise OSError(errno.EIO, "a work file has become shorter while it was in use")
+        done += os.pwrite(target, chunk, at + done)
 
 
 def write_all(file: IO[bytes], array: Array) -> None:
