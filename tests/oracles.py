@@ -222,6 +222,19 @@ def stars(pairs: dict[tuple[int, int], float], order: Sequence[int]) -> dict[int
     return out
 
 
+def cliques(pairs: dict[tuple[int, int], float], order: Sequence[int]) -> dict[int, tuple[int, float]]:
+    """In the order, join the group all of whose members match, by the highest least similarity: (founder, score)."""
+    both = pairs | {(j, i): s for (i, j), s in pairs.items()}
+    members: dict[int, list[int]] = {}  # by founder, in the order of founding
+    out: dict[int, tuple[int, float]] = {}
+    for item in order:
+        fits = [first for first, group in members.items() if all((item, other) in both for other in group)]
+        best = max(fits, key=lambda first: min(both[item, other] for other in members[first]), default=item)
+        members.setdefault(best, []).append(item)
+        out[item] = (best, both.get((item, best), 1.0))
+    return out
+
+
 def stars_of_sets(
     sets: Sequence[set[Any]], pairs: dict[tuple[int, int], float], order: Sequence[int]
 ) -> dict[int, tuple[int, float]]:

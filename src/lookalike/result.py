@@ -23,7 +23,7 @@ from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
 
 Asked = Literal["pairs", "groups", "dedup"]
-Grouping = Literal["components", "stars"]
+Grouping = Literal["components", "stars", "cliques"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,11 +203,10 @@ class Result:
 
     def _groups(self, grouping: Grouping) -> Groups:
         found = self.found
-        make = groups.components if grouping == "components" else groups.stars
         if found.groups is not None and grouping == self.grouping:
             made = found.groups
         else:
-            made = make(self._class_pairs(), found.order)
+            made = groups.MAKERS[grouping](self._class_pairs(), found.order)
         return groups.of_items(made, found.classes, len(found), found.own)
 
     def _shown(self, scores: F64) -> F64:
@@ -241,4 +240,4 @@ def answer(
 
 def wanted(asked: Asked, grouping: Grouping) -> Want:
     """What an engine must find for this."""
-    return "pairs" if asked == "pairs" else grouping
+    return "pairs" if asked == "pairs" or grouping == "cliques" else grouping

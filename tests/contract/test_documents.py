@@ -313,7 +313,7 @@ def with_columns(table: pa.Table) -> pa.Table:
     ("grouping", "keep", "way"),
     [
         ("components", "first", "lsh"), ("stars", "last", "exact"), ("stars", "max:stars", "lsh"),
-        ("components", "priority:from=mail,web", "lsh"),
+        ("components", "priority:from=mail,web", "lsh"), ("cliques", "longest", "exact"),
     ],
 )  # fmt: skip
 def test_spark_gives_the_same_groups(grouping: Any, keep: str, way: Any, spark: Any) -> None:

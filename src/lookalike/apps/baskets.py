@@ -35,10 +35,10 @@ class Options(TypedDict, total=False):
     bag: bool  # repeated items, or ratings, count as multiplicity
     dual: bool  # compare items, by who has them
     via_groups: bool  # group items first, then compare baskets by the groups of their items
-    group_threshold: float | None  # of these groups; the same as `threshold` unless given
+    group_threshold: float | None  # of these groups; unless given, as `threshold`, or 0.2 with `min_shared`
     threshold: float  # 0.2
     measure: str  # jaccard
-    min_shared: int | None  # pairs that share so many items; the same as measure="overlap" with this threshold
+    min_shared: int | None  # pairs that share this many items, or groups with `via_groups`; measure="overlap"
     method: Method  # exact
     recall: float  # 0.99, at the threshold, where the method is not exact
     num_hashes: int
@@ -87,8 +87,10 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of similar baskets (or items): connected components of verified pairs, or stars, in which every member is
-    itself similar to the representative, which `keep` chooses (see `dedup`).
+    """Group similar baskets (or, with `dual`, items) by their verified pairs.
+
+    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
+    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar: mutually similar products).
 
     >>> import lookalike as la
     >>> la.baskets.groups([["milk", "tea"], ["tea", "milk"], ["soap"]]).groups["id"].to_pylist()

@@ -86,8 +86,10 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of similar documents: connected components of verified pairs, or stars, in which every member is itself
-    similar to the representative, which `keep` chooses (see `dedup`).
+    """Group similar documents by their verified pairs.
+
+    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
+    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar).
 
     >>> import lookalike as la
     >>> la.groups(["one two three", "one two three", "four"], k=2).groups["group"].to_pylist()

@@ -48,11 +48,19 @@ def reading_options(
     ] = False,
     group_threshold: Annotated[
         float | None,
-        o.option(BASKETS, help="Similarity from which items group; as -t unless given.", show_default=False),
+        o.option(
+            BASKETS,
+            help="Similarity at which items form a group (default: as -t, or 0.2 with --min-shared).",
+            show_default=False,
+        ),
     ] = None,
     measure: Annotated[o.Measure, o.option(o.WHAT, help="What similar means.")] = o.Measure.jaccard,
     min_shared: Annotated[
-        int | None, o.option(o.WHAT, help="Match where so many items are shared, instead of a threshold.")
+        int | None,
+        o.option(
+            o.WHAT,
+            help="Match where at least this many items (with --via-groups, groups) are shared, instead of a threshold.",
+        ),
     ] = None,
 ) -> None:
     """What every command of baskets takes."""

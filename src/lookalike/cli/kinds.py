@@ -112,7 +112,9 @@ class Kind:
             grouping: Annotated[
                 o.Grouping,
                 o.option(
-                    o.WHAT, help="components (chained pairs), or stars (all members similar to the representative)."
+                    o.WHAT,
+                    help="components (chained pairs), stars (all members similar to the representative), or cliques "
+                    "(every two members similar).",
                 ),
             ] = self.grouping,
             keep: o.Keep = "first",

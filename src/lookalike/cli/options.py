@@ -38,6 +38,7 @@ class Measure(Enum):
 class Grouping(Enum):
     components = "components"
     stars = "stars"
+    cliques = "cliques"
 
 
 class Normalize(Enum):

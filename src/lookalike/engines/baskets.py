@@ -15,6 +15,8 @@ from lookalike.engines.trace import Trace
 from lookalike.io.baskets import Baskets, together
 from lookalike.stages.groups import of_items, stars
 
+GROUP_THRESHOLD = 0.2  # Jaccard similarity at which items form a group where baskets are compared by a count
+
 
 @dataclass(frozen=True, kw_only=True)
 class BasketJob(Job):
@@ -31,6 +33,8 @@ class BasketJob(Job):
     def words(self) -> str:
         bag = " (bag)" if self.rule.bag else ""
         through = "" if self.via_groups is None else f", grouped at {self.via_groups:g}"
+        if self.via_groups is not None and self.set_measure().is_count:
+            return f"at least {self.threshold:g} shared groups of {self.of!r}{bag}{through}"
         return f"{self.measure} at least {self.threshold:g} on sets of {self.of!r}{bag}{through}"
 
 
@@ -52,15 +56,20 @@ def search(baskets: Sequence[Baskets], job: BasketJob, want: Want, trace: Trace,
 def through_groups(
     baskets: Sequence[Baskets], job: BasketJob, threshold: float | None, trace: Trace
 ) -> tuple[list[Baskets], BasketJob]:
-    """The baskets with every item replaced by the representative of its group, and the job that says so.
+    """Replace every item by the representative of its group; return the baskets and the job that says so.
 
-    Groups are stars of items that similar sets of baskets hold, around the most common ones: no item stands for another
-    that it is not itself similar to. threshold: of these; None for that of the job.
+    Groups are stars of items that similar sets of baskets hold, around the most common items, so every item is itself
+    similar to its representative. threshold: of these groups, by the measure of the job, or by Jaccard similarity
+    where the job counts shared groups; None for the threshold of the job, or the usual one where it counts.
     """
-    near = job.threshold if threshold is None else threshold
+    counts = job.set_measure().is_count
+    near = (GROUP_THRESHOLD if counts else job.threshold) if threshold is None else threshold
+    measure = "jaccard" if counts else job.measure
     with trace.stage("item groups"):
         items = together(baskets).dual()
-        found = search([items], replace(job, threshold=near, method="exact"), "pairs", Trace(), keep="longest")
+        found = search(
+            [items], replace(job, measure=measure, threshold=near, method="exact"), "pairs", Trace(), keep="longest"
+        )
         assert found.pairs is not None  # they were asked for
         made = stars(found.pairs, found.order)
         representative = of_items(made, found.classes, len(found), found.own).representative

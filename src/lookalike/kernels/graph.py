@@ -1,4 +1,4 @@
-"""Pairs to groups: union-find, and stars in an order of preference."""
+"""Pairs to groups: union-find, and greedy stars and cliques in an order of preference."""
 
 from __future__ import annotations
 
@@ -52,3 +52,42 @@ def stars(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, sc
                     best, most = j, similarity[q]
         kept[i] = best
         score[i] = 1.0 if best == i else most
+
+
+@jit
+def cliques(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, score: Any) -> None:
+    """Assign each item, in order of preference, to a group all of whose members are its neighbours.
+
+    Of several such groups it joins the one whose least similar member is nearest (complete linkage), the earlier one
+    among equals; without any it starts a group. Arguments as in `stars`; kept: the first member of the group of i.
+    """
+    n = len(order)
+    rank = np.empty(n, np.int64)
+    for r in range(n):
+        rank[order[r]] = r
+    size = np.zeros(n, np.int64)  # of each group, by its first member
+    shared = np.zeros(n, np.int64)  # members of a group that are neighbours of i
+    least = np.empty(n, np.float64)  # the lowest similarity of i to these
+    for r in range(n):
+        i = order[r]
+        start = ends[i - 1] if i > 0 else 0
+        for q in range(start, ends[i]):
+            if rank[neighbours[q]] < r:
+                group = kept[neighbours[q]]
+                least[group] = similarity[q] if shared[group] == 0 else min(least[group], similarity[q])
+                shared[group] += 1
+        best, most = i, -np.inf
+        for q in range(start, ends[i]):
+            if rank[neighbours[q]] < r:
+                group = kept[neighbours[q]]
+                if shared[group] == size[group]:
+                    if least[group] > most or (least[group] == most and rank[group] < rank[best]):
+                        best, most = group, least[group]
+        score[i] = 1.0
+        for q in range(start, ends[i]):
+            if rank[neighbours[q]] < r:
+                shared[kept[neighbours[q]]] = 0
+                if neighbours[q] == best:
+                    score[i] = similarity[q]
+        kept[i] = best
+        size[best] += 1

@@ -1,6 +1,8 @@
-"""Verified pairs to groups: connected components, or stars without chaining. Items here are classes of equal sets."""
+"""Verified pairs to groups: components, stars or cliques. Items here are classes of equal sets."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,6 +29,19 @@ def represented(root: I64, preference: I64) -> Groups:
 
 def stars(pairs: Pairs, preference: I64) -> Groups:
     """Each item is kept, or joins a kept, more preferred item that it is itself similar to: no chaining."""
+    return _walked(graph.stars, pairs, preference)
+
+
+def cliques(pairs: Pairs, preference: I64) -> Groups:
+    """Partition the items into groups in which every two members are similar, greedily in order of preference.
+
+    No two of the groups could be merged into one. The representative is the most preferred member.
+    """
+    return _walked(graph.cliques, pairs, preference)
+
+
+def _walked(walk: Callable[..., None], pairs: Pairs, preference: I64) -> Groups:
+    """The groups that a greedy walk over the neighbours of each item makes."""
     n = len(preference)
     both = np.concatenate([pairs.left, pairs.right])
     order = np.argsort(both, kind="stable")
@@ -34,8 +49,11 @@ def stars(pairs: Pairs, preference: I64) -> Groups:
     neighbours = np.concatenate([pairs.right, pairs.left])[order]
     similarity = np.concatenate([pairs.similarity, pairs.similarity])[order]
     out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
-    graph.stars(neighbours, similarity, ends, preference, out.representative, out.similarity)
+    walk(neighbours, similarity, ends, preference, out.representative, out.similarity)
     return out
+
+
+MAKERS = {"components": components, "stars": stars, "cliques": cliques}
 
 
 def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:

@@ -81,7 +81,7 @@ def _tuple(value: Any) -> Any:
 
 def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
     """What the run made of its pairs, where that is something else than the groups on the page."""
-    if receipt.get("grouping") != "stars":
+    if receipt.get("grouping", "components") == "components":
         return []
     counts = receipt["counts"]
     kept = f"{counts['kept']:,}; {counts['removed']:,} removed, each like one kept" if "kept" in counts else ""

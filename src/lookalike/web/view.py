@@ -63,7 +63,8 @@ class ResultView:
             "items": receipt["items"],
             "inputs": inputs,
             "asked": receipt["asked"],
-            "chained": self.has_pairs and receipt.get("grouping") == "stars",  # by the page, not by the run
+            "chained": self.has_pairs
+            and receipt.get("grouping", "components") != "components",  # by the page, not by the run
             "compared": receipt["compared"],
             "column": self.column,
             "sign": self.sign,

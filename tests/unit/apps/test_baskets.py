@@ -147,6 +147,39 @@ def test_through_groups_is_brute_force(lists: list[list[int]], tenths: int, near
     assert found(made) == expected
 
 
+@given(lists=families, shared=st.integers(1, 3), near=st.integers(1, 10))
+@settings(max_examples=40, deadline=None)
+def test_shared_groups_are_counted(lists: list[list[int]], shared: int, near: int) -> None:
+    items = transposed(lists)
+    names, sets = list(items), [set(owners) for owners in items.values()]
+    order = sorted(range(len(names)), key=lambda i: (-len(items[names[i]]), i))
+    to = stars_of_sets(sets, join(sets, "jaccard", Fraction(near, 10)), order)
+    group = {names[i]: names[to[i][0]] for i in range(len(names))}
+    expected = join([{group[item] for item in basket} for basket in lists], "overlap", Fraction(shared))
+    made = la.baskets.pairs(lists, min_shared=shared, via_groups=True, group_threshold=near / 10)
+    assert found(made) == expected
+    assert made.receipt["compared"] == f"at least {shared} shared groups of 'items', grouped at {near / 10:g}"
+
+
+def test_groups_for_a_count_have_a_usual_threshold() -> None:
+    lists = {"ann": ["pepsi", "tea"], "bob": ["cola", "tea"], "cy": ["pepsi", "cola"]}
+    made = la.baskets.pairs(lists, min_shared=2, via_groups=True)
+    assert made.receipt["compared"] == "at least 2 shared groups of 'items', grouped at 0.2"
+
+
+def test_cliques_are_groups_of_mutually_similar_items() -> None:
+    """The hub y is similar to x and to z, which have nothing in common."""
+    lists = {"x": [1, 2], "y": [1, 2, 3, 4], "z": [3, 4]}
+    chained = la.baskets.groups(lists, threshold=0.5).groups
+    assert chained["id"].to_pylist() == ["x", "y", "z"]
+    mutual = la.baskets.groups(lists, threshold=0.5, grouping="cliques")
+    assert mutual.groups.select(["id", "representative"]).to_pylist() == [
+        {"id": "x", "representative": "x"},
+        {"id": "y", "representative": "x"},
+    ]
+    assert mutual.receipt["grouping"] == "cliques"
+
+
 def suggested(
     lists: list[list[int]], who: int, measure: str, most: int, least: float
 ) -> list[tuple[int, float, list[int]]]:

@@ -1,16 +1,18 @@
-"""Components, stars and best matches, against the slow twins."""
+"""Components, stars, cliques and best matches, against the slow twins."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.stages import groups
 from lookalike.stages.duplicates import collapse, fingerprints
-from oracles import components, join, stars, stars_of_sets
+from oracles import cliques, components, join, stars, stars_of_sets
 from strategies import make_pairs, make_sets
 
 scored = st.dictionaries(
@@ -52,8 +54,33 @@ def test_stars_keep_their_promise(pairs: dict[tuple[int, int], float], order: li
     assert not any(stays[i] == i and stays[j] == j for i, j in pairs)
 
 
+@given(pairs=scored, order=orders, turned=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_cliques_against_the_twin(pairs: dict[tuple[int, int], float], order: list[int], turned: bool) -> None:
+    given = {(j, i): s for (i, j), s in reversed(pairs.items())} if turned else pairs
+    made = groups.cliques(make_pairs(given), np.array(order))
+    expected = cliques(pairs, order)
+    assert made.representative.tolist() == [expected[item][0] for item in range(10)]
+    assert made.similarity.tolist() == [expected[item][1] for item in range(10)]
+
+
+@pytest.mark.promise("docs/how-to/baskets.md", "every two members of a clique are similar")
+@pytest.mark.promise("docs/how-to/baskets.md", "no two cliques could be merged")
+@given(pairs=scored, order=orders)
+@settings(max_examples=200, deadline=None)
+def test_members_of_a_clique_are_mutually_similar(pairs: dict[tuple[int, int], float], order: list[int]) -> None:
+    group = groups.cliques(make_pairs(pairs), np.array(order)).representative.tolist()
+    members = {first: [item for item in range(10) if group[item] == first] for first in set(group)}
+    similar = {frozenset(pair) for pair in pairs}
+    for first, items in members.items():
+        assert first == min(items, key=order.index)
+        assert all(frozenset(pair) in similar for pair in combinations(items, 2))
+    for one, other in combinations(members.values(), 2):
+        assert any(frozenset(pair) not in similar for pair in product(one, other))
+
+
 def test_no_items() -> None:
-    for make in (groups.components, groups.stars):
+    for make in groups.MAKERS.values():
         assert make(make_pairs({}), np.empty(0, np.int64)).representative.tolist() == []
 
 

@@ -14,7 +14,7 @@ from lookalike.engines.spark.flow import Order
 from lookalike.engines.spark.grouping import gather_groups, number_groups
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.sources import PLACE, Origin
-from lookalike.engines.spark.stars import stars
+from lookalike.engines.spark.stars import Walk, walked
 from lookalike.errors import DuplicateIds, TooManyPairs
 
 if TYPE_CHECKING:
@@ -104,14 +104,18 @@ class Matched:
     def components(self) -> DataFrame:
         return self.grouped(self.labels)
 
-    @cached_property
-    def star_groups(self) -> DataFrame:
-        gone = self.stars.select("item", "kept")
+    def walked_groups(self, grouping: Walk) -> DataFrame:
+        """item, group, size, representative of the members of every star or clique of two or more."""
+        walked = self.stars if grouping == "stars" else self._walked(grouping)
+        gone = walked.select("item", "kept")
         return self.grouped(gone.union(gone.selectExpr("kept as item", "kept").distinct()))
 
     @cached_property
     def stars(self) -> DataFrame:
         """item, kept, similarity: of every representative of a class that goes."""
+        return self._walked("stars")
+
+    def _walked(self, grouping: Walk) -> DataFrame:
         if self.order.number is not None:
             ranked = self.edges.selectExpr("*", *(f"{self._rank(side)} as {side}_rank" for side in ("left", "right")))
         else:
@@ -119,7 +123,7 @@ class Matched:
             ranks, ranked = numbered(known, self.order.sort, "rank"), self.edges
             for side in ("left", "right"):
                 ranked = ranked.join(ranks.selectExpr(f"item as {side}", f"rank as {side}_rank"), side)
-        return stars(ranked, self.labels).persist()
+        return walked(ranked, self.labels, grouping).persist()
 
     def _rank(self, item: str) -> str:
         return str(self.order.number).replace("item", item)

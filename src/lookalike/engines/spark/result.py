@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Asked = Literal["pairs", "groups", "dedup"]
-Grouping = Literal["components", "stars"]
+Grouping = Literal["components", "stars", "cliques"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,10 @@ class SparkResult:
             raise UsageError("groups are made within one collection; with `against` ask for pairs or dedup.")
         with self._working():
             matched = self.run.matched
-            made = matched.components if self.grouping == "components" else matched.star_groups
+            if self.grouping == "components":
+                made = matched.components
+            else:
+                made = matched.walked_groups("stars" if self.grouping == "stars" else "cliques")
             named = matched.named(made, ["item", "representative"])
             return named.withColumnRenamed("item", "id")
 

@@ -1,9 +1,9 @@
-"""Stars on Spark: the greedy walk of the local engine, component by component, as no star reaches beyond one."""
+"""Stars and cliques on Spark: the greedy walk of the local engine in each component, which holds whole groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,12 @@ from lookalike.stages.arrow import as_arrow
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+Walk = Literal["stars", "cliques"]
 STARS = "item long, kept long, similarity double"
 
 
-def stars(edges: DataFrame, labels: DataFrame) -> DataFrame:
-    """Every item that goes, the item kept in its stead, and their similarity (STARS).
+def walked(edges: DataFrame, labels: DataFrame, grouping: Walk) -> DataFrame:
+    """Every item that is not its group's representative, the representative, and their similarity (STARS).
 
     edges: left, right, similarity, left_rank, right_rank (the lower the better); labels: item, root. One join, and one
     shuffle of the edges: all edges of a component come to one task.
@@ -32,7 +33,7 @@ def stars(edges: DataFrame, labels: DataFrame) -> DataFrame:
         items, first, place = np.unique(np.concatenate([left, right]), return_index=True, return_inverse=True)
         ranked = np.concatenate([numbers(batch, "left_rank"), numbers(batch, "right_rank")])[first]
         pairs = Pairs(place[: len(left)], place[len(left) :], numbers(batch, "similarity"))
-        made = groups.stars(pairs, np.argsort(ranked, kind="stable"))
+        made = groups.MAKERS[grouping](pairs, np.argsort(ranked, kind="stable"))
         gone = np.flatnonzero(made.representative != np.arange(len(items)))
         yield pa.record_batch(
             {
