@@ -143,7 +143,9 @@ def test_a_full_disk_names_the_file_and_keeps_what_is_done(
 
     monkeypatch.setattr(kept, "write_all", full)
     monkeypatch.setattr("lookalike.engines.shelves.TASK_BYTES", 1 << 12)
-    with pytest.raises(OutputError, match=r"^disk full: the work folder .*sets-.* free, at least .* needed\. Make room"):
+    with pytest.raises(
+        OutputError, match=r"^disk full: the work folder .*sets-.* free, at least .* needed\. Make room"
+    ):
         la.groups(files, work_dir=tmp_path / "work")
     monkeypatch.setattr(kept, "write_all", before)
     found = la.groups(files, work_dir=tmp_path / "work")

@@ -130,9 +130,14 @@ def test_ids(tmp_path: Path) -> None:
             index.remove(3)
         index.add(["a"], ids=[3])
         assert index.parse_id("3") == 3
-        assert [index.parse_id(text) for text in ("0", "-3", str(2**63 - 1), str(-(2**63)))] == [0, -3, 2**63 - 1, -(2**63)]
+        assert [index.parse_id(text) for text in ("0", "-3", str(2**63 - 1), str(-(2**63)))] == [
+            0,
+            -3,
+            2**63 - 1,
+            -(2**63),
+        ]
         for text in ("x", "1_0", "+7", "-0", "007", " 3", "3\n", "\u0663", "", str(2**63), "9" * 5000):
-            with pytest.raises(UsageError, match="the id '.* came; the ids of this index are whole numbers of 64 bits"):
+            with pytest.raises(UsageError, match=r"the id '.* came; the ids of this index are whole numbers of 64 bits"):
                 index.parse_id(text)
 
 
