@@ -17,7 +17,7 @@ PLAIN = {"COLUMNS": "90", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "
 def helps() -> list[str]:
     """What `lookalike COMMAND --help` prints in a plain terminal, for every command: one process for all of them."""
     run = [sys.executable, __file__, "--print"]
-    env = {"PATH": os.environ["PATH"], **PLAIN}
+    env = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ} | PLAIN
     done = subprocess.run(run, capture_output=True, text=True, env=env, check=True, encoding="utf-8")
     return ["\n".join(line.rstrip() for line in part.strip("\n").splitlines()) for part in done.stdout.split("\f")[1:]]
 

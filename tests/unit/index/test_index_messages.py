@@ -137,7 +137,9 @@ def test_ids(tmp_path: Path) -> None:
             -(2**63),
         ]
         for text in ("x", "1_0", "+7", "-0", "007", " 3", "3\n", "\u0663", "", str(2**63), "9" * 5000):
-            with pytest.raises(UsageError, match=r"the id '.* came; the ids of this index are whole numbers of 64 bits"):
+            with pytest.raises(
+                UsageError, match=r"the id '.* came; the ids of this index are whole numbers of 64 bits"
+            ):
                 index.parse_id(text)
 
 
