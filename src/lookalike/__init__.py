@@ -12,6 +12,7 @@ from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
     from lookalike.apps import baskets, bits, faces, folding, images, records, strings, textbook, vectors
+    from lookalike.apps.classify import Classification, classify
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
     from lookalike.apps.minhash import MinHash, MinHashLSH
@@ -33,6 +34,8 @@ _HOMES = {
     "dedup": "lookalike.apps.documents",
     "forecast": "lookalike.apps.documents",
     "estimate": "lookalike.apps.scale",
+    "Classification": "lookalike.apps.classify",
+    "classify": "lookalike.apps.classify",
     "MinHash": "lookalike.apps.minhash",
     "MinHashLSH": "lookalike.apps.minhash",
     "evaluate": "lookalike.apps.evaluate",
@@ -52,9 +55,9 @@ KINDS = ("baskets", "bits", "faces", "folding", "images", "records", "strings", 
 _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
-    "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule", "baskets", "bits", "dedup",
-    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "pairs",
-    "passages", "plan", "records", "report", "stories", "strings", "textbook", "vectors",
+    "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",
+    "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups",
+    "images", "jaccard", "pairs", "passages", "plan", "records", "report", "stories", "strings", "textbook", "vectors",
 ]  # fmt: skip
 
 

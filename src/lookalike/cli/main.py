@@ -8,7 +8,20 @@ import sys
 
 import typer
 
-from lookalike.cli import baskets, compare, demo, evaluate, explore, index, passages, plan, records, serve, stories
+from lookalike.cli import (
+    baskets,
+    classify,
+    compare,
+    demo,
+    evaluate,
+    explore,
+    index,
+    passages,
+    plan,
+    records,
+    serve,
+    stories,
+)
 from lookalike.cli.bits import BITS
 from lookalike.cli.documents import DOCUMENTS
 from lookalike.cli.faces import FACES, query
@@ -44,6 +57,7 @@ for kind, about in (
     app.add_typer(sub, name=kind.app.rpartition(".")[2])
 app.command()(passages.passages)
 app.command()(stories.stories)
+app.command()(classify.classify)
 app.add_typer(records.app, name="records")
 app.command()(plan.plan)
 app.command()(compare.compare)

@@ -20,6 +20,7 @@ from lookalike.io.results import write_json
 from lookalike.io.write import write_table
 
 if TYPE_CHECKING:
+    from lookalike.apps.classify import Classification
     from lookalike.apps.passages import Passages
     from lookalike.apps.stories import Stories
     from lookalike.engines.spark.result import SparkResult
@@ -60,7 +61,7 @@ class Outputs:
         write_table(table, path, force=self.force)
         return [path]
 
-    def write_result(self, result: Result | Passages | Stories, path: Path | None) -> list[Path]:
+    def write_result(self, result: Result | Passages | Stories | Classification, path: Path | None) -> list[Path]:
         """The asked table by extension with its receipt beside it, or all tables into a folder."""
         if path is None:
             return []

@@ -1,0 +1,96 @@
+"""lookalike classify."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+from lookalike.cli import options as o
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Weight(Enum):
+    idf = "idf"
+    none = "none"
+
+
+@o.takes()
+def classify(
+    inputs: o.Inputs,
+    label: Annotated[str, o.option(o.WHAT, help="Column of the labels.", show_default=False)],
+    against: Annotated[
+        list[str] | None,
+        o.option(o.WHAT, help="Labelled texts (default: the rows of INPUT that have a label).", show_default=False),
+    ] = None,
+    output: o.Out = None,
+    neighbours: Annotated[int, o.option(o.WHAT, help="Number of labelled texts that vote.")] = 5,
+    weight: Annotated[
+        Weight, o.option(o.WHAT, help="idf: rare words count more (cosine); none: all count the same (Jaccard).")
+    ] = Weight.idf,
+    test_size: Annotated[
+        int, o.option(o.WHAT, help="Number of labelled texts to test by leaving one out (0 disables the test).")
+    ] = 2000,
+    unit: Annotated[
+        o.Unit | None, o.option(o.SHINGLES, help="Unit of a shingle (default: word).", show_default=False)
+    ] = None,
+    k: Annotated[
+        int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle (default: 1 word).", show_default=False)
+    ] = None,
+    text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
+    id: o.Id = None,  # noqa: A002
+    threads: o.Threads = None,
+    force: o.RunOptions.Force = False,
+    quiet: o.RunOptions.Quiet = False,
+    json: o.RunOptions.Json = False,
+) -> None:
+    """Label texts by the labelled texts most similar to them: id, label, share, neighbours, similarities.
+
+    The accuracy is measured on the labelled texts themselves: each is labelled by the others (leave-one-out).
+    """
+    import json as json_module
+
+    from lookalike.cli import screen, show
+    from lookalike.words import count
+
+    outputs = show.Outputs.check(output, force=force)
+    from lookalike.apps.classify import classify as find
+
+    rule: dict[str, Any] = {
+        name: value for name, value in (("unit", unit and unit.value), ("k", k)) if value is not None
+    }
+    with screen.progress(quiet) as progress:
+        result = find(
+            o.paths(inputs), label=label, against=o.paths(against), neighbours=neighbours, weight=weight.value,
+            test_size=test_size, text=text, id=id, threads=threads, progress=progress, **rule,
+        )  # fmt: skip
+        wrote = outputs.write_result(result, output)
+    if json:
+        sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
+    elif output is None:
+        show.print_rows(_readable(result.labels), "texts")
+    if quiet:
+        return
+    counts, measured = result.receipt["counts"], result.accuracy
+    screen.err.say("Read", f"{count(counts['labelled'], 'labelled texts')}, {counts['classified']:,} to label")
+    screen.err.say("Compared", f"{result.receipt['compared']} · {neighbours} nearest vote")
+    if measured is not None:
+        low, high = measured["interval_95"]
+        screen.err.say(
+            "Accuracy",
+            f"{measured['accuracy']:.3f} ({low:.3f} to {high:.3f}) when {measured['tested']:,} labelled texts are "
+            f"labelled by the others · the most frequent label alone: {measured['most_frequent_label']:.3f}",
+        )
+    if counts["unclassified"]:
+        screen.err.say("Note", f"{counts['unclassified']:,} texts share nothing with a labelled one and get no label")
+    for path in wrote:
+        screen.err.say("Wrote", str(path))
+
+
+def _readable(labels: pa.Table) -> pa.Table:
+    """The table with one column of neighbours, each with its similarity."""
+    rows = zip(labels["neighbours"].to_pylist(), labels["similarities"].to_pylist(), strict=True)
+    near = [", ".join(f"{name} ({score:.2f})" for name, score in zip(*row, strict=True)) for row in rows]
+    return labels.select(["id", "label", "share"]).append_column("neighbours", [near])
