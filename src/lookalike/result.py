@@ -17,6 +17,7 @@ from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.results import write_folder
+from lookalike.io.selection import select_rows
 from lookalike.notebook import SHOWN, card, table
 from lookalike.stages import groups
 from lookalike.stages.arrow import as_arrow
@@ -120,7 +121,7 @@ class Result:
             return
         at = 0
         for batch in self.source.rows():
-            yield batch.filter(as_arrow(stays[at : at + batch.num_rows]))
+            yield select_rows(batch, stays[at : at + batch.num_rows])
             at += batch.num_rows
 
     @property

@@ -99,7 +99,7 @@ Keep = Annotated[
 Against = Annotated[
     list[str] | None, option(WHAT, help="Look for pairs between INPUT and this other collection (repeatable).")
 ]
-Id = Annotated[str | None, option(RUN, help="Column of the ids; row numbers if there is none.")]
+Id = Annotated[str | None, option(RUN, help="Column of the ids (default: id, if there is one); none for row numbers.")]
 MaxPairs = Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")]
 Threads = Annotated[int | None, option(RUN, help="Threads (default: all cores).", show_default=False)]
 Audit = Annotated[int, option(WHAT, help="Items of which the recall is measured; 0 for none.")]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from lookalike.data import F32
 from lookalike.errors import InputError, nearest
 from lookalike.io.columnar import refuse_empty
+from lookalike.io.columns import ROW_NUMBERS
 
 ARRAY_FILES = (".npy", ".npz", ".fvecs")
 
@@ -32,6 +33,7 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
             names = list(arrays.files)
             chosen = _pick(names, column, file)
             wanted = ids if ids is not None else next((n for n in ("id", "ids") if n in names and n != chosen), None)
+            wanted = None if wanted == ROW_NUMBERS else wanted
             if wanted is not None and wanted not in names:
                 raise InputError(f"no array {wanted!r} in {file}.{nearest(wanted, names)} Arrays: {', '.join(names)}.")
             values = as_matrix(arrays[chosen], str(file), convert=False)

@@ -15,6 +15,7 @@ from lookalike.data import I64
 from lookalike.io.collection import Collection
 from lookalike.io.columnar import InMemory
 from lookalike.io.origin import origin
+from lookalike.io.selection import select_rows
 from lookalike.io.tables import numbered
 
 ROWS = 1 << 14  # baskets of a batch
@@ -78,7 +79,7 @@ class Baskets:
         for batch in rows:
             here = slice(at, at + batch.num_rows)
             wanted = stays[here] if self.owners is None else stays[self.owners[0][here]]
-            yield batch.take(int64(np.flatnonzero(wanted)))
+            yield select_rows(batch, wanted)
             at += batch.num_rows
 
     def collection(self) -> Collection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from lookalike.errors import DuplicateIds, InputError
 from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
+from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
 from lookalike.io.origin import origin
 from lookalike.io.reader import Reader, reading, select
@@ -142,9 +143,6 @@ class Collection:
 
         Values stand as they are in the input; with on_bad_text="replace" the text is repaired as in `texts`.
         """
-        for reader in self.readers:
-            for name in reader.schema.names:
-                check_column(reader.schema, name, reader.name)
         return ahead(self._rows())
 
     def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
@@ -201,19 +199,12 @@ class Collection:
         return TextBatch(texts=texts, ids=ids, extra={}, null_texts=nulls, bad_texts=bad, first_row=0)
 
     def _rows(self) -> Generator[pa.RecordBatch, None, None]:
-        schemas = [reader.row_schema() for reader in self.readers]
-        whole = common_schema(self.readers, schemas) if schemas else pa.schema([(self.text_column, pa.string())])
-        empty = True
-        for reader, schema in zip(self.readers, schemas, strict=True):
-            for batch in self._good(reader, schema, 0):
-                columns = {name: batch.column(name) for name in schema.names}
-                if self.on_bad_text == "replace":
-                    columns[self.text_column] = repaired(columns[self.text_column])
-                missing = pa.nulls(len(batch))
-                yield pa.record_batch([_cast(columns.get(f.name, missing), f.type) for f in whole], schema=whole)
-                empty = False
-        if empty:
-            yield pa.RecordBatch.from_pylist([], schema=whole)
+        repair = self.text_column if self.on_bad_text == "replace" else None
+        for batch in rows_of(self.readers, lambda reader, schema: self._good(reader, schema, 0), self.text_column):
+            if repair in batch.schema.names:
+                place = batch.schema.get_field_index(repair)
+                batch = batch.set_column(place, batch.schema.field(place), repaired(batch.column(place)))
+            yield batch
 
 
 def check_ids(
@@ -232,7 +223,7 @@ def check_ids(
     most = counts[pc.index(often, pc.max(often)).as_py()].as_py()
     raise DuplicateIds(
         f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the {of} apart. "
-        f"Use {option} to name another column."
+        f"Use {option} to name another column{', or --id none for row numbers' * (option == '--id')}."
     )
 
 
@@ -248,6 +239,35 @@ def _all_differ(ids: pa.Array | pa.ChunkedArray) -> bool:
     return bool(differ)
 
 
+def rows_of(
+    readers: Sequence[Reader],
+    read: Callable[[Reader, pa.Schema], Iterable[pa.RecordBatch]],
+    column: str | None = None,
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield all columns of all files in one schema, in the types of the input; at least one batch.
+
+    read: gives the batches of a reader in a schema. column: the only column where there is no file to name any.
+    """
+    schemas = [reader.row_schema() for reader in readers]
+    if len(schemas) > 1:  # each file has dictionaries of its own
+        schemas = [_without_dictionaries(schema) for schema in schemas]
+    whole = common_schema(readers, schemas) if schemas else pa.schema([(column, pa.string())] if column else [])
+    empty = True
+    for reader, schema in zip(readers, schemas, strict=True):
+        places = [schema.get_field_index(field.name) for field in whole]
+        for batch in read(reader, reader.row_schema()):
+            missing = pa.nulls(len(batch))
+            columns = [batch.column(schema.names[place]) if place >= 0 else missing for place in places]
+            yield pa.record_batch([_cast(c, f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
+            empty = False
+    if empty:
+        yield pa.RecordBatch.from_pylist([], schema=whole)
+
+
+def _without_dictionaries(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_type(without_dictionary(field.type)) for field in schema])
+
+
 def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa.Schema:
     """All columns of all files, each with a type that holds the values of every file."""
     whole = schemas[0] if schemas else pa.schema([])
@@ -257,13 +277,14 @@ def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa
             if index < 0:
                 whole = whole.append(column)
             elif not column.type.equals(whole.field(index).type):
-                whole = whole.set(index, pa.field(column.name, _common_type(column, whole.field(index), reader)))
+                before = whole.field(index)
+                whole = whole.set(index, before.with_type(_common_type(column, before, reader)))
     return whole
 
 
 def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataType:
     try:
-        both = [pa.schema([pa.field("", one.type)]) for one in (other, field)]
+        both = [pa.schema([pa.field("", canonical_type(one.type))]) for one in (other, field)]
         return pa.unify_schemas(both, promote_options="permissive").field(0).type
     except pa.ArrowException as error:
         raise InputError(
@@ -273,7 +294,7 @@ def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataTyp
 
 
 def _cast(column: pa.Array, dtype: pa.DataType) -> pa.Array:
-    return column if column.type.equals(dtype) else column.cast(dtype)
+    return column if column.type.equals(dtype) else canonical(column).cast(dtype)
 
 
 def _shifted(where: Where, by: int) -> Where:

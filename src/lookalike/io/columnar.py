@@ -9,15 +9,61 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
+from lookalike.io.canonical import (
+    bounded,
+    canonical,
+    canonical_type,
+    holds_dictionary,
+    without_dictionary,
+    without_null_entries,
+)
+from lookalike.io.names import with_unique_names
+from lookalike.io.parquet_schema import with_arrow_schema
 from lookalike.io.reader import Reader, nbytes_of, reading, rows_per_batch, without_first
 
 # Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
 READ_BUFFER = 1 << 20
 # Sizes are averages; a file with thousands of row groups need not be summed up to its end.
 ROW_GROUPS_SAMPLED = 64
+# Arrow holds about five times the stored size of a dictionary column in memory, for a whole row group at once.
+DICTIONARY_BYTES = 16 << 20
 
 
-class ParquetFile(Reader):
+class Columnar(Reader):
+    """An input that stores types. `schema` has unique names and canonical types, `row_schema` the stored types.
+
+    `batches` gives each column in the type that the asked schema has for it: stored or canonical.
+    """
+
+    _stored: pa.Schema  # names and types as they are stored
+
+    def _describe(self, stored: pa.Schema) -> None:
+        self._stored = stored
+        self._rows = with_unique_names(stored)
+        self.schema = pa.schema([field.with_type(canonical_type(field.type)) for field in self._rows])
+
+    def row_schema(self) -> pa.Schema:
+        return self._rows
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """The positions of these columns in the input, rising."""
+        return sorted({self.schema.get_field_index(name) for name in names})
+
+    def _as_asked(self, batch: pa.RecordBatch, places: Sequence[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Give the columns of `schema` in its types. places: where the columns of the batch are in the input."""
+        column_at = {place: number for number, place in enumerate(places)}
+        numbers = [column_at[self.schema.get_field_index(name)] for name in schema.names]
+        stored = [batch.column(number) for number in numbers]
+        if all(column.type.equals(field.type) for column, field in zip(stored, schema, strict=True)):
+            columns = [without_null_entries(column) for column in stored]
+            yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+            return
+        for piece in bounded(pa.RecordBatch.from_arrays(stored, names=schema.names)):
+            columns = [_in_type(column, field.type) for column, field in zip(piece.columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+class ParquetFile(Columnar):
     """One Parquet file, decoded a few MB at a time, only the columns asked for."""
 
     def __init__(self, path: Path, name: str) -> None:
@@ -26,17 +72,22 @@ class ParquetFile(Reader):
         self.paths = (path,)
         refuse_empty(path, name, "a Parquet file")
         with reading(name, "Parquet"), pq.ParquetFile(path) as file:
-            self.schema = file.schema_arrow
-            self._metadata = file.metadata
+            self._metadata, stored = file.metadata, file.schema_arrow
         self.rows = self._metadata.num_rows
+        plain = pa.schema([self._decoded(field) for field in stored], stored.metadata)
+        if not plain.equals(stored):
+            with reading(name, "Parquet"):
+                self._metadata = with_arrow_schema(self._metadata, plain)
+        self._describe(plain)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Row groups before `start` are not read."""
-        names = schema.names
-        rows = rows_per_batch(self.size(names), self._metadata.num_rows)
+        places = self._places(schema.names)
+        names = list(dict.fromkeys(self._stored.names[place] for place in places))
+        rows = rows_per_batch(self.size(schema.names), self._metadata.num_rows)
         with reading(self.name, "Parquet"):
             file = pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False)
         with file:
@@ -49,8 +100,21 @@ class ParquetFile(Reader):
                         batches = file.iter_batches(
                             batch_size=rows, row_groups=[group], columns=names, use_threads=len(names) > 3
                         )
-                        yield from without_first(batches, start)
+                        for batch in without_first(batches, start):
+                            yield from self._as_asked(batch, self._selected(batch.schema.names), schema)
                 start = max(0, start - here)
+
+    def _selected(self, names: Sequence[str]) -> list[int]:
+        """The positions of the columns of a batch: Parquet selects by name, so it has all columns of a name."""
+        rest = {name: iter(self._stored.get_all_field_indices(name)) for name in names}
+        return [next(rest[name]) for name in names]
+
+    def _decoded(self, field: pa.Field) -> pa.Field:
+        """A dictionary column that takes much memory, or has several dictionaries, is read as plain values."""
+        several = self._metadata.num_row_groups > 1
+        if holds_dictionary(field.type) and (several or self.size([field.name]) > DICTIONARY_BYTES):
+            return field.with_type(without_dictionary(field.type))
+        return field
 
     def size(self, names: Sequence[str]) -> int:
         """Bytes of these columns before compression, from a sample of the row groups."""
@@ -63,7 +127,7 @@ class ParquetFile(Reader):
         return int(nbytes * self._metadata.num_rows / max(rows, 1))
 
 
-class ArrowFile(Reader):
+class ArrowFile(Columnar):
     """One Arrow file (also Feather), or one Arrow stream saved to a file; mapped into memory."""
 
     def __init__(self, path: Path, name: str) -> None:
@@ -72,10 +136,11 @@ class ArrowFile(Reader):
         self.paths = (path,)
         refuse_empty(path, name, "an Arrow file")
         with reading(name, "Arrow"), pa.memory_map(str(path)) as source:
-            self.schema = _open_ipc(source).schema
+            self._describe(_open_ipc(source).schema)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        options = pa.ipc.IpcReadOptions(included_fields=[self.schema.get_field_index(name) for name in schema.names])
+        places = self._places(schema.names)
+        options = pa.ipc.IpcReadOptions(included_fields=places)
         with reading(self.name, "Arrow"), pa.memory_map(str(self._path)) as source:
             reader = _open_ipc(source, options)
             if isinstance(reader, pa.ipc.RecordBatchStreamReader):
@@ -84,27 +149,31 @@ class ArrowFile(Reader):
                 whole = (reader.get_batch(index) for index in range(reader.num_record_batches))
             for batch in whole:
                 step = rows_per_batch(nbytes_of(batch), max(len(batch), 1))
-                yield from (batch.slice(start, step) for start in range(0, len(batch), step))
+                for start in range(0, len(batch), step):
+                    yield from self._as_asked(batch.slice(start, step), places, schema)
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
 
 
-class InMemory(Reader):
+class InMemory(Columnar):
     """An Arrow table that the caller holds."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
-        self.schema = table.schema
         self.rows = table.num_rows
-        self._table = table
+        encoded = any(holds_dictionary(dtype) for dtype in table.schema.types)
+        self._table = table.unify_dictionaries() if encoded else table
+        self._describe(table.schema)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        table = self._table.select(schema.names)
-        yield from table.to_batches(max_chunksize=rows_per_batch(nbytes_of(table), max(table.num_rows, 1)))
+        places = self._places(schema.names)
+        table = self._table.select(places)
+        for batch in table.to_batches(max_chunksize=rows_per_batch(nbytes_of(table), max(table.num_rows, 1))):
+            yield from self._as_asked(batch, places, schema)
 
     def size(self, names: Sequence[str]) -> int:
-        return nbytes_of(self._table.select(list(dict.fromkeys(names))))
+        return nbytes_of(self._table.select(self._places(names)))
 
 
 def refuse_empty(path: Path, name: str, expected: str) -> None:
@@ -115,6 +184,10 @@ def refuse_empty(path: Path, name: str, expected: str) -> None:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from error
     if empty:
         raise InputError(f"{name} is empty (0 bytes); expected {expected}.")
+
+
+def _in_type(column: pa.Array, dtype: pa.DataType) -> pa.Array:
+    return without_null_entries(column) if column.type.equals(dtype) else canonical(column)
 
 
 def _open_ipc(

@@ -5,19 +5,25 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lookalike.errors import ColumnNotFound, InputError, UsageError
+from lookalike.io.names import name_in_input, named_alike
 from lookalike.io.texts import is_text, kind_of_text
 
 USUAL_TEXT = ("text", "content", "body", "document")
+ROW_NUMBERS = "none"  # the user's word for ids that are row numbers, whatever columns there are
 
 
 def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
-    """The column asked for, else 'id' if there is one, else None: rows are known by their number.
+    """Return the column asked for, else 'id' if there is one, else None: rows are known by their number.
+
+    "none" asks for row numbers though there may be a column 'id'.
 
     >>> choose_id(pa.schema([("id", pa.int64())]), None, "a.csv")
     'id'
     """
+    if wanted == ROW_NUMBERS:
+        return None
     if wanted is None:
-        wanted = "id" if "id" in schema.names else None
+        wanted = "id" if "id" in schema.names or named_alike(schema, "id") else None
     if wanted is not None:
         check_id(schema, wanted, where)
     return wanted
@@ -33,12 +39,12 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
         check_text(schema, wanted, where)
         return wanted
     # A frame's index travels as a column of its own and is never the text.
-    able: list[str] = [f.name for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
+    fields = [f for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
     for usual in USUAL_TEXT:
-        if chosen := next((name for name in able if name.lower() == usual), None):
+        if chosen := next((name for f in fields if (name := name_in_input(f)).lower() == usual), None):
             check_text(schema, chosen, where)
             return chosen
-    able = [name for name in able if name != besides]
+    able: list[str] = [f.name for f in fields if f.name != besides]
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the text" if able else "no column holds text"
@@ -61,14 +67,18 @@ def check_id(schema: pa.Schema, name: str, where: str) -> None:
     dtype = schema.field(name).type
     if not (is_text(dtype) or pa.types.is_integer(dtype)):
         raise InputError(
-            f"column {name!r} in {where} is {dtype}; ids are strings or integers. Use --id to name another column."
+            f"column {name!r} in {where} is {dtype}; ids are strings or integers. "
+            "Use --id to name another column, or --id none for row numbers."
         )
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:
-    """Refuse a column that is not there, or there twice."""
-    count = schema.names.count(name)
-    if count == 0:
-        raise ColumnNotFound(name, where, schema.names)
-    if count > 1:
-        raise InputError(f"{count} columns are named {name!r} in {where}; rename them.")
+    """Refuse a column that is not there, or there several times."""
+    if name in schema.names:
+        return
+    if alike := named_alike(schema, name):
+        what = f"{len(alike)} columns are named {name!r}" if name else f"{len(alike)} columns have no name"
+        if len(alike) == 1:
+            what = "a column has no name"
+        raise InputError(f"{what} in {where}; choose one by its position: {', '.join(map(repr, alike))}.")
+    raise ColumnNotFound(name, where, schema.names)

@@ -15,6 +15,7 @@ import pyarrow.csv as pv
 
 from lookalike.errors import InputError
 from lookalike.io.columnar import refuse_empty
+from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.reader import TARGET_BYTES, Reader, reading, without_first
 
@@ -50,7 +51,9 @@ class Delimited(Reader):
             mark = max(OTHERS, key=lambda mark: len(self._header(head, mark)))
             if len(parted := self._header(head, mark)) > 1:
                 self._delimiter, names = mark, parted
-        self.schema = pa.schema([(column, pa.string()) for column in names])
+        # pa.field takes repeated and empty names as they are.
+        self.schema = with_unique_names(pa.schema([pa.field(column, pa.string()) for column in names]))
+        self._renamed = names != self.schema.names
         # A header line that does not end has no rows after it, which Arrow takes for a mistake.
         self._only_header = len(head.strip().splitlines()) == 1
 
@@ -140,7 +143,10 @@ class Delimited(Reader):
             file,
             # Without threads Arrow names the row that is wrong; a stream is parsed by one thread anyway.
             read_options=pv.ReadOptions(
-                block_size=block_size, use_threads=False, column_names=None if header else self.schema.names
+                block_size=block_size,
+                use_threads=False,
+                column_names=self.schema.names if self._renamed or not header else None,
+                skip_rows_after_names=int(self._renamed and header),
             ),
             # No Python callback for wrong rows: Arrow's own threads may outlive the interpreter and then abort in it.
             parse_options=pv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),

@@ -20,6 +20,7 @@ import pyarrow.json as pj
 from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
 from lookalike.io.lines import blocks
+from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.reader import Reader, reading, select, without_first
 
@@ -44,7 +45,7 @@ class JsonLines(Reader):
             raise InputError(
                 f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."
             )
-        self.schema = _final(self._infer((line, block)))
+        self.schema = with_unique_names(_final(self._infer((line, block))))
         self._seekable, self._marking = compression_of(path) is None, threading.Lock()
         self._marks = [(0, 1, 0)]  # row, line and byte at which a block begins, of those that were read
 
@@ -54,9 +55,11 @@ class JsonLines(Reader):
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
         row, line, offset = self._mark_before(start)
+        keys = pa.schema([field.with_name(name_in_input(field)) for field in schema])  # a key may be empty
 
         def parse(block: tuple[int, bytes]) -> tuple[pa.Table, int, int]:
-            return self._parse(block, schema), block[1].count(b"\n"), len(block[1])
+            table = self._parse(block, keys).rename_columns(schema.names)
+            return table, block[1].count(b"\n"), len(block[1])
 
         with reading(self.name, "JSON lines"):
             for table, lines, nbytes in in_order(parse, blocks(self._path, line=line, offset=offset)):
@@ -94,7 +97,7 @@ class JsonLines(Reader):
         except InputError:
             if self.damaged is None:
                 raise
-        return _final(whole)
+        return with_unique_names(_final(whole))
 
     def where(self, row: int) -> str:
         """Reads the file up to this row."""

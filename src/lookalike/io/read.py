@@ -37,9 +37,9 @@ def open_collection(
     anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
 
     A list of `str` is a list of texts. Reads headers, not data. `text` and `id` name columns; without them the usual
-    names are taken, and row numbers where there is no column 'id'. Bad text is text that is not UTF-8: an error, or
-    repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or what cannot be read
-    of it is left out and listed ("skip").
+    names are taken, and row numbers where there is no column 'id' (id="none" asks for them). Bad text is text that is
+    not UTF-8: an error, or repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or
+    what cannot be read of it is left out and listed ("skip").
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import ColumnNotFound, InputError
-from lookalike.io.collection import check_ids, common_schema
-from lookalike.io.columns import check_column, check_id
+from lookalike.io.collection import check_ids, rows_of
+from lookalike.io.columns import ROW_NUMBERS, check_column, check_id
 from lookalike.io.delimited import Delimited
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.read import open_readers
@@ -79,24 +79,14 @@ class RecordTable:
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """All columns of the input, in the same order, in one schema; at least one batch."""
-        schemas = [reader.row_schema() for reader in self.readers]
-        whole = common_schema(self.readers, schemas) if schemas else pa.schema([])
-        empty = True
-        for reader, schema in zip(self.readers, schemas, strict=True):
-            for batch in reader.batches(schema):
-                missing = pa.nulls(len(batch))
-                columns = [batch.column(f.name) if f.name in schema.names else missing for f in whole]
-                yield pa.record_batch([c.cast(f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
-                empty = False
-        if empty:
-            yield pa.RecordBatch.from_pylist([], schema=whole)
+        return rows_of(self.readers, lambda reader, schema: reader.batches(schema))
 
 
 def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa: A002  (the user's word)
     """The rows of a path (file, folder, glob), of a list of `Path`, or of anything that exports Arrow data.
 
     Reads headers, not data. `id` names the column of ids; without it a column 'id' is taken, else one whose name ends
-    in 'id' and whose values all differ, else rows are known by their number.
+    in 'id' and whose values all differ, else rows are known by their number, as they are with id="none".
 
     >>> open_records(pa.table({"name": ["Ann", "Bob"], "rec_id": ["a", "b"]})).id_column
     'rec_id'
@@ -107,6 +97,8 @@ def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa:
     readers = tuple(reader for reader in opened if reader.schema.names)
     columns = tuple(dict.fromkeys(column for reader in readers for column in reader.schema.names))
     table = RecordTable(name=name, id_column=None, columns=columns, readers=readers, given=given_paths(source))
+    if id == ROW_NUMBERS:
+        return table
     if id is not None:
         for reader in readers:
             check_id(reader.schema, id, reader.name)

@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import InputError, LookalikeError
+from lookalike.io.arrays import ARRAY_FILES
 from lookalike.io.basket_forms import BasketRule, open_baskets
 from lookalike.io.codes import open_codes
+from lookalike.io.columns import ROW_NUMBERS
 from lookalike.io.contents import Contents, contents_of
 from lookalike.io.faces import open_faces
 from lookalike.io.origin import differs
@@ -51,22 +53,24 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
 
 def _opened(described: Described, paths: list[Path]) -> Any:
     if "code" in described:
-        return open_codes(paths, code=described["code"], id=described["id"])
+        return open_codes(paths, code=described["code"], id=described["id"] or ROW_NUMBERS)
     if "form" in described:
         return open_baskets(paths, BasketRule(**described["rule"]))
     if "broken" in described:
         return open_pictures(paths)
     if "vectors" in described:
         column, key = described["vectors"], described["id"]
+        if key is None and paths[0].suffix.lower() not in ARRAY_FILES:
+            key = ROW_NUMBERS
         if column.endswith(" blocks"):
             return open_faces(paths, grid=column.removesuffix(" blocks"))
         plain = column in ("vector", "") or ", " in column  # names of one's own are asked for, the usual ones found
         return open_vectors(paths, column=None if plain else column, id=key)
     if "text" in described:
         return open_collection(
-            paths, text=described["text"], id=described["id"], on_bad_text="replace", on_bad_file="skip"
+            paths, text=described["text"], id=described["id"] or ROW_NUMBERS, on_bad_text="replace", on_bad_file="skip"
         )
-    return open_records(paths, id=described["id"])
+    return open_records(paths, id=described["id"] or ROW_NUMBERS)
 
 
 class _Renamed:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
 from lookalike.io.atomic import check_folder, check_place, replacing
+from lookalike.io.canonical import converted, for_parquet, parquet_type, retyped
 from lookalike.io.json_rows import json_document
 from lookalike.io.reader import nbytes_of, reading
 
@@ -43,6 +44,8 @@ def write_folder(
         draft.nbytes = len(text) + sum(nbytes_of(table) for table in tables.values())
         draft.path.mkdir()
         for name, table in tables.items():
+            batches = [converted(batch, for_parquet) for batch in table.to_batches()]
+            table = pa.Table.from_batches(batches, retyped(table.schema, parquet_type))
             pq.write_table(table, draft.path / f"{name}.parquet", compression="zstd")
         (draft.path / RECEIPT).write_bytes(text)
 

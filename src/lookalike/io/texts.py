@@ -92,11 +92,13 @@ def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
 
     >>> as_ids(pa.array([3, None], pa.uint8()), where="a.csv row {}".format)
     Traceback (most recent call last):
-    lookalike.errors.InputError: a.csv row 1: the id is null. Use --id to name another column.
+    lookalike.errors.InputError: a.csv row 1: the id is null. Use --id to name another column, or --id none ...
     """
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(f"{where(row)}: the id is null. Use --id to name another column.")
+        raise InputError(
+            f"{where(row)}: the id is null. Use --id to name another column, or --id none for row numbers."
+        )
     if pa.types.is_integer(column.type):
         try:
             return column.cast(pa.int64())

@@ -15,6 +15,7 @@ import pyarrow as pa
 from lookalike.data import F32
 from lookalike.errors import InputError, UsageError
 from lookalike.io.arrays import ARRAY_FILES, as_matrix, load_arrays
+from lookalike.io.collection import rows_of
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.lists import choose_numbers, numbers_of
 from lookalike.io.origin import given_paths, origin
@@ -110,9 +111,7 @@ class TablePart:
             first += len(batch)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        schema = self.reader.row_schema()
-        for batch in self.reader.batches(schema):
-            yield batch.select(schema.names)
+        return rows_of([self.reader], lambda reader, schema: reader.batches(schema))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +139,10 @@ class Vectors:
 
     def rows(self) -> Generator[pa.RecordBatch, None, None]:
         """All columns of the input, in the same order; at least one batch where the columns are known."""
+        tables = [part for part in self.parts if isinstance(part, TablePart)]
+        if tables and len(tables) == len(self.parts):
+            yield from rows_of([part.reader for part in tables], lambda reader, schema: reader.batches(schema))
+            return
         for part in self.parts:
             yield from part.rows()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_output, one_column_only, replacing
+from lookalike.io.canonical import canonical, canonical_type, converted, for_parquet, parquet_type, retyped
 from lookalike.io.json_rows import json_lines, json_text
 from lookalike.io.paths import KNOWN, compression_of, kind_of
 from lookalike.io.reader import nbytes_of
@@ -43,11 +45,20 @@ def write_table(
         if isinstance(data, pa.Table):
             draft.nbytes = nbytes_of(data)
         schema, batches = _with_schema(data)
-        with _open(draft.path, path) as file, _FORMATS[str(kind_of(path))](file, schema, path) as write:
+        kind = str(kind_of(path))
+        retype, convert = _STORED.get(kind, (canonical_type, canonical))
+        with _open(draft.path, path) as file, _FORMATS[kind](file, retyped(schema, retype), path) as write:
             for batch in batches:
                 if not isinstance(data, pa.Table):
                     draft.nbytes += nbytes_of(batch)
-                write(batch)
+                write(converted(batch, convert))
+
+
+# How types and columns become what a format can hold; formats that are text take canonical types.
+_STORED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "Parquet": (parquet_type, for_parquet),
+    "Arrow": (lambda dtype: dtype, lambda column: column),
+}
 
 
 def _with_schema(data: pa.Table | pa.RecordBatch | Batches) -> tuple[pa.Schema, Batches]:
@@ -114,6 +125,12 @@ def _flat(column: pa.Array) -> pa.Array:
 
 @contextmanager
 def _json(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
+    if repeated:
+        raise OutputError(
+            f"{path}: several columns are named {repeated[0]!r}, and a JSON object holds one value under a name. "
+            "Use .csv or .parquet, or rename them."
+        )
     yield lambda batch: file.write(json_lines(batch))
 
 

@@ -79,7 +79,7 @@ def test_the_columns_asked_for_are_taken() -> None:
             {"text": ["x"], "id": [1.5]},
             {},
             InputError,
-            "column 'id' in t.parquet is double; ids are strings or integers. Use --id to name another column.",
+            "column 'id' in t.parquet is double; ids are strings or integers. Use --id to name another column, or --id none for row numbers.",
         ),
     ],
 )
@@ -96,15 +96,18 @@ def test_two_columns_of_one_name_are_refused() -> None:
     Path("t.csv").write_text("text,text\na,b\n")
     with pytest.raises(InputError) as caught:
         open_collection("t.csv")
-    assert str(caught.value) == "2 columns are named 'text' in t.csv; rename them."
+    assert str(caught.value) == "2 columns are named 'text' in t.csv; choose one by its position: 'text#1', 'text#2'."
+    collection = open_collection("t.csv", text="text#2")
+    assert [batch.texts.to_pylist() for batch in collection.texts()] == [["b"]]
 
 
-def test_two_other_columns_of_one_name_are_refused_when_rows_are_wanted() -> None:
-    Path("t.csv").write_text("text,a,a\nx,1,2\n")
-    collection = open_collection("t.csv")
-    assert [batch.texts.to_pylist() for batch in collection.texts()] == [["x"]]
-    with pytest.raises(InputError, match=r"^2 columns are named 'a' in t.csv; rename them\.$"):
-        collection.rows()
+def test_a_column_without_a_name_is_chosen_by_its_position() -> None:
+    Path("t.csv").write_text(",text\n7,x\n")
+    with pytest.raises(InputError) as caught:
+        open_collection("t.csv", id="")
+    assert str(caught.value) == "a column has no name in t.csv; choose one by its position: '#1'."
+    collection = open_collection("t.csv", id="#1")
+    assert [batch.ids.to_pylist() for batch in collection.texts() if batch.ids] == [["7"]]
 
 
 def test_an_extra_column_must_exist() -> None:
@@ -160,7 +163,7 @@ def test_ids_that_occur_twice_are_named() -> None:
     with pytest.raises(DuplicateIds) as caught:
         collection.check_ids(batch.ids)
     assert str(caught.value) == (
-        "the id 'b' occurs 3 times in the table; ids must tell the rows apart. Use --id to name another column."
+        "the id 'b' occurs 3 times in the table; ids must tell the rows apart. Use --id to name another column, or --id none for row numbers."
     )
     collection.check_ids(pa.chunked_array([[1, 2], [3]]))
     with pytest.raises(DuplicateIds, match="the id 3 occurs 2 times"):

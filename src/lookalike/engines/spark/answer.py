@@ -210,7 +210,7 @@ def check_ids(origins: Sequence[Origin], things: DataFrame) -> None:
         if twice:
             raise DuplicateIds(
                 f"the id {twice[0][name]!r} occurs {twice[0]['count']} times in {origin.name}; ids must tell the rows "
-                "apart. Use --id to name another column."
+                "apart. Use --id to name another column, or --id none for row numbers (files only)."
             )
 
 

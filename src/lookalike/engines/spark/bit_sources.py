@@ -13,6 +13,7 @@ import pyarrow as pa
 from lookalike.engines.spark.session import quiet
 from lookalike.engines.spark.sources import PLACE, Origin, is_read_by_spark, open_origin, schema_of
 from lookalike.errors import InputError, UsageError
+from lookalike.io.canonical import canonical, converted
 from lookalike.io.code_forms import Form
 from lookalike.io.codes import choose_code, open_codes
 from lookalike.stages.arrow import as_arrow
@@ -99,7 +100,7 @@ def _of_memory(session: SparkSession, source: Any, code: str | None, id: str | N
     if isinstance(source, tuple) and all(isinstance(one, str | os.PathLike) for one in source):
         source = list(source)
     collection = open_codes(source, code=code, id=id, form=form).collection
-    table = pa.Table.from_batches(list(collection.rows()))
+    table = pa.Table.from_batches([converted(batch, canonical) for batch in collection.rows()])
     types = [SIGNED.get(one.type, pa.binary() if pa.types.is_fixed_size_binary(one.type) else one.type)
              for one in table.schema]  # fmt: skip
     table = table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))

@@ -77,7 +77,9 @@ def _of_origin(
         for batch in batches:
             for column in ("id", PLACE):
                 if column in batch.schema.names and batch[column].null_count:
-                    raise InputError(f"an id is null in {name}. Use --id to name another column.")
+                    raise InputError(
+                        f"an id is null in {name}. Use --id to name another column, or --id none for row numbers."
+                    )
             yield batch
 
     def work(batches: Batches) -> Batches:

@@ -12,7 +12,8 @@ import pyarrow as pa
 from lookalike.engines.spark.session import quiet
 from lookalike.engines.spark.sources import PLACE, Origin, any_column, is_read_by_spark, open_origin, schema_of
 from lookalike.errors import InputError, UsageError
-from lookalike.io.columns import check_column
+from lookalike.io.canonical import canonical, converted
+from lookalike.io.columns import ROW_NUMBERS, check_column
 from lookalike.io.records import is_plain, likely_ids, open_records
 from lookalike.stages.arrow import as_arrow
 
@@ -63,7 +64,7 @@ def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bo
     if not is_read_by_spark(source):
         return _of_memory(session, source, id)
     made = open_origin(session, source, text=None, id=id, several=several, choose=any_column)
-    if made.id_column is None and (guessed := _guess_id(made.frame)) is not None:
+    if made.id_column is None and id != ROW_NUMBERS and (guessed := _guess_id(made.frame)) is not None:
         if made.placing == "files":
             made = replace(made, id_column=guessed)
         else:
@@ -118,7 +119,7 @@ def _guess_id(frame: DataFrame) -> str | None:
 
 def _of_memory(session: SparkSession, source: Any, id: str | None) -> Rows:  # noqa: A002
     opened = open_records(source, id=id)
-    table = pa.Table.from_batches(list(opened.rows()))
+    table = pa.Table.from_batches([converted(batch, canonical) for batch in opened.rows()])
     table = table.append_column(PLACE, as_arrow(np.arange(table.num_rows)))
     with quiet():
         frame = session.createDataFrame(table)

@@ -17,6 +17,7 @@ from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
 from lookalike.engines.spark.session import first_line, quiet
 from lookalike.engines.spark.told import cause_of
 from lookalike.errors import InputError, UsageError
+from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
 from lookalike.io.paths import KINDS, kind_of
@@ -241,7 +242,7 @@ def _of_frame(
 
 def _of_memory(session: SparkSession, source: Any, text: str | None, id: str | None) -> Origin:  # noqa: A002
     collection = open_collection(source, text=text, id=id)
-    table = pa.Table.from_batches(list(collection.rows()))
+    table = pa.Table.from_batches([converted(batch, canonical) for batch in collection.rows()])
     table = table.append_column(PLACE, as_arrow(np.arange(table.num_rows)))
     with quiet():
         frame = session.createDataFrame(table)

@@ -1,0 +1,54 @@
+"""Reading a Parquet file by another Arrow schema than the one that is stored in it."""
+
+from __future__ import annotations
+
+import base64
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+KEY = b"\x0cARROW:schema"  # in Thrift's compact protocol a string follows its length
+VALUE = 0x18  # the next field of the same struct, a string
+MAGIC = b"PAR1"
+
+
+def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMetaData:
+    """Return metadata by which the columns are read in the types of `schema`.
+
+    Arrow reads a column as a dictionary if the stored schema says so, and has no option against it: a row group of
+    such a column is held in memory as a whole. The schema is an entry of the file's key-value metadata, which is
+    replaced here. Metadata without that entry come back as they are.
+    """
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    data = sink.getvalue().to_pybytes()
+    footer = data[4:-8]
+    key = footer.rfind(KEY)
+    if key < 0:
+        return metadata
+    at = key + len(KEY)
+    assert footer[at] == VALUE  # the format: a key is followed by its value
+    length, start = _varint(footer, at + 1)
+    value = base64.b64encode(schema.serialize())
+    footer = footer[: at + 1] + _as_varint(len(value)) + value + footer[start + length :]
+    return pq.read_metadata(pa.BufferReader(MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC))
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """(the number that begins here, where the next byte is)."""
+    number = shift = 0
+    while True:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
+
+
+def _as_varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
