@@ -20,6 +20,7 @@ from lookalike.cli import (
     plan,
     records,
     serve,
+    shingles,
     stories,
 )
 from lookalike.cli.bits import BITS
@@ -60,6 +61,7 @@ app.command()(stories.stories)
 app.command()(classify.classify)
 app.add_typer(records.app, name="records")
 app.command()(plan.plan)
+app.command()(shingles.shingles)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
 app.command()(serve.serve)
