@@ -1,6 +1,6 @@
 """How long must shingles be on real text? The measured probability of a chance match next to n / 20^k.
 
-python benchmarks/shingle_length.py    (reads the news articles below LOOKALIKE_DATA; fails if docs/choosing.md is wrong)
+python benchmarks/shingle_length.py    (reads LOOKALIKE_DATA; fails if a figure in the docs is off)
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets, bits, faces, folding, images, records, strings, textbook, vectors
+    from lookalike.apps import baskets, bits, faces, folding, images, metrics, records, strings, textbook, vectors
     from lookalike.apps.classify import Classification, classify
     from lookalike.apps.documents import dedup, forecast, groups, pairs
     from lookalike.apps.evaluate import evaluate
@@ -53,13 +53,13 @@ _HOMES = {
     "report": "lookalike.web.report",
 }
 
-KINDS = ("baskets", "bits", "faces", "folding", "images", "records", "strings", "textbook", "vectors")
+KINDS = ("baskets", "bits", "faces", "folding", "images", "metrics", "records", "strings", "textbook", "vectors")
 _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 
 __all__ = [
     "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",
     "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups",
-    "images", "jaccard", "pairs", "passages", "plan", "records", "report", "stories", "strings", "suggest_k",
+    "images", "jaccard", "metrics", "pairs", "passages", "plan", "records", "report", "stories", "strings", "suggest_k",
     "textbook", "vectors",
 ]  # fmt: skip
 
