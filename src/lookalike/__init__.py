@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lookalike.apps.scale import estimate
     from lookalike.apps.sets import jaccard
     from lookalike.apps.shingle_length import suggest_k
+    from lookalike.apps.signatures import signatures
     from lookalike.apps.stories import stories
     from lookalike.data import Recipe, ShingleRule
     from lookalike.index.index import Index
@@ -43,6 +44,7 @@ _HOMES = {
     "Passages": "lookalike.apps.passages",
     "passages": "lookalike.apps.passages",
     "stories": "lookalike.apps.stories",
+    "signatures": "lookalike.apps.signatures",
     "suggest_k": "lookalike.apps.shingle_length",
     "jaccard": "lookalike.apps.sets",
     "Index": "lookalike.index.index",
@@ -59,8 +61,8 @@ _MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
 __all__ = [
     "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",
     "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups",
-    "images", "jaccard", "metrics", "pairs", "passages", "plan", "records", "report", "stories", "strings", "suggest_k",
-    "textbook", "vectors",
+    "images", "jaccard", "metrics", "pairs", "passages", "plan", "records", "report", "signatures", "stories",
+    "strings", "suggest_k", "textbook", "vectors",
 ]  # fmt: skip
 
 

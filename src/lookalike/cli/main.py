@@ -21,6 +21,7 @@ from lookalike.cli import (
     records,
     serve,
     shingles,
+    signatures,
     stories,
 )
 from lookalike.cli.bits import BITS
@@ -62,6 +63,7 @@ app.command()(classify.classify)
 app.add_typer(records.app, name="records")
 app.command()(plan.plan)
 app.command()(shingles.shingles)
+app.command()(signatures.signatures)
 app.command()(compare.compare)
 app.command()(evaluate.evaluate)
 app.command()(serve.serve)

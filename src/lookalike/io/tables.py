@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,14 @@ class OpenTable:
     def columns(self) -> list[str]:
         """Of the first file; the others must have those that are asked for. None where a file without rows has none."""
         return list(self.readers[0].schema.names) if self.readers else []
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """These columns, a batch at a time, so that the table may be larger than memory."""
+        for reader in self.readers:
+            for name in names:
+                check_column(reader.schema, name, reader.name)
+            for batch in reader.batches(select(reader.schema, names)):
+                yield batch.select(names)
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """These columns, whole. Every column of a CSV or TSV file is text, as it stands there."""

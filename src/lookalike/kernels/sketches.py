@@ -100,6 +100,24 @@ def minhash_sets(elements: Any, starts: Any, sizes: Any, a: Any, b: Any, size: A
 
 
 @jit
+def minhash_rows(elements: Any, documents: Any, a: Any, b: Any, size: Any, out: Any) -> None:
+    """Update signatures with entries (row, column) of the characteristic matrix, row by row, as `minhash_sets` would.
+
+    elements u64[m], documents i64[m]: entries, those of one element next to each other, so that each row is hashed
+    once; a, b u64[k], below p; size u64; out u32[n, k], updated in place (NOTHING at the start).
+    """
+    hashes = np.empty(len(a), np.uint32)
+    for e in range(len(elements)):
+        if e == 0 or elements[e] != elements[e - 1]:
+            x = mod_p61(elements[e])
+            for j in range(len(a)):
+                hashes[j] = np.uint32(mod_p61(times_p61(a[j], x) + b[j]) % size)
+        row = out[documents[e]]
+        for j in range(len(a)):
+            row[j] = min(row[j], hashes[j])
+
+
+@jit
 def permute_sets(elements: Any, starts: Any, sizes: Any, permutations: Any, out: Any) -> None:
     """out[i, j] = the least position of an element of set i in permutation j. permutations u32[k, universe]."""
     for i in range(len(out)):

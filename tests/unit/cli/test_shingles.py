@@ -1,10 +1,12 @@
-"""lookalike shingles from the command line."""
+"""lookalike shingles and signatures from the command line."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from random import Random
+
+import pyarrow.parquet as pq
 
 
 def test_the_curve_and_a_command(tmp_path: Path, lookalike) -> None:
@@ -18,3 +20,10 @@ def test_the_curve_and_a_command(tmp_path: Path, lookalike) -> None:
     assert marked[-1] == ["word", "6"]
     survey = json.loads(lookalike("shingles", tmp_path / "texts.txt", "--json").out)
     assert (survey["unit"], survey["k"], survey["documents"]) == ("word", 6, 50)
+
+
+def test_signatures_from_entries(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "entries.csv").write_text("shingle,document\nab,x\nab,y\nbc,y\n")
+    done = lookalike("signatures", tmp_path / "entries.csv", "-o", tmp_path / "out.parquet", "--num-hashes", "4")
+    assert done.err == f"Wrote    {tmp_path / 'out.parquet'} · 2 signatures of 4 hashes\n"
+    assert pq.read_table(tmp_path / "out.parquet")["document"].to_pylist() == ["x", "y"]
