@@ -6,10 +6,12 @@ A band of r rows agrees with p^r (AND), at least one of b bands with 1-(1-p^r)^b
 
 from __future__ import annotations
 
+import heapq
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -26,6 +28,7 @@ from lookalike.amplify import (
 )  # fmt: skip
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.notebook import card, curve
+from lookalike.slot_law import binomial, least_recall, missed_by_agreement, reported
 
 if TYPE_CHECKING:
     from lookalike.family_plan import FamilyPlan
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Sensitive", "amplify", "and_of", "fixed_point", "or_of", "plan", "rounded_down"]
 
 CHECK_LOSS = 1e-4  # at most this share of the pairs at the threshold is lost by the check of agreeing slots
+ROUNDING = 1e-9  # of the bound for small sets: where it is the curve, the curve is more accurate
+FINEST = 10**9  # largest denominator of a threshold, as where pairs are scored exactly
+CHECKED_HASHES = 2000  # advice on more hashes adds a fiftieth, instead of the bound for small sets
 MOST_HASHES = 100_000  # longer signatures are no advice: a document rarely has as many shingles
 
 
@@ -58,6 +64,7 @@ class Plan:
     num_hashes: int
     bands: int
     rows: int
+    estimated: bool = False  # pairs are reported by their agreeing slots, without an exact score
 
     def __post_init__(self) -> None:
         # numpy numbers become plain ones, so that a receipt can be written as JSON
@@ -75,11 +82,22 @@ class Plan:
             )
 
     def probability(self, similarity: float) -> float:
-        """The probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b."""
+        """The probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b.
+
+        With `estimated`, the probability that it is reported: that it is a candidate and agrees in `cut` slots too.
+        """
+        if self.estimated:
+            missed = missed_by_agreement(self.num_hashes, self.rows, self.bands, self.threshold)
+            return reported(self.num_hashes, similarity, missed, self.cut)
         return amplify(similarity, self.rows, self.bands)
 
     @cached_property
     def _check(self) -> tuple[int, float]:
+        if self.estimated:
+            share = Fraction(repr(self.threshold)).limit_denominator(FINEST)
+            cut = math.ceil(share * self.num_hashes)
+            first, law = binomial(self.num_hashes, self.threshold)
+            return cut, math.fsum(law[: max(0, cut - first)])
         return _largest_cut(self.threshold, self.num_hashes, _allowed_loss(self.recall))
 
     @property
@@ -87,8 +105,8 @@ class Plan:
         """How many of all `num_hashes` slots must agree before a candidate is scored.
 
         It is the largest number that loses at most 1e-4 of the pairs at the threshold (and at most a hundredth of the
-        misses that the wished recall allows). Agreeing slots are taken as binomial, which is the worst case: Fast
-        Similarity Sketching varies less, and slots cut to few bits agree more often.
+        misses that the wished recall allows), where agreeing slots are binomial. With `estimated` it is the threshold
+        itself: the least number of slots that is a share of `threshold` or more.
         """
         return self._check[0]
 
@@ -97,10 +115,16 @@ class Plan:
         """The probability that a pair exactly at the threshold has fewer agreeing slots than `cut`."""
         return self._check[1]
 
-    @property
+    @cached_property
     def recall_at_threshold(self) -> float:
-        """At least so likely does a pair exactly at the threshold share a band and pass the check (`cut`)."""
-        return max(0.0, self.probability(self.threshold) - self.check_loss)
+        """A lower bound of the probability that a pair exactly at the threshold shares a band and passes the check.
+
+        It holds for sets of every size: the slots of small sets under Fast Similarity Sketching are not independent,
+        so a pair may be found less often than `probability` says (see `lookalike.slot_law`).
+        """
+        independent = self.probability(self.threshold) - (0.0 if self.estimated else self.check_loss)
+        least = least_recall(self.num_hashes, self.rows, self.bands, self.threshold, self.cut)
+        return max(0.0, least if least < independent - ROUNDING else independent)
 
     @property
     def hashes_used(self) -> int:
@@ -210,7 +234,7 @@ def plan(
         shape = bands, rows
     elif rows is not None:
         most = goal.num_hashes // _within("rows", rows, goal.num_hashes)
-        shape = min(_fewest_bands(goal.threshold, rows, goal.recall, goal.check_loss) or most, most), rows
+        shape = min(_enough_bands(replace(goal, rows=rows)) or most, most), rows
     else:
         given = None if bands is None else _within("bands", bands, goal.num_hashes)
         shape = _fewest_false(goal, given) or (given or goal.num_hashes, 1)
@@ -224,15 +248,36 @@ def plan(
 def _fewest_false(goal: Plan, bands: int | None = None) -> tuple[int, int] | None:
     """(bands, rows) that meet the wish with the smallest false-positive area, then fewest hashes; None if none does.
 
-    For given rows the area grows with the bands, so the fewest bands that do are the only ones to look at.
+    For given rows the area grows with the bands, so the fewest bands that do are the only ones to look at. The curve
+    says quickly how many are needed at least; where small sets need more, the shape is looked at again with these.
     """
-    options = []
+    options: list[tuple[float, int, int, int]] = []
+
+    def offer(bands_taken: int, rows: int) -> None:
+        area = _area_below(goal.threshold, rows, bands_taken)
+        heapq.heappush(options, (area, bands_taken * rows, bands_taken, rows))
+
     for rows in range(1, goal.num_hashes // (bands or 1) + 1):
         needed = _fewest_bands(goal.threshold, rows, goal.recall, goal.check_loss)
         if needed is not None and needed <= (bands or goal.num_hashes // rows):
-            taken = bands or needed
-            options.append((_area_below(goal.threshold, rows, taken), taken * rows, taken, rows))
-    return min(options)[2:] if options else None
+            offer(bands or needed, rows)
+    while options:
+        _, hashes, taken, rows = heapq.heappop(options)
+        if replace(goal, bands=taken, rows=rows).recall_at_threshold >= goal.recall:
+            return taken, rows
+        if bands is None and hashes + rows <= goal.num_hashes:
+            offer(taken + 1, rows)
+    return None
+
+
+def _enough_bands(goal: Plan) -> int | None:
+    """The fewest bands of goal.rows rows that reach the wish for sets of every size; None where there are too few."""
+    bands = _fewest_bands(goal.threshold, goal.rows, goal.recall, goal.check_loss)
+    while bands is not None and bands * goal.rows <= goal.num_hashes:
+        if replace(goal, bands=bands).recall_at_threshold >= goal.recall:
+            return bands
+        bands += 1
+    return None
 
 
 def _fewest_bands(p: float, rows: int, wish: float, loss: float) -> int | None:
@@ -263,15 +308,12 @@ def _allowed_loss(wish: float) -> float:
 
 def _largest_cut(p: float, slots: int, loss: float) -> tuple[int, float]:
     """(the largest c with P(X < c) <= loss, this P), for X binomial with `slots` trials of probability `p`."""
-    if p >= 1.0:
-        return slots, 0.0
+    first, law = binomial(slots, p)
     below = 0.0
-    for k in range(slots + 1):
-        log_ways = math.lgamma(slots + 1) - math.lgamma(k + 1) - math.lgamma(slots - k + 1)
-        with_k = below + math.exp(log_ways + k * math.log(p) + (slots - k) * math.log1p(-p))
-        if with_k > loss:
+    for k, chance in enumerate(law, first):
+        if below + chance > loss:
             return k, below
-        below = with_k
+        below += chance
     return slots, below
 
 
@@ -308,9 +350,17 @@ def _steep_rows(t: float, wish: float) -> int:
 def _remedy(t: float, rows: int, wish: float) -> str:
     """A number of hashes that is sure to be enough: the check may lose all that it is allowed to."""
     bands = _fewest_bands(t, rows, wish, _allowed_loss(wish))
-    if bands is None or bands * rows > MOST_HASHES:
-        return "no practical number of hashes"
-    return f"{bands * rows} hashes ({shape_of(bands, rows)})"
+    if bands is not None and bands * rows > CHECKED_HASHES:
+        bands += bands // 50
+    while bands is not None and bands * rows <= MOST_HASHES:
+        if (
+            bands * rows > CHECKED_HASHES
+            or Plan(threshold=t, recall=wish, num_hashes=bands * rows, bands=bands, rows=rows).recall_at_threshold
+            >= wish
+        ):
+            return f"{bands * rows} hashes ({shape_of(bands, rows)})"
+        bands += 1
+    return "no practical number of hashes"
 
 
 def _within(what: str, value: Any, budget: int) -> int:

@@ -291,6 +291,16 @@ def test_spark_gives_the_same_pairs(way: Any, measure: str, spark: Any) -> None:
 
 
 @ON_SPARK
+def test_spark_gives_the_same_estimates(spark: Any) -> None:
+    """Without verification, pairs whose signatures agree in a share of at least the threshold; none below."""
+    table, options = documents(1), {"threshold": 0.5, "method": "lsh", "verify": False}
+    expected = la.pairs(table, **options)
+    assert expected.pairs.num_rows > 20
+    assert min(expected.pairs["similarity"].to_pylist()) >= 0.5
+    assert rows_of(la.pairs(table, engine="spark", **options).pairs) == rows_of(expected.pairs)
+
+
+@ON_SPARK
 @pytest.mark.parametrize(("way", "measure", "bag"), [("lsh", "jaccard", False), ("exact", "cosine", True)])
 def test_spark_gives_the_same_pairs_between_two(way: Any, measure: str, bag: bool, spark: Any) -> None:
     table, other = two_collections()

@@ -182,7 +182,9 @@ def test_table() -> None:
 def test_a_plan_is_a_plain_frozen_record_for_the_receipt() -> None:
     one = Plan(threshold=np.float32(0.5), recall=0.99, num_hashes=np.int64(128), bands=np.int64(35), rows=3)  # type: ignore[arg-type]
     facts = json.loads(json.dumps(one.as_dict()))
-    names = "threshold recall num_hashes bands rows hashes_used cut recall_at_threshold turning_point midpoint "
+    names = (
+        "threshold recall num_hashes bands rows estimated hashes_used cut recall_at_threshold turning_point midpoint "
+    )
     assert list(facts) == (names + "false_positive_area false_negative_area").split()
     assert facts["hashes_used"] == 105
     assert facts["cut"] == one.cut == 43
@@ -226,6 +228,7 @@ def test_the_usual_wish() -> None:
 
 
 @given(thresholds, recalls, st.integers(1, 300))
+@settings(deadline=None)
 def test_a_plan_meets_the_wish_or_says_so_with_advice_that_holds(t: float, wish: float, hashes: int) -> None:
     chosen, warning = quiet(t, recall=wish, num_hashes=hashes)
     assert chosen.hashes_used <= hashes
@@ -260,6 +263,7 @@ def test_a_wish_met_exactly_is_met() -> None:
 
 
 @given(thresholds, recalls, st.integers(1, 200), st.integers(1, 200))
+@settings(deadline=None)
 def test_more_hashes_never_mean_more_false_candidates(t: float, wish: float, a: int, b: int) -> None:
     (small, _), (large, _) = (quiet(t, recall=wish, num_hashes=n) for n in sorted((a, b)))
     if small.probability(t) >= wish + 1.0001e-4:  # so that it does too where the check loses the most it may
@@ -267,6 +271,7 @@ def test_more_hashes_never_mean_more_false_candidates(t: float, wish: float, a: 
 
 
 @given(thresholds, recalls, st.integers(1, 128))
+@settings(deadline=None)
 def test_rows_by_hand_get_the_fewest_bands_that_do(t: float, wish: float, rows: int) -> None:
     chosen, warning = quiet(t, recall=wish, rows=rows)
     assert chosen.rows == rows
@@ -280,6 +285,7 @@ def test_rows_by_hand_get_the_fewest_bands_that_do(t: float, wish: float, rows: 
 
 
 @given(thresholds, recalls, st.integers(1, 128))
+@settings(deadline=None)
 def test_bands_by_hand_get_the_most_rows_that_do(t: float, wish: float, bands: int) -> None:
     chosen, warning = quiet(t, recall=wish, bands=bands)
     assert chosen.bands == bands
@@ -324,7 +330,7 @@ def test_bands_and_rows_by_hand_are_kept() -> None:
         (
             0.8,
             {"bands": 9, "rows": 13},
-            "recall at threshold 0.8 is 0.3987 with 9 bands of 13 rows, not the wished 0.99; 1066 hashes (82 bands of "
+            "recall at threshold 0.8 is 0.3707 with 9 bands of 13 rows, not the wished 0.99; 1066 hashes (82 bands of "
             "13 rows) would do, or 16 bands of 6 rows.",
         ),
         (

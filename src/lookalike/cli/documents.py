@@ -23,7 +23,14 @@ def open_documents(inputs: list[str], options: dict[str, Any], keep: str) -> Col
 
 
 def pair_options(
-    verify: Annotated[bool, o.option(o.WHAT, "--verify/--no-verify", help="Score pairs exactly, or estimate.")] = True,
+    verify: Annotated[
+        bool,
+        o.option(
+            o.WHAT,
+            "--verify/--no-verify",
+            help="Score pairs exactly, or report those whose signatures agree in at least a share -t of the rows.",
+        ),
+    ] = True,
 ) -> None:
     """What only `lookalike pairs` takes."""
 

@@ -26,7 +26,11 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     for note in receipt["work"]["notes"]:
         yield "Work", note
     yield "Read", " · ".join(_read(receipt))
-    check = "every pair verified" if receipt["verified"] else "similarities estimated, not verified"
+    check = (
+        "every pair verified"
+        if receipt["verified"]
+        else "signatures agree in at least this share of their rows, not verified"
+    )
     yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"
     if receipt["recall_measured"]:
         yield "Recall", _measured(receipt)

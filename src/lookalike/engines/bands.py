@@ -63,7 +63,7 @@ class BandedJoin:
 
     def pairs(self, trace: Trace, limit: int, *, verify: bool = True) -> Scored:
         """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
-        passes the signature check, with the estimate of its Jaccard similarity."""
+        agrees in plan.cut slots or more, with the share of agreeing slots as the estimate of its Jaccard similarity."""
         with trace.stage("match") as report:
             return collect(self._units(report, limit, verify), self.space, trace, limit)
 

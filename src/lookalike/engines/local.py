@@ -143,9 +143,16 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
         return None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
-        made = plan(least(job.threshold), recall=job.recall, num_hashes=job.num_hashes, bands=job.bands, rows=job.rows)
+        bands = plan(least(job.threshold), recall=job.recall, num_hashes=job.num_hashes, bands=job.bands, rows=job.rows)
     trace.warnings += [str(warning.message) for warning in caught]
-    return made
+    if job.verify:
+        return bands
+    bands = replace(bands, estimated=True)
+    trace.warnings.append(
+        "without verification a pair at the threshold is reported about half of the time, for its estimate may fall "
+        "below the threshold. Verify, or ask for a lower threshold."
+    )
+    return bands
 
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:

@@ -132,7 +132,8 @@ def test_json_prints_the_receipt_and_nothing_else(tmp_path: Path, lookalike) -> 
 
 def test_no_verify_says_so(tmp_path: Path, lookalike) -> None:
     done = lookalike("pairs", write(tmp_path / "x.csv"), "--no-verify", "-o", tmp_path / "out.csv")
-    assert "similarities estimated, not verified" in done.err
+    assert "signatures agree in at least this share of their rows, not verified" in done.err
+    assert "without verification a pair at the threshold is reported about half of the time" in done.err
     assert json.loads((tmp_path / "out.receipt.json").read_text())["verified"] is False
 
 
