@@ -164,6 +164,9 @@ class Signatures:
     def similarity(self, left: int, right: int, other: Signatures | None = None) -> tuple[float, float]:
         """(estimate of the Jaccard similarity, its standard error) of item `left` and item `right` (of `other`).
 
+        The estimate is unbiased. Of slots cut to few bits some agree by chance; where fewer do than expected, the
+        estimate is below 0.
+
         Empty sets are similar to nothing: 0 (their slots are all ones, which a cut signature no longer tells).
         """
         there = self if other is None else other
@@ -172,8 +175,9 @@ class Signatures:
             return 0.0, 0.0
         agree = float(np.mean(self.values[left] == there.values[right]))
         chance = 0.0 if self.recipe.bits == 32 else 2.0**-self.recipe.bits
-        estimate = min(1.0, max(0.0, (agree - chance) / (1.0 - chance)))
-        spread = estimate + (1.0 - estimate) * chance
+        estimate = (agree - chance) / (1.0 - chance)
+        likely = max(0.0, estimate)
+        spread = likely + (1.0 - likely) * chance
         return estimate, float(np.sqrt(spread * (1.0 - spread) / self.recipe.length)) / (1.0 - chance)
 
 

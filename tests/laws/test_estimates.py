@@ -73,3 +73,12 @@ def test_few_bits_give_an_unbiased_estimate_with_its_error(bits: int) -> None:
     assert abs(estimates.mean() - 0.5) < 5 * spread / sqrt(1500)
     assert estimates.std() < spread * (1 + 5 / sqrt(2 * 1500))
     assert estimates.std() > 0.7 * spread
+
+
+@pytest.mark.parametrize("similarity", ["0", "0.05"])
+def test_few_bits_give_an_unbiased_estimate_near_0(similarity: str) -> None:
+    """The estimate may be below 0: clipped there, one bit and 64 slots would be off by 0.047 at similarity 0."""
+    signatures = sketch(planted(Fraction(similarity), union=200, pairs=4000, seed=22), Recipe(length=64)).cut(1)
+    estimates, errors = np.array([signatures.similarity(i, i + 1) for i in range(0, 8000, 2)]).T
+    assert abs(estimates.mean() - float(similarity)) < 5 * errors.mean() / sqrt(4000)
+    assert estimates.min() < 0

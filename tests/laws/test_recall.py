@@ -14,6 +14,7 @@ import pytest
 
 import lookalike as la
 from laws.planted import planted
+from lookalike.measures import bar, set_measure
 
 PAIRS = 2000
 
@@ -67,6 +68,17 @@ def test_exact_ways_find_every_tie(method: Any) -> None:
 
 
 @pytest.mark.promise("README.md", "and 4/5 counts at 0.8")
+@pytest.mark.promise("docs/reference/formats.md", "Up to nine decimals are taken as written (six for cosine).")
+def test_a_threshold_means_its_decimals() -> None:
+    jaccard, cosine = set_measure("jaccard"), set_measure("cosine")
+    assert bar(jaccard, 0.8)[1:] == (4, 5)
+    assert bar(jaccard, 0.123456789)[1:] == (123456789, 10**9)
+    assert bar(cosine, 0.123457)[1:] == (123457, 10**6)
+    assert 3 * 0.2 == 0.6000000000000001
+    assert bar(jaccard, 3 * 0.2)[1:] == (3, 5)
+    assert bar(jaccard, 1 / 3)[1:] == bar(cosine, 1 / 3)[1:] == (1, 3)
+
+
 def test_a_tie_is_not_below_the_threshold() -> None:
     result = la.pairs(pa.table({"text": collection(Fraction(4, 5), seed=34)}), threshold=0.8, method="lsh", audit=0)
     assert result.pairs["similarity"].unique().to_pylist() == [0.8]

@@ -46,6 +46,7 @@ def test_the_curve(similarity: str, scheme: Any, union: int, pairs: int) -> None
         assert abs(found - pairs * p) < slack(p, pairs), shape
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "`recall_at_threshold` is a lower bound over all set sizes")
 @pytest.mark.parametrize("union", [20, 60, 200, 1000])
 @pytest.mark.parametrize(("similarity", "hashes"), [("0.5", 128), ("0.8", 128), ("0.9", 128), ("0.95", 32)])
 def test_small_sets_are_found_as_often_as_their_plan_says(union: int, similarity: str, hashes: int) -> None:

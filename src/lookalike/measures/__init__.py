@@ -37,7 +37,9 @@ def set_measure(name: str) -> SetMeasure:
 
 
 def bar(measure: SetMeasure, threshold: float) -> Bar:
-    """The threshold as the fraction the user wrote: 0.8 is 4/5, so that a similarity of exactly 4/5 counts.
+    """The threshold as the fraction that the user means: 0.8 is 4/5, so that a similarity of exactly 4/5 counts.
+
+    It is the nearest fraction to the decimal as written with a denominator of at most `measure.finest`.
 
     >>> bar(set_measure("jaccard"), 0.8)
     Bar(code=0, num=4, den=5)
