@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     threshold: float | None  # found from the data
     weights: WeightsBy  # learned; equal; em: Fellegi and Sunter's
     neighbours: int  # candidates that each record proposes
+    blocking: str | None  # "exact:name,phone": compare all pairs that share a value there, and no others
     seed: int
     max_pairs: int
     audit: int  # records whose recall is measured
@@ -166,6 +167,9 @@ def _run(
         from lookalike.engines.spark.result import SparkResult
         from lookalike.engines.spark.session import check_options
 
+        if job.get("blocking") is not None:
+            raise UsageError("blocking by exact values runs on one machine; leave out blocking, or the engine.")
+        job.pop("blocking", None)
         check_options(job)
         both, want = [source, against], wanted(asked, grouping)
         return SparkResult(

@@ -50,6 +50,13 @@ def record_options(
     threshold: Threshold = None,
     weights: WeightsBy = Weights.learned,
     neighbours: Annotated[int, o.option(o.WHAT, help="Candidates that each record proposes.")] = 10,
+    blocking: Annotated[
+        str | None,
+        o.option(
+            o.WHAT,
+            help="exact:COL,COL: compare all pairs that share a value of one of these columns, and no others.",
+        ),
+    ] = None,
     seed: Annotated[int, o.option(o.RUN, help="Seed of the audit's sample.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Records of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: o.MaxPairs = 100_000_000,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from lookalike.data import SIMILARITY, Scale, check_choice
 from lookalike.errors import UsageError
 from lookalike.measures.fields import RecordRules
+from lookalike.stages.exact_blocking import parse_blocking
 
 WeightsBy = Literal["learned", "equal", "em"]
 
@@ -17,6 +18,7 @@ class RecordJob:
     """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt.
 
     rules: as given, guessed or learned; the threshold is theirs. neighbours: candidates that each record proposes.
+    blocking: "exact:" and columns, to compare all pairs that share a value there, and no others; None for keys.
     """
 
     noun: ClassVar[str] = "records"
@@ -28,6 +30,7 @@ class RecordJob:
     weights: WeightsBy = "learned"
     one_to_one: bool = False
     neighbours: int = 10
+    blocking: str | None = None
     seed: int = 42
     max_pairs: int = 100_000_000
     audit: int = 2000
@@ -43,8 +46,13 @@ class RecordJob:
             raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
         if self.neighbours < 1:
             raise UsageError(f"neighbours is {self.neighbours}; expected at least 1.")
+        _ = self.blocking_columns
         if self.audit < 0:
             raise UsageError(f"audit is {self.audit}; expected a number of records to check, or 0 for none.")
+
+    @property
+    def blocking_columns(self) -> tuple[str, ...] | None:
+        return None if self.blocking is None else parse_blocking(self.blocking)
 
     def words(self) -> str:
         """What is compared, and from where on it matches."""

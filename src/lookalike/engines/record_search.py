@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.data import F32, F64, I64, U32, U64, Pairs
 from lookalike.engines.pool import Pool
-from lookalike.engines.record_job import WeightsBy
+from lookalike.engines.record_job import RecordJob, WeightsBy
 from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS_OF, RecordRules
 from lookalike.stages.arrow import as_arrow
@@ -22,6 +22,7 @@ from lookalike.stages.contributions import contributions
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.evidence import Evidence, estimate
+from lookalike.stages.exact_blocking import exact_candidates
 from lookalike.stages.fields import Field
 from lookalike.stages.pair_table import Mask, PairTable
 from lookalike.stages.population import Population
@@ -47,28 +48,20 @@ class Search:
     number: I64  # the class of each record, -1 for none
 
     @classmethod
-    def of(cls, fields: Sequence[Field], classes: Classes, split: int, pool: Pool, trace: Trace, k: int,
+    def of(cls, fields: Sequence[Field], classes: Classes, split: int, pool: Pool, trace: Trace, job: RecordJob,
            *, also: tuple[int, int] | None = None) -> Search:  # fmt: skip
         """Look for candidates and compare them. fields: over all records; split: records of the first table, or -1;
         also: two records that are compared in any case."""
         firsts = classes.firsts
         own = [replace(field, values=field.values[firsts]) for field in fields]
         side = int(np.count_nonzero(firsts < split)) if split >= 0 else -1
-        with trace.stage("keys"):
-            crowd = CROWD if len(firsts) < LARGE else CROWD // 2
-            index, crowded, stranded = index_keys(own, side, pool.map, crowd=crowd)
-            trace.add_buckets(index.sizes)
-            trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded), stranded=stranded)
-            trace.counts["crowded"] = [c.as_dict() for c in describe_crowds(own, crowded[:CROWDS_SHOWN])]
-        with trace.stage("candidates") as report:
-            weights, n = index.weights(), len(firsts)
-            spans = [(at, min(at + BLOCK, n)) for at in range(0, n, BLOCK)]
-            few, least = (k, 0.0) if n < LARGE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
-            made = []
-            for piece in pool.map(lambda span: index.nearest(span, weights, side, few, least), spans):
-                made.append(piece)
-                report(len(made), len(spans))
-            number = classes.class_of(len(fields[0].values))
+        number = classes.class_of(len(fields[0].values))
+        if job.blocking_columns is not None:
+            with trace.stage("candidates"):
+                made = [exact_candidates(own, job.blocking_columns, side, limit=job.max_pairs)]
+        else:
+            made = cls._by_keys(own, side, pool, trace, job.neighbours)
+        with trace.stage("candidates"):
             if also is not None and (low := min(number[list(also)])) >= 0:
                 made.append(np.array([low << 32 | max(number[list(also)])], np.uint64))
             pairs = np.concatenate([np.empty(0, np.uint64), *made])
@@ -80,8 +73,29 @@ class Search:
             whole = WholeRecords(own)
             alike = in_pieces(whole.compare, left, right, pool)
             compared = [in_pieces(partial(compare, field), left, right, pool) for field in own]
+        n = len(firsts)
         table = PairTable(left, right, compared, alike, n, side, Population.of(own, n, side))
         return cls(own, whole, table, number)
+
+    @staticmethod
+    def _by_keys(own: Sequence[Field], side: int, pool: Pool, trace: Trace, k: int) -> list[U64]:
+        """For each record up to k others that share its heaviest keys."""
+        n = len(own[0].values)
+        with trace.stage("keys"):
+            crowd = CROWD if n < LARGE else CROWD // 2
+            index, crowded, stranded = index_keys(own, side, pool.map, crowd=crowd)
+            trace.add_buckets(index.sizes)
+            trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded), stranded=stranded)
+            trace.counts["crowded"] = [c.as_dict() for c in describe_crowds(own, crowded[:CROWDS_SHOWN])]
+        with trace.stage("candidates") as report:
+            weights = index.weights()
+            spans = [(at, min(at + BLOCK, n)) for at in range(0, n, BLOCK)]
+            few, least = (k, 0.0) if n < LARGE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
+            made = []
+            for piece in pool.map(lambda span: index.nearest(span, weights, side, few, least), spans):
+                made.append(piece)
+                report(len(made), len(spans))
+        return made
 
     def scores(
         self, rules: RecordRules, by: WeightsBy, threshold: float | None, single: bool

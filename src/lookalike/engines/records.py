@@ -118,13 +118,15 @@ def searched(
         best = preference(keep, loaded.lengths, loaded.extra)
         best = np.concatenate([best, np.arange(len(best), len(loaded))])
         with trace.stage("collapse"):
-            classes = equal_records(loaded.fields, best, loaded.split, collapse=not asked.one_to_one)
+            # Equal records may share no value of a blocking column.
+            collapse = not asked.one_to_one and asked.blocking is None
+            classes = equal_records(loaded.fields, best, loaded.split, collapse=collapse)
             trace.add(exact_duplicates=len(classes.members) - len(classes), empty=len(loaded) - len(classes.members))
         forced = None if also is None else loaded.places(*also)
-        search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked.neighbours, also=forced)
+        search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked, also=forced)
         with trace.stage("match"):
             rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
-            if loaded.split < 0:
+            if loaded.split < 0 and asked.blocking is None:
                 search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
         checked = audit(search, job, pool, trace) if job.audit else None
@@ -138,10 +140,16 @@ def found(made: Searched) -> Found:
     loaded, classes = made.loaded, made.classes
     return Found(
         loaded.ids, loaded.split, classes, np.ones(len(classes)), np.argsort(rank[classes.firsts], kind="stable"),
-        Choice("keys", {}, "records that share keys are compared, those with the heaviest keys first"),
+        Choice("keys", {}, _reason(made.job)),
         pairs=made.search.pairs(made.score, made.job.threshold), audit=made.audit,
         details=partial(made.search.contributions, made.job.rules),
     )  # fmt: skip
+
+
+def _reason(job: RecordJob) -> str:
+    if job.blocking_columns is None:
+        return "records that share keys are compared, those with the heaviest keys first"
+    return f"every pair of records that share a value of {' or '.join(job.blocking_columns)} is compared"
 
 
 def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
