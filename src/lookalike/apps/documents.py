@@ -14,7 +14,7 @@ from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.engines.work import Workplace
 from lookalike.errors import UsageError
-from lookalike.io.read import open_collection
+from lookalike.io.read import by_lines, open_collection
 from lookalike.result import Asked, Grouping, Result, answer, wanted
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Options(RuleOptions, total=False):
     audit: int  # items whose recall is measured
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
+    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
     threads: int | None
     memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
     work_dir: str | Path | None  # where hashed sets are kept for another run, and parts for another try
@@ -123,7 +124,7 @@ def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
     2
     """
     given = dict(options)
-    collection = open_collection(source, **_columns(given))
+    collection = open_collection(source, **_columns(given, alone=True))
     place = Workplace.of(given)
     given.pop("progress", None)
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
@@ -135,7 +136,7 @@ def _run(
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
     refuse_unknown(job_options, Locally, OnSpark)
-    columns = _columns(job_options)
+    columns = _columns(job_options, alone=against is None)
     if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
     cluster = cluster_of(job_options)
@@ -170,17 +171,18 @@ def _on_spark(
         raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
     check_options(options)
     session = open_session(**cluster)
-    origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
     tune(session, (origin.frame for origin in origins))
     job = _job(options, tokens=origins[0].is_tokens)
     run = Run(origins, job, wanted(asked, grouping), keep, columns["on_bad_text"], trace)
     return SparkResult(asked, grouping, run)
 
 
-def _columns(options: dict[str, Any]) -> dict[str, Any]:
-    """What opening a collection takes."""
+def _columns(options: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+    """What opening a collection takes. alone: whether there is no other collection to compare it with."""
     columns = {name: options.pop(name, None) for name in ("text", "id")}
-    return columns | {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    columns |= {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    return columns | {"lines": by_lines(options.pop("lines", False), alone=alone)}
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:

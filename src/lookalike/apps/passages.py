@@ -23,7 +23,7 @@ from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
 from lookalike.io.passage_report import Page, Pair, write_report
 from lookalike.io.picked import pick_texts
-from lookalike.io.read import open_collection
+from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.notebook import SHOWN, card, table
 from lookalike.stages.arrow import as_arrow
@@ -56,6 +56,7 @@ class Options(TypedDict, total=False):
     max_pairs: int  # passages
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
+    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
     threads: int | None
     memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
     work_dir: str | Path | None  # where tokens are kept for another run, and parts for another try
@@ -194,6 +195,7 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
     columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    columns["lines"] = by_lines(given.pop("lines", False), alone=given.get("references") is None)
     cluster = cluster_of(given)
     if cluster is not None:
         return _on_spark(source, columns, cluster, given, Trace(progress))
@@ -228,7 +230,7 @@ def _on_spark(
             raise UsageError(f"{name} (--{name}) is for one machine; on Spark leave it out.")
     sources, job = [source, options.pop("references", None)], PassageJob(**options)
     session = open_session(**cluster)
-    origins = open_origins(session, sources, text=columns["text"], id=columns["id"])
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
     tune(session, (origin.frame for origin in origins))
     return SparkPassages(job, origins, columns["on_bad_text"], trace)
 

@@ -18,7 +18,7 @@ from lookalike.engines.passages import Shared
 from lookalike.engines.receipt import passages_receipt
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
-from lookalike.io.read import open_collection
+from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
@@ -86,10 +86,13 @@ class Stories:
 def stories(
     source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
     share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
-    on_bad_text: Literal["error", "replace", "skip"] = "error", threads: int | None = None, progress: Progress = silent,
+    on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
+    progress: Progress = silent,
 ) -> Stories:  # fmt: skip
     """Groups of articles that tell the same story. Two do where at least `share` of each stands in passages that they
     share, or where their word shingles have at least this Jaccard similarity; a story is what such pairs connect.
+
+    lines: read text files line by line; otherwise each is an article, unless a single one is all there is.
 
     Passages find what was copied in part and put in another order, shingles what was lightly rewritten throughout.
 
@@ -103,7 +106,7 @@ def stories(
         if not 0 < value <= 1:
             raise UsageError(f"{name} is {value}; expected a share above 0 and at most 1.")
     job = PassageJob(min_tokens=min_tokens, max_share=max_share, threads=threads)
-    collection = open_collection(source, text=text, id=id, on_bad_text=on_bad_text)
+    collection = open_collection(source, text=text, id=id, on_bad_text=on_bad_text, lines=by_lines(lines, alone=True))
     trace, other = Trace(progress), Trace(progress)
     shared = passages.run([collection], job, trace)
     near = _near(collection, Job(threshold=jaccard, rule=ShingleRule(), max_share=max_share, threads=threads), other)

@@ -110,7 +110,7 @@ def _run(
         there = run_strings([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
     job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
-    collections = [open_collection(one, **columns) for one in (source, against) if one is not None]
+    collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     if any(collection.is_tokens for collection in collections):
         raise UsageError("the column holds lists of tokens; expected text. Choose another column.")
     trace = Trace(progress)

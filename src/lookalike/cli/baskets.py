@@ -18,7 +18,7 @@ BASKETS = "Baskets"
 SHOWN = 5  # neighbours by name
 
 
-def open_baskets(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
+def open_baskets(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Any:
     """Paths, which the app reads."""
     return o.paths(inputs)
 

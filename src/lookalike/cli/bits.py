@@ -16,7 +16,7 @@ class Form(Enum):
     int = "int"
 
 
-def open_codes(inputs: list[str], options: dict[str, Any], keep: str) -> Any:
+def open_codes(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Any:
     """The source of the codes; its columns are checked here, its rows wait."""
     from lookalike.io.codes import open_codes as open_source
 

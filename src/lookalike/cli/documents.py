@@ -11,13 +11,24 @@ if TYPE_CHECKING:
     from lookalike.io.collection import Collection
 
 
-def open_documents(inputs: list[str], options: dict[str, Any], keep: str) -> Collection:
+def open_documents(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
     """The collection, already being read: decoding goes on while the compiler is loaded."""
+    from lookalike.io.read import by_lines
+
+    return _begun(inputs, options, given, lines=by_lines(options["lines"], alone=given.get("against") is None))
+
+
+def open_strings(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
+    """As `open_documents`; each line of a text file is a string."""
+    return _begun(inputs, options, given, lines=True)
+
+
+def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *, lines: bool | None) -> Collection:
     from lookalike.io.read import open_collection
 
     columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
-    collection = open_collection(o.paths(inputs), **columns)
-    if ":" not in keep:  # a policy by column reads one column more
+    collection = open_collection(o.paths(inputs), lines=lines, **columns)
+    if ":" not in given.get("keep", ""):  # a policy by column reads one column more
         collection.begin()
     return collection
 

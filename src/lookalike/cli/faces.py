@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lookalike.io.vectors import Vectors
 
 
-def open_given(inputs: list[str], options: dict[str, Any], keep: str) -> Vectors:
+def open_given(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Vectors:
     from lookalike.io.faces import open_faces
 
     return open_faces(o.paths(inputs), column=options["column"], id=options["id"], grid=options["grid"])

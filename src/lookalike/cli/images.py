@@ -20,7 +20,7 @@ class ImageHash(Enum):
     whash = "whash"
 
 
-def open_folder(inputs: list[str], options: dict[str, Any], keep: str) -> PictureFolder:
+def open_folder(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> PictureFolder:
     from lookalike.io.pictures import open_pictures
 
     return open_pictures(o.paths(inputs))

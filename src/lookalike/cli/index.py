@@ -15,6 +15,7 @@ import typer
 from lookalike import words
 from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
+from lookalike.cli import summary
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
 Place = Annotated[str, typer.Argument(help="The index: a folder, or a postgresql:// URL.", show_default=False)]
 Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
+Lines = Annotated[bool, o.option(o.RUN, "--lines", help="Read text files line by line (default: each is a document).")]
 AskedThreshold = Annotated[
     float | None,
     o.option(o.WHAT, "-t", "--threshold", help="Only what is at least so near (default: the index's).",
@@ -122,6 +124,7 @@ def add(
     inputs: o.Inputs,
     column: Column = None,
     id: o.Id = None,  # noqa: A002
+    lines: Lines = False,
     if_new: Annotated[
         bool, o.option(o.WHAT, "--if-new", help="Only what matches nothing; prints what was matched, and by what.")
     ] = False,
@@ -137,18 +140,43 @@ def add(
 
     begin = time.perf_counter()
     with Index.open(place) as index, screen.progress(quiet) as progress:
-        batches = _counted(sources.read(index.kind.name, o.paths(inputs), column=column, id=id), progress)
+        source = _opened(index, inputs, column=column, id=id, lines=lines)
+        batches = _counted(sources.read(index.kind.name, source, column=column, id=id, lines=lines), progress)
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
             line = f"{count:,} new of {words.count(count + matched.num_rows, index.kind.name)}"
+            count += matched.num_rows
         else:
             made = index.add_batches(batches)
+            count = made.count
             line = words.count(made.count, index.kind.name) + (f", {made.replaced:,} replaced" if made.replaced else "")
         total = len(index)
     if not quiet:
+        _say_read(source, count)
         seconds = time.perf_counter() - begin
         _say("Added", f"{line} in {seconds:.1f} s · {index.store.place} has {total:,}")
+
+
+def _opened(
+    index: Index, inputs: list[str], *, column: str | None, id: str | None, lines: bool,  # noqa: A002
+) -> Any:  # fmt: skip
+    """The files to read; of documents the collection, which knows whether files or lines are its items."""
+    from lookalike.cli.screen import err
+    from lookalike.io.read import open_collection
+
+    if index.kind.name != "documents":
+        return o.paths(inputs)
+    collection = open_collection(o.paths(inputs), text=column, id=id, lines=lines)
+    for warning in collection.warnings:
+        err.say("Warning:", warning, style="yellow")
+    return collection
+
+
+def _say_read(source: Any, number: int) -> None:
+    """Say whether text files were read as documents or line by line."""
+    if getattr(source, "lines", None) is not None:
+        _say("Read", summary.items_read([(number, source.lines)], "documents"))
 
 
 def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
@@ -208,6 +236,7 @@ def query(
     nearest: Annotated[int | None, o.option(o.WHAT, "--nearest", help="So many matches at most for each item.")] = None,
     column: Column = None,
     id: o.Id = None,  # noqa: A002
+    lines: Lines = False,
     output: o.Out = None,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
@@ -230,8 +259,9 @@ def query(
             raise UsageError(
                 f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
             )
+        source = None if inputs is None else _opened(index, inputs, column=column, id=id, lines=lines)
         batches = [(text, pa.array(text))] if text else sources.read(
-            index.kind.name, o.paths(inputs), column=column, id=id
+            index.kind.name, source, column=column, id=id, lines=lines
         )  # fmt: skip
         tables, first, asked = [index.query_table([])], 0, 0
         for items, ids in _counted(iter(batches), progress):
@@ -247,8 +277,9 @@ def query(
     else:
         _print_rows(found, "matches")
     if not quiet:
+        _say_read(source, asked)
         matches = "1 match" if found.num_rows == 1 else f"{found.num_rows:,} matches"
-        _say("Found", f"{matches} of {asked:,} items" + (f" · wrote {output}" if output else ""))
+        _say("Found", f"{matches} of {words.count(asked, 'items')}" + (f" · wrote {output}" if output else ""))
 
 
 @app.command()

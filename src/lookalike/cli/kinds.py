@@ -19,17 +19,17 @@ class Kind:
     """A kind of item on the command line.
 
     noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
-    all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, keep) to the source that the app
-    takes. score: the name of the column that tells how near two items are. near: that in words. works: large runs use
-    a work folder. passes_force: the app itself writes something that --force lets it replace. grouping: the usual
-    kind of group. aside: options that are not the app's; check: refuses, before anything is read, what cannot go well
-    with them; after: (result, these options, quiet) when the answer is written.
+    all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, what the app takes besides) to
+    the source that the app takes. score: the name of the column that tells how near two items are. near: that in words.
+    works: large runs use a work folder. passes_force: the app itself writes something that --force lets it replace.
+    grouping: the usual kind of group. aside: options that are not the app's; check: refuses, before anything is read,
+    what cannot go well with them; after: (result, these options, quiet) when the answer is written.
     """
 
     noun: str
     app: str
     options: Callable[..., None]
-    open: Callable[[list[str], dict[str, Any], str], Any]
+    open: Callable[[list[str], dict[str, Any], dict[str, Any]], Any]
     pairs_options: Callable[..., None] = o.nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
@@ -51,6 +51,7 @@ class Kind:
         """What the three commands have in common: check, open, run, write, show. given: what the app takes beside the
         options."""
         from lookalike.cli import screen, show
+        from lookalike.io.atomic import check_output
 
         if self.check is not None:
             self.check(options)
@@ -67,7 +68,9 @@ class Kind:
         outputs = show.Outputs.check(output, removed, force=force)
         if self.works:
             options["beside"] = o.beside(output or removed)
-        source = self.open(inputs, options, given.get("keep", "first"))
+        source = self.open(inputs, options, given)
+        if asked == "dedup" and output is not None:
+            check_output(output, force=force, columns=getattr(source, "columns", ()))
         if self.passes_force:
             options["force"] = force
         aside = {name: options.pop(name) for name in self.aside}

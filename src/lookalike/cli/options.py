@@ -106,6 +106,10 @@ Audit = Annotated[int, option(WHAT, help="Items of which the recall is measured;
 OnBadFile = Annotated[
     OnBad, option(RUN, help="What to do with a file that cannot be read; skip lists it in the receipt.")
 ]
+Lines = Annotated[
+    bool,
+    option(RUN, "--lines", help="Read text files line by line (default: each is a document, but one alone by lines)."),
+]
 Memory = Annotated[
     str | None, option(RUN, help="Memory to keep to, as 2GB (default: half of what is free).", show_default=False)
 ]
@@ -180,6 +184,7 @@ def document_options(
     max_pairs: MaxPairs = 100_000_000,
     on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
     on_bad_file: OnBadFile = OnBad.error,
+    lines: Lines = False,
     threads: Threads = None,
     memory: Memory = None,
     work_dir: WorkDir = None,

@@ -56,6 +56,7 @@ def passage_options(
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
     on_bad_file: o.OnBadFile = o.OnBad.error,
+    lines: o.Lines = False,
     threads: o.Threads = None,
     memory: o.Memory = None,
     work_dir: o.WorkDir = None,

@@ -65,6 +65,7 @@ def plan(
         o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
+    lines: o.Lines = False,
     memory: Annotated[
         str | None,
         o.option(o.RUN, help="Memory of the run, as 2GB (default: half of what is free).", show_default=False),
@@ -134,7 +135,8 @@ def plan(
     if inputs:
         options = {
             "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
-            "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "memory": memory,
+            "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "lines": lines,
+            "memory": memory,
         }  # fmt: skip
         print_forecast(inputs, options, json=json)
         return

@@ -93,7 +93,7 @@ def check(options: dict[str, Any]) -> None:
         raise UsageError("--truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.")
 
 
-def open_table(inputs: list[str], options: dict[str, Any], _keep: str) -> RecordTable:
+def open_table(inputs: list[str], options: dict[str, Any], _given: dict[str, Any]) -> RecordTable:
     from lookalike.io.records import open_records
 
     return open_records(o.paths(inputs), id=options["id"])

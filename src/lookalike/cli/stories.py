@@ -26,6 +26,7 @@ def stories(
     on_bad_text: Annotated[
         o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
     ] = o.BadText.error,
+    lines: o.Lines = False,
     threads: o.Threads = None,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
@@ -44,7 +45,7 @@ def stories(
     with screen.progress(quiet) as progress:
         result = find(
             o.paths(inputs), text=text, id=id, share=share, jaccard=jaccard, min_tokens=min_tokens,
-            max_share=max_share, on_bad_text=on_bad_text.value, threads=threads, progress=progress,
+            max_share=max_share, on_bad_text=on_bad_text.value, lines=lines, threads=threads, progress=progress,
         )  # fmt: skip
         wrote = outputs.write_result(result, output)
     if output is None and not json:

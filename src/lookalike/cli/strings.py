@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated
 
 from lookalike.cli import options as o
-from lookalike.cli.documents import open_documents
+from lookalike.cli.documents import open_strings
 from lookalike.cli.kinds import Kind
 
 
@@ -57,7 +57,7 @@ STRINGS = Kind(
     "strings",
     "lookalike.apps.strings",
     string_options,
-    open_documents,
+    open_strings,
     score="distance",
     near="near, within the bound,",
 )

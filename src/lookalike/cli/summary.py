@@ -10,6 +10,7 @@ from lookalike.words import count, size
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
 FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
+READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
 NOTED = {
     "empty": "empty",
     "null_texts": "null",
@@ -43,9 +44,28 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         yield "Wrote", str(path)
 
 
+def items_read(inputs: Sequence[tuple[int, bool | None]], noun: str) -> str:
+    """How many items were read, and, of text files, whether each file or each line is one.
+
+    inputs: of each collection the number of its items, and whether they are lines (True), files (False) or rows (None).
+
+    >>> items_read([(2, False)], "documents"), items_read([(1, True)], "documents"), items_read([(9, None)], "strings")
+    ('2 files as documents', '1 line as a document', '9 strings')
+    >>> items_read([(4, None), (1, False)], "documents")
+    '4 rows and 1 file as documents'
+    """
+    total = sum(number for number, _ in inputs)
+    if noun != "documents" or all(lines is None for _, lines in inputs):
+        return count(total, noun)
+    named = [count(number, READ_AS[lines]) for number, lines in inputs]
+    return " and ".join(named) + (" as a document" if total == 1 else " as documents")
+
+
 def _read(receipt: dict[str, Any]) -> list[str]:
     counts, noun = receipt["counts"], receipt["items"]
-    notes = [count(counts[noun], noun)]
+    inputs = [(given["rows"], given.get("lines")) for given in receipt["inputs"]]
+    readings = {lines for _, lines in inputs}
+    notes = [items_read([(counts[noun], readings.pop())] if len(readings) == 1 else inputs, noun)]
     if counts.get("bytes"):
         notes.append(size(counts["bytes"]))
     return notes + [count(counts[name], words) for name, words in NOTED.items() if counts.get(name)]

@@ -21,7 +21,7 @@ Bad = Annotated[
 ]
 
 
-def open_given(inputs: list[str], options: dict[str, Any], keep: str) -> Vectors:
+def open_given(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Vectors:
     from lookalike.io.vectors import open_vectors
 
     return open_vectors(o.paths(inputs), column=options.pop("column"), id=options.pop("id"))

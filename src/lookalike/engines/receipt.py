@@ -39,11 +39,15 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "bucket_sizes": bucket_sizes(trace),
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
-        "warnings": trace.warnings,
+        "warnings": [*_warnings(sources), *trace.warnings],
         "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
         "work": _work(found.space),
         "versions": versions(),
     }
+
+
+def _warnings(sources: Sequence[Source]) -> list[str]:
+    return [warning for source in sources for warning in getattr(source, "warnings", ())]
 
 
 def _audited(found: Found, job: Question) -> dict[str, object] | None:
@@ -69,6 +73,7 @@ def passages_receipt(
     inputs = [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)]
     left_out = [what for source in sources for what in getattr(source, "left_out", ())]
     facts = passages_facts(inputs, job, trace)
+    facts |= {"warnings": [*_warnings(sources), *trace.warnings]}
     return facts | {"boilerplate": boilerplate, "left_out": left_out, "work": _work(shared.space)}
 
 

@@ -44,6 +44,7 @@ class Recipe:
             "columns": [collection.text_column, collection.id_column, *extra],
             "on_bad_text": collection.on_bad_text,
             "on_bad_file": collection.on_bad_file,
+            "lines": collection.lines,
             "files": collection.stamp(),
         }
 

@@ -97,12 +97,15 @@ class Index:
         """
         return self.add_batches([(items, None if ids is None else ids_of(ids))])
 
-    def add_from(self, source: Any, *, column: str | None = None, id: str | None = None) -> Added:  # noqa: A002
+    def add_from(
+        self, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
+    ) -> Added:  # fmt: skip
         """As `add`, of the rows of files (a `Path`, or a list of them) or of a table. All of them, or none.
 
         column: of the texts, token lists, codes or vectors; id: of the ids. Without them the usual names are taken.
+        lines: read text files line by line; otherwise each is a document, where the index is of documents.
         """
-        return self.add_batches(sources.read(self.kind.name, source, column=column, id=id))
+        return self.add_batches(sources.read(self.kind.name, source, column=column, id=id, lines=lines))
 
     def add_batches(self, batches: Iterable[Batch]) -> Added:
         """As `add`, of batches of (items, ids) as they come; all of them, or none."""

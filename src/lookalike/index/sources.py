@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,24 +19,30 @@ from lookalike.io.vectors import open_vectors
 Batch = tuple[Any, pa.Array | None]  # items; their ids, or None where the rows have none
 
 
-def read(kind: str, source: Any, *, column: str | None = None, id: str | None = None) -> Iterator[Batch]:  # noqa: A002
-    """The items of a source (paths, a table), batch by batch. column: of the texts, codes or vectors."""
+def read(
+    kind: str, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
+) -> Iterator[Batch]:  # fmt: skip
+    """The items of a source (paths, a table), batch by batch. column: of the texts, codes or vectors. lines: read text
+    files line by line, where items are documents; each is one otherwise."""
+    if kind == "documents":
+        return _texts(source, column, id, lines=lines)
+    if lines:
+        raise UsageError(f"lines (--lines) goes with documents; this index is of {kind}.")
     return READERS[kind](source, column, id)
 
 
-def _texts(tokens: bool) -> Callable[[Any, str | None, str | None], Iterator[Batch]]:
-    def batches(source: Any, column: str | None, id: str | None) -> Iterator[Batch]:  # noqa: A002
-        collection = open_collection(source, text=column, id=id)
-        if collection.readers and collection.is_tokens != tokens:
-            held, wanted = ("token lists", "texts") if collection.is_tokens else ("texts", "token lists")
-            raise UsageError(
-                f"column {collection.text_column!r} of {collection.name} holds {held}; this index is of {wanted}. "
-                "Choose another column with --column."
-            )
-        for batch in collection.texts():
-            yield batch.texts, batch.ids
-
-    return batches
+def _texts(
+    source: Any, column: str | None, id: str | None, *, tokens: bool = False, lines: bool = True,  # noqa: A002
+) -> Iterator[Batch]:  # fmt: skip
+    collection = open_collection(source, text=column, id=id, lines=lines)
+    if collection.readers and collection.is_tokens != tokens:
+        held, wanted = ("token lists", "texts") if collection.is_tokens else ("texts", "token lists")
+        raise UsageError(
+            f"column {collection.text_column!r} of {collection.name} holds {held}; this index is of {wanted}. "
+            "Choose another column with --column."
+        )
+    for batch in collection.texts():
+        yield batch.texts, batch.ids
 
 
 def _vectors(source: Any, column: str | None, id: str | None) -> Iterator[Batch]:  # noqa: A002
@@ -62,9 +69,8 @@ def _records(source: Any, column: str | None, id: str | None) -> Iterator[Batch]
 
 
 READERS: dict[str, Callable[[Any, str | None, str | None], Iterator[Batch]]] = {
-    "documents": _texts(False),
-    "sets": _texts(True),
-    "strings": _texts(False),
+    "sets": partial(_texts, tokens=True),
+    "strings": _texts,
     "vectors": _vectors,
     "bits": _codes,
     "records": _records,

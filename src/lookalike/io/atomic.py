@@ -51,9 +51,10 @@ def check_folder(folder: str | os.PathLike[str], *, force: bool) -> None:
 
 def one_column_only(path: Path, columns: Sequence[str]) -> str:
     """The message for a table that a text file cannot hold."""
+    lines = " Or read text files line by line, with --lines." if list(columns) == ["id", "text"] else ""
     return (
         f"{path} can hold one column of text, a document a line; this table has the columns {', '.join(columns)}. "
-        "Use .jsonl, .csv or .parquet."
+        f"Use .jsonl, .csv or .parquet.{lines}"
     )
 
 

@@ -52,10 +52,20 @@ class Collection:
         kinds = {kind_of_text(reader.schema.field(self.text_column).type) for reader in self.readers}
         return bool(kinds) and "text" not in kinds
 
+    @property
+    def lines(self) -> bool | None:
+        """True where each line of text files is a document, False where each file is; None for rows of tables."""
+        return self.readers[0].lines if self.readers else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should know about the way the files are read."""
+        return [warning for reader in self.readers for warning in reader.warnings]
+
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the collection."""
         return {
-            "name": self.name, "text": self.text_column, "id": self.id_column,
+            "name": self.name, "text": self.text_column, "id": self.id_column, "lines": self.lines,
             "origin": origin(self.given, (path for reader in self.readers for path in reader.paths)),
         }  # fmt: skip
 

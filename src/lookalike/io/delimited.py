@@ -17,7 +17,7 @@ from lookalike.errors import InputError
 from lookalike.io.columnar import refuse_empty
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
-from lookalike.io.reader import TARGET_BYTES, Reader, reading, without_first
+from lookalike.io.reader import TARGET_BYTES, Reader, open_stream, reading, without_first
 
 # A row must fit in a block; one that does not is read again in larger ones.
 BLOCK_SIZES = (TARGET_BYTES, 64 << 20, (1 << 31) - 1)
@@ -134,7 +134,7 @@ class Delimited(Reader):
         return super().where(row)
 
     def _open(self) -> pa.NativeFile:
-        return pa.input_stream(str(self._path), compression=compression_of(self._path))
+        return open_stream(self._path)
 
     def _reader(
         self, file: pa.NativeFile, schema: pa.Schema, block_size: int, *, header: bool

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
-from lookalike.io.paths import compression_of
-from lookalike.io.reader import TARGET_BYTES, Reader, reading
+from lookalike.io.paths import TEXT_LINES, kind_of, readable
+from lookalike.io.reader import TARGET_BYTES, Reader, open_stream, reading
 
 FILES_PER_BATCH = 512
 
@@ -24,7 +24,7 @@ def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int =
     line, offset: where to begin, in a file that is not compressed.
     """
     pieces: list[bytes] = []
-    with pa.input_stream(str(path), compression=compression_of(path)) as file:
+    with open_stream(path) as file:
         if offset:
             file.seek(offset)
         while piece := file.read(size):
@@ -49,6 +49,8 @@ def _one(text: bytes) -> pa.Array:
 class TextLines(Reader):
     """A text file (perhaps compressed): each line is a document, also an empty line. One column: text."""
 
+    lines = True
+
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self.schema = pa.schema([("text", pa.large_string())])
@@ -71,10 +73,12 @@ class TextLines(Reader):
 
 
 class TextFiles(Reader):
-    """Many text files, each a document. Columns: id (its path), text (its content, as it stands).
+    """Many text files, each a document. Columns: id (its path), text (its content, decompressed).
 
     A file that cannot be read is an error, or, with a list `left_out`, has no text and is named there.
     """
+
+    lines = False
 
     def __init__(self, files: Sequence[Path], ids: Sequence[str], name: str, left_out: list[str] | None = None) -> None:
         self._left_out = left_out
@@ -82,9 +86,9 @@ class TextFiles(Reader):
         self.schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
         self.rows = len(files)
         self._files = self.paths = files
-        # A file name may hold bytes that are no UTF-8; an id may not.
-        self._ids = [name.encode("utf-8", "replace").decode() for name in ids]
+        self._ids = [readable(name) for name in ids]
         self._sizes = [self._size(file) for file in files]
+        self.warnings = _tables_among(files)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from self.batches_from(schema, 0)
@@ -100,7 +104,7 @@ class TextFiles(Reader):
         return sum(self._sizes)
 
     def where(self, row: int) -> str:
-        return str(self._files[row])
+        return readable(self._files[row])
 
     def _slices(self, start: int = 0) -> Iterator[slice]:
         first, nbytes = start, 0
@@ -124,17 +128,34 @@ class TextFiles(Reader):
         return 0
 
     def _content(self, file: Path) -> bytes | None:
-        with self._opening(file):
-            return file.read_bytes()
+        with self._opening(file), open_stream(file) as stream:
+            return bytes(stream.read())
         return None
 
     @contextmanager
     def _opening(self, file: Path) -> Iterator[None]:
         try:
-            with reading(str(file), "text"):
+            with reading(readable(file), "text"):
                 yield
         except InputError as error:
             if self._left_out is None:
                 raise
             if str(error) not in self._left_out:
                 self._left_out.append(str(error))
+
+
+def _tables_among(files: Sequence[Path]) -> list[str]:
+    """A warning where a folder of texts also holds JSON Lines, CSV or TSV files, whose rows are not read as items."""
+    tables = [file for file in files if kind_of(file) not in (None, TEXT_LINES)]
+    if not tables:
+        return []
+    name, single = tables[0].name, len(tables) == 1
+    what = (
+        f"{name} is read as one document"
+        if single
+        else f"{len(tables):,} files such as {name} are read as one document each"
+    )
+    return [
+        f"{what}, because the folder also holds text files. "
+        f"To read {'its' if single else 'their'} rows, give a glob such as '*{''.join(tables[0].suffixes[-2:])}'."
+    ]

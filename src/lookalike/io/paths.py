@@ -5,8 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from lookalike.errors import InputError, nearest
 
@@ -24,8 +26,12 @@ KINDS = {
 }
 BINARY = ("Parquet", "Arrow")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+SNIFFED_BYTES = 4096  # of a file with an unknown extension, to tell text from other content
 KNOWN = f"{', '.join(KINDS)} (text formats also with {' or '.join(COMPRESSIONS)})"
-TEXT_FILES = "text files"
+TEXT_LINES, TEXT_FILES = "text lines", "text files"
+# How files are read that are no table: by the rule for documents (auto), each as one document, line by line, or, where
+# items are no documents (table), a named .txt file line by line and other extensions not at all.
+TextReading = Literal["auto", "files", "lines", "table"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,15 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     return None if kind in BINARY and bare != name else kind
 
 
+def readable(path: str | os.PathLike[str]) -> str:
+    """A path as text that can be printed and stored: bytes of its name that are not UTF-8 become \\xNN.
+
+    >>> readable(os.fsdecode(b"caf\\xe9.txt"))
+    'caf\\\\xe9.txt'
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def compression_of(path: str | os.PathLike[str]) -> str | None:
     """The compression that the extension promises, or None.
 
@@ -58,11 +73,12 @@ def compression_of(path: str | os.PathLike[str]) -> str | None:
     return COMPRESSIONS.get(os.path.splitext(path)[1].lower())
 
 
-def find(given: Sequence[str | os.PathLike[str]]) -> Found:
-    """The files behind paths, folders and globs. All must be of one kind.
+def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table") -> Found:
+    """Find the files behind paths, folders and globs. All must be of one kind.
 
     A folder or glob with nothing but data files is a data set of these files; else each of its files is a document,
-    named by its path inside the folder (with the folder in front where several are given).
+    named by its path inside the folder (with the folder in front where several are given). A file that is named is a
+    document, too, unless it is a data file; "auto" reads a text file that is given alone line by line.
     """
     found: list[tuple[str, Found]] = []
     for item in given:
@@ -72,13 +88,15 @@ def find(given: Sequence[str | os.PathLike[str]]) -> Found:
         if path.is_dir():
             part = _group(_walk(path), path, name, several=len(given) > 1)
         elif path.exists():
-            part = _single(path, name)
+            part = _single(path, name, "lines" if text == "auto" and len(given) == 1 else text)
         elif glob.has_magic(name):
             base = fixed_part(path)
             files = [Path(match) for match in glob.glob(name, recursive=True) if os.path.isfile(match)]
             part = _group(files, base, name, several=len(given) > 1)
         else:
             raise _missing(path, name)
+        if text == "lines" and part.kind == TEXT_FILES:
+            part = Found(TEXT_LINES, part.files)
         found.append((name, part))
     first_name, first = found[0]
     for name, part in found:
@@ -89,16 +107,24 @@ def find(given: Sequence[str | os.PathLike[str]]) -> Found:
     return Found(first.kind, tuple(f for _, p in found for f in p.files), tuple(i for _, p in found for i in p.ids))
 
 
-def _single(path: Path, name: str) -> Found:
+def _single(path: Path, name: str, text: TextReading) -> Found:
     if not path.is_file():
         raise InputError(f"{name} is not a regular file; save the stream to a file first.")
     kind = kind_of(path)
+    if kind not in (None, TEXT_LINES) or (kind == TEXT_LINES and text == "table"):
+        return Found(str(kind), (path,))
+    if kind is None and text == "table":
+        raise InputError(f"{name} has the unknown extension {path.suffix!r}. Known: {KNOWN}.")
     if kind is None:
-        raise InputError(
-            f"{name} has the unknown extension {path.suffix!r}. Known: {KNOWN}. "
-            "To read text files as one document each, give their folder or a quoted glob."
-        )
-    return Found(kind, (path,))
+        _check_text(path, name)
+    return Found(TEXT_LINES, (path,)) if text == "lines" else Found(TEXT_FILES, (path,), (path.as_posix(),))
+
+
+def _check_text(path: Path, name: str) -> None:
+    """Refuse a file whose extension says nothing and whose content is no text: .xlsx, .pdf, .npy."""
+    with suppress(OSError), open(path, "rb") as file:
+        if compression_of(path) is None and b"\0" in file.read(SNIFFED_BYTES):
+            raise InputError(f"{name} is not a text file. Known extensions: {KNOWN}; anything else must be UTF-8 text.")
 
 
 def _group(files: list[Path], base: Path, name: str, *, several: bool) -> Found:
@@ -107,8 +133,8 @@ def _group(files: list[Path], base: Path, name: str, *, several: bool) -> Found:
         raise InputError(f"no files in the folder {name}." if base == Path(name) else f"no files match {name}.")
     kinds = {file: kind_of(file) for file in files}
     # _SUCCESS and the like stand beside the data files that Spark and Hive write.
-    data = [file for file in files if kinds[file] not in (None, "text lines")]
-    other = [file for file in files if kinds[file] in (None, "text lines") and not file.name.startswith("_")]
+    data = [file for file in files if kinds[file] not in (None, TEXT_LINES)]
+    other = [file for file in files if kinds[file] in (None, TEXT_LINES) and not file.name.startswith("_")]
     if data and not other:
         if different := [file for file in data if kinds[file] != kinds[data[0]]]:
             raise InputError(

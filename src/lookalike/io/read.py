@@ -17,7 +17,7 @@ from lookalike.io.delimited import Delimited
 from lookalike.io.jsonlines import JsonLines
 from lookalike.io.lines import TextFiles, TextLines
 from lookalike.io.origin import given_paths
-from lookalike.io.paths import TEXT_FILES, find
+from lookalike.io.paths import TEXT_FILES, TextReading, find
 from lookalike.io.reader import Reader
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
@@ -32,6 +32,7 @@ def open_collection(
     id: str | None = None,  # noqa: A002  (the user's word)
     on_bad_text: OnBadText = "error",
     on_bad_file: OnBadFile = "error",
+    lines: bool | None = None,
 ) -> Collection:
     """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
     anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
@@ -39,7 +40,8 @@ def open_collection(
     A list of `str` is a list of texts. Reads headers, not data. `text` and `id` name columns; without them the usual
     names are taken, and row numbers where there is no column 'id' (id="none" asks for them). Bad text is text that is
     not UTF-8: an error, or repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or
-    what cannot be read of it is left out and listed ("skip").
+    what cannot be read of it is left out and listed ("skip"). lines: whether a text file is read line by line (True)
+    or as one document (False); None reads a text file that is given alone line by line, any other as one document.
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
@@ -50,7 +52,8 @@ def open_collection(
     check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
     check_choice("on_bad_file", on_bad_file, ON_BAD_FILE)
     left_out: list[str] | None = [] if on_bad_file == "skip" else None
-    name, opened = open_readers(source, left_out)
+    reading: TextReading = "auto" if lines is None else "lines" if lines else "files"
+    name, opened = open_readers(source, left_out, text=reading)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     if readers:
@@ -79,6 +82,15 @@ def open_collection(
     )
 
 
+def by_lines(lines: bool, *, alone: bool) -> bool | None:
+    """What `open_collection` takes as `lines`, from a user's wish and whether there is nothing else to compare with.
+
+    >>> by_lines(True, alone=False), by_lines(False, alone=False), by_lines(False, alone=True)
+    (True, False, None)
+    """
+    return True if lines else None if alone else False
+
+
 def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.DataType], object]) -> None:
     mine, theirs = one.schema.field(column).type, other.schema.field(column).type
     if aspect(mine) != aspect(theirs):
@@ -87,20 +99,24 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
         )
 
 
-def open_readers(source: Any, left_out: list[str] | None = None) -> tuple[str, list[Reader]]:
-    """What messages call the source, and its readers."""
+def open_readers(
+    source: Any, left_out: list[str] | None = None, *, text: TextReading = "table"
+) -> tuple[str, list[Reader]]:
+    """What messages call the source, and its readers. text: how text files are read."""
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source], left_out)
+        return _of_paths([source], left_out, text)
     if isinstance(source, list | tuple):
         if any(isinstance(item, os.PathLike) for item in source):
-            return _of_paths(source, left_out)
+            return _of_paths(source, left_out, text)
         return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
     return "the table", [InMemory(_arrow_table(source), "the table")]
 
 
-def _of_paths(paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None) -> tuple[str, list[Reader]]:
+def _of_paths(
+    paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading
+) -> tuple[str, list[Reader]]:
     """The readers of all files; those that cannot be opened go to `left_out`, or raise where there is no such list."""
-    found = find(paths)
+    found = find(paths, text=text)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if found.kind == TEXT_FILES:
         return name, [TextFiles(found.files, found.ids, name, left_out)]

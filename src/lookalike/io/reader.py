@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from lookalike.errors import InputError
+from lookalike.io.paths import compression_of
 
 # A few MB per batch: enough work for one kernel call, little enough that several wait in the cache, not in memory.
 TARGET_BYTES = 4 << 20
@@ -23,6 +25,8 @@ class Reader(ABC):
     schema: the columns as far as opening tells; none where a file without any rows cannot know them.
     rows: how many, or None where only reading tells; known once the file has been read.
     paths: the files behind it. damaged: what is wrong after `rows` rows, where the rest is left out.
+    lines: of text files, whether each line is an item (else each file); None where the items are rows of a table.
+    warnings: what a user should know about the way the files are read.
     """
 
     name: str
@@ -30,6 +34,8 @@ class Reader(ABC):
     rows: int | None = None
     paths: Sequence[Path] = ()
     damaged: str | None = None
+    lines: bool | None = None
+    warnings: Sequence[str] = ()
 
     @abstractmethod
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -92,6 +98,11 @@ def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
         return int(data.nbytes)
     except pa.ArrowTypeError:
         return int(data.get_total_buffer_size())
+
+
+def open_stream(path: Path) -> pa.NativeFile:
+    """The bytes of a file, decompressed. (Arrow takes names that are not UTF-8 as bytes only.)"""
+    return pa.input_stream(pa.OSFile(os.fsencode(path)), compression=compression_of(path))
 
 
 @contextmanager

@@ -48,7 +48,8 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
         raise InputError(f"{name} has changed since the run ({change}), so what the items hold is not shown.")
     made = contents_of(source)
     assert made is not None  # every source that can be opened has contents
-    return made if paths is not None or len(given) < 2 else _Renamed(made, then["paths"], given)
+    named = len(given) > 1 or (described.get("lines") is False and Path(given[0]).is_file())
+    return _Renamed(made, then["paths"], given) if named and paths is None else made
 
 
 def _opened(described: Described, paths: list[Path]) -> Any:
@@ -68,13 +69,14 @@ def _opened(described: Described, paths: list[Path]) -> Any:
         return open_vectors(paths, column=None if plain else column, id=key)
     if "text" in described:
         return open_collection(
-            paths, text=described["text"], id=described["id"] or ROW_NUMBERS, on_bad_text="replace", on_bad_file="skip"
-        )
+            paths, text=described["text"], id=described["id"] or ROW_NUMBERS, on_bad_text="replace", on_bad_file="skip",
+            lines=described.get("lines"),
+        )  # fmt: skip
     return open_records(paths, id=described["id"] or ROW_NUMBERS)
 
 
 class _Renamed:
-    """Contents of files under several folders: ids begin with the folder as it was named, not as it is found."""
+    """Contents of named files or several folders: ids begin with the path as it was named, not as it is found."""
 
     def __init__(self, contents: Contents, named: Sequence[str], found: Sequence[str]) -> None:
         self._contents = contents
@@ -91,8 +93,8 @@ class _Renamed:
 
     def _renamed(self, name: str) -> str:
         for found, named in self._names:
-            if name.startswith(found):
-                return named + name.removeprefix(found)
+            if f"{name}/".startswith(found):
+                return (named + name.removeprefix(found)) if name.startswith(found) else named.removesuffix("/")
         return name
 
 

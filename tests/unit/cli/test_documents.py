@@ -14,6 +14,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
+import lookalike as la
+
 ROSE = "a rose is a rose is a rose and nothing but a rose will ever be a rose"
 ROWS = [
     {"id": "a", "text": ROSE, "score": 1},
@@ -72,6 +74,68 @@ def test_text_lines_and_folders(tmp_path: Path, lookalike) -> None:
     assert lookalike("pairs", folder).out == "left\tright\tsimilarity\none.txt\tsub/two.txt\t1\n"
 
 
+@pytest.mark.promise("docs/reference/formats.md", "a document each, however they are named")
+@pytest.mark.parametrize("suffixes", [(".txt", ".txt"), (".md", ".txt"), (".py", ".py"), ("", ".txt.gz")])
+def test_named_text_files_are_documents(tmp_path: Path, lookalike, monkeypatch, suffixes: tuple[str, str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"a{suffixes[0]}", f"b{suffixes[1]}"]
+    text = ROSE.replace(" will", "\nwill").encode() + b"\n"
+    for name in names:
+        Path(name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    (tmp_path / "folder").mkdir()
+    for name in names:
+        (tmp_path / "folder" / name).write_bytes(Path(name).read_bytes())
+    for inputs in (names, [f"./{names[0]}", names[1]]):
+        done = lookalike("pairs", *inputs)
+        assert done.out == f"left\tright\tsimilarity\n{names[0]}\t{names[1]}\t1\n", done.err
+        assert "Read     2 files as documents" in done.err
+    assert lookalike("pairs", "folder").out == done.out
+    assert lookalike("pairs", "folder", names[0]).out.count("\t1\n") == 3
+    passages = lookalike("passages", *names)
+    assert passages.out.splitlines()[1].startswith(f"{names[0]}\t{names[1]}\t0\t"), passages.err
+    assert lookalike("passages", names[0], "-r", names[1]).out == passages.out
+    assert lookalike("stories", *names).out.splitlines()[1:] == [f"{name}\t0\t2\t{names[0]}" for name in names]
+    by_lines = lookalike("pairs", *names, "--lines")
+    assert by_lines.out.splitlines()[1:] == ["0\t2\t1", "1\t3\t1"]
+    assert "Read     4 lines as documents" in by_lines.err
+    result = la.pairs([Path(name) for name in names])
+    assert result.pairs.to_pylist() == [{"left": names[0], "right": names[1], "similarity": 1.0}]
+    assert result.receipt["inputs"][0]["lines"] is False
+    assert la.pairs([Path(name) for name in names], lines=True).pairs.num_rows == 2
+
+
+@pytest.mark.promise("docs/reference/formats.md", "A text file that is the only input of a run is read line by line")
+def test_a_text_file_alone_is_read_line_by_line(tmp_path: Path, lookalike) -> None:
+    for name in ("a.txt", "a.md"):
+        (tmp_path / name).write_text(f"{ROSE}\nother\n{ROSE}\n")
+        done = lookalike("pairs", tmp_path / name)
+        assert done.out == "left\tright\tsimilarity\n0\t2\t1\n"
+        assert "Read     3 lines as documents" in done.err
+    assert la.forecast(tmp_path / "a.txt").documents == 3
+    assert la.forecast([tmp_path / "a.txt", tmp_path / "a.md"]).documents == 2
+    (tmp_path / "b.txt").write_text("x")
+    refused = lookalike("dedup", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "clean.txt")
+    assert refused.err.endswith(
+        "this table has the columns id, text. Use .jsonl, .csv or .parquet. Or read text files line by line, with --lines.\n"
+    )
+    done = lookalike("dedup", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "clean.txt", "--lines")
+    assert (tmp_path / "clean.txt").read_text() == f"{ROSE}\nother\nx\n", done.err
+
+
+def test_a_table_among_texts_is_read_as_a_text_with_a_warning(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "docs").mkdir()
+    write(tmp_path / "docs" / "rows.jsonl")
+    (tmp_path / "docs" / "a.txt").write_text(ROSE)
+    warning = (
+        "Warning: rows.jsonl is read as one document, because the folder also holds text files. "
+        "To read its rows, give a glob such as '*.jsonl'."
+    )
+    assert warning in " ".join(lookalike("pairs", tmp_path / "docs").err.split())
+    assert warning in " ".join(lookalike("passages", tmp_path / "docs").err.split())
+    write(tmp_path / "docs" / "more.csv")
+    assert "2 files such as more.csv are read as one document each" in lookalike("pairs", tmp_path / "docs").err
+
+
 @pytest.mark.parametrize("method", ["auto", "lsh", "exact", "dcm"])
 def test_no_documents_are_no_error(tmp_path: Path, lookalike, method: str) -> None:
     (tmp_path / "none.txt").touch()
@@ -79,7 +143,7 @@ def test_no_documents_are_no_error(tmp_path: Path, lookalike, method: str) -> No
     assert lookalike("groups", tmp_path / "none.txt", "--method", method).out == "id\tgroup\tsize\trepresentative\n"
     done = lookalike("dedup", tmp_path / "none.txt", "--method", method, "-o", tmp_path / "clean.txt")
     assert done.code == 0
-    assert "Read     0 documents" in done.err
+    assert "Read     0 lines as documents" in done.err
     assert (tmp_path / "clean.txt").read_text() == ""
 
 
@@ -112,10 +176,16 @@ def test_groups_and_a_result_folder(tmp_path: Path, lookalike) -> None:
 
 
 def test_against_another_collection(tmp_path: Path, lookalike) -> None:
-    (tmp_path / "test.txt").write_text(f"{ROSE}\n")
+    other = tmp_path / "test.txt"
+    other.write_text(f"{ROSE}\n")
     source = write(tmp_path / "x.jsonl")
-    assert lookalike("pairs", source, "--against", tmp_path / "test.txt").out.splitlines()[1:] == ["a\t0\t1", "c\t0\t1"]
-    assert lookalike("dedup", source, "--against", tmp_path / "test.txt", "-o", tmp_path / "clean.jsonl").code == 0
+    done = lookalike("pairs", source, "--against", other)
+    assert done.out.splitlines()[1:] == [f"a\t{other}\t1", f"c\t{other}\t1"]
+    assert "Read     4 rows and 1 file as documents" in done.err
+    by_lines = lookalike("pairs", source, "--against", other, "--lines")
+    assert by_lines.out.splitlines()[1:] == ["a\t0\t1", "c\t0\t1"]
+    assert "Read     4 rows and 1 line as documents" in by_lines.err
+    assert lookalike("dedup", source, "--against", other, "-o", tmp_path / "clean.jsonl").code == 0
     kept = [json.loads(line)["id"] for line in (tmp_path / "clean.jsonl").read_text().splitlines()]
     assert kept == ["b", "d"]
 

@@ -32,6 +32,27 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> Path:
     return tmp_path / "seen"
 
 
+def test_a_text_file_is_one_document(seen: Path, lookalike) -> None:
+    Path("whole.txt").write_text("the first line of words\nand the second line of words\n")
+    done = lookalike("index", "add", "seen", "whole.txt")
+    assert done.err.startswith("Read     1 file as a document\nAdded    1 document in ")
+    done = lookalike("index", "query", "seen", "whole.txt")
+    assert (done.out, done.err) == (
+        "query\tid\tsimilarity\nwhole.txt\twhole.txt\t1\n",
+        "Read     1 file as a document\nFound    1 match of 1 item\n",
+    )
+    done = lookalike("index", "query", "seen", "whole.txt", "--lines")
+    assert (done.out, done.err) == (
+        "query\tid\tsimilarity\n",
+        "Read     2 lines as documents\nFound    0 matches of 2 items\n",
+    )
+    lookalike("index", "create", "words", "--kind", "strings", "-q")
+    assert lookalike("index", "add", "words", "whole.txt").err.startswith("Added    2 strings")
+    assert lookalike("index", "add", "words", "whole.txt", "--lines").err == (
+        "UsageError: lines (--lines) goes with documents; this index is of strings.\n"
+    )
+
+
 def test_query(seen: Path, lookalike) -> None:
     done = lookalike("index", "query", "seen", "two.csv")
     assert (done.code, done.out) == (0, "query\tid\tsimilarity\nc\ta\t1\n")

@@ -59,6 +59,21 @@ def test_files_of_several_folders_keep_the_names_they_were_given(
     assert contents.take([1]) == {1: {"text": "the words of b"}}
 
 
+@pytest.mark.parametrize("names", [["a/x.md", "y.txt"], ["y.txt"]])
+def test_named_text_files_keep_the_names_they_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("a/x.md", "y.txt"):
+        (tmp_path / name).write_text(f"the words\nof {name}")
+    monkeypatch.chdir(tmp_path)
+    described_input = described(la.pairs([Path(name) for name in names], against=Path("a")))
+    monkeypatch.chdir("/")
+    contents = reopen(described_input)
+    assert contents.ids().to_pylist() == names
+    assert contents.take([0]) == {0: {"text": f"the words\nof {names[0]}"}}
+
+
 def test_ids_of_text_files_are_known_without_reading_them(tmp_path: Path) -> None:
     for name in ("x.md", "y.md"):
         (tmp_path / name).write_text("some words")

@@ -13,6 +13,7 @@ import pytest
 from lookalike.errors import InputError
 from lookalike.io.paths import KNOWN
 from lookalike.io.read import open_collection
+from lookalike.io.records import open_records
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +96,7 @@ def test_a_file_name_that_is_not_utf8_gets_a_readable_id() -> None:
         Path(os.fsdecode(b"docs/\xff.md")).write_text("x")
     except OSError:
         pytest.skip("this file system has only UTF-8 names")
-    assert ids_of("docs") == ["?.md"]
+    assert ids_of("docs") == ["\\xff.md"]
 
 
 def refusal(source: object) -> str:
@@ -121,12 +122,13 @@ def test_empty_folders_and_globs() -> None:
 
 
 def test_unknown_extensions() -> None:
-    make("a.xlsx", "b")
+    Path("a.xlsx").write_bytes(b"PK\3\4\0\0 and so on")
     assert refusal("a.xlsx") == (
-        f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}. "
-        "To read text files as one document each, give their folder or a quoted glob."
+        f"a.xlsx is not a text file. Known extensions: {KNOWN}; anything else must be UTF-8 text."
     )
-    assert refusal("b").startswith("b has the unknown extension ''. Known: .parquet, .arrow, ")
+    with pytest.raises(InputError) as caught:
+        open_records(Path("a.xlsx"))
+    assert str(caught.value) == f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}."
     assert KNOWN == (
         ".parquet, .arrow, .feather, .ipc, .jsonl, .ndjson, .json, .csv, .tsv, .txt "
         "(text formats also with .gz or .zst)"

@@ -145,7 +145,7 @@ def test_a_table_needs_an_extension() -> None:
 def test_text_files_hold_one_column_without_line_breaks() -> None:
     message = (
         "a.txt can hold one column of text, a document a line; this table has the columns id, text. "
-        "Use .jsonl, .csv or .parquet."
+        "Use .jsonl, .csv or .parquet. Or read text files line by line, with --lines."
     )
     for attempt in (
         lambda: check_output("a.txt", force=False, columns=["id", "text"]),

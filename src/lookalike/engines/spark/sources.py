@@ -20,7 +20,7 @@ from lookalike.errors import InputError, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
-from lookalike.io.paths import KINDS, kind_of
+from lookalike.io.paths import KINDS, TEXT_LINES, kind_of
 from lookalike.io.read import open_collection
 from lookalike.io.texts import kind_of_text
 from lookalike.stages.arrow import as_arrow
@@ -36,7 +36,7 @@ READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "JSON lines": ("json", {}),
     "CSV": ("csv", {"header": True, "multiLine": True, "escape": '"'}),
     "TSV": ("csv", {"header": True, "multiLine": True, "escape": '"', "sep": "\t"}),
-    "text lines": ("text", {}),
+    TEXT_LINES: ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in KINDS.items() if kind in READERS}, ".orc": "ORC"}
 IN_FILE = 40  # bits of a place within a file; the file's number stands above them
@@ -79,6 +79,7 @@ class Origin:
     given: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
+    lines: bool | None = None  # True where each line of text files is an item
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,7 +98,7 @@ class Origin:
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the input, in the words of the local engine: it can be opened again by these."""
-        columns = self.shown or {"text": self.text_column, "id": self.id_column}
+        columns = self.shown or {"text": self.text_column, "id": self.id_column, "lines": self.lines}
         return {"name": self.name, **columns, "origin": origin(self.given, map(Path, self.files))}
 
     def check(self, column: str) -> None:
@@ -171,11 +172,14 @@ def open_origins(
     id: str | None,  # noqa: A002
     choose: Choose = choose_text,
     several: bool = False,
+    lines: bool | None = None,
 ) -> list[Origin]:
-    """One collection, or two where the second of the sources is not None."""
+    """One collection, or two where the second of the sources is not None. lines: as for `open_collection`."""
     given = [source for source in sources if source is not None]
     several = several or len(given) > 1
-    origins = [open_origin(session, one, text=text, id=id, several=several, choose=choose) for one in given]
+    origins = [
+        open_origin(session, one, text=text, id=id, several=several, choose=choose, lines=lines) for one in given
+    ]
     if len({origin.is_tokens for origin in origins}) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
     return origins
@@ -189,11 +193,13 @@ def open_origin(
     id: str | None,  # noqa: A002  (the user's word)
     several: bool = False,
     choose: Choose = choose_text,
+    lines: bool | None = True,
 ) -> Origin:
     """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
 
     several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
-    compared; documents are texts or token lists.
+    compared; documents are texts or token lists. lines: text files are read line by line, which is the only way that
+    Spark reads them; None where that is so for a single file only.
     """
     from pyspark.sql import DataFrame
 
@@ -201,7 +207,7 @@ def open_origin(
         return _of_frame(source, "the DataFrame", text, id, several, choose)
     if is_read_by_spark(source):
         paths = [source] if isinstance(source, str | os.PathLike) else source
-        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose)
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, lines)
     return _of_memory(session, source, text, id)
 
 
@@ -256,21 +262,24 @@ def _of_paths(
     id: str | None,  # noqa: A002
     several: bool,
     choose: Choose,
+    lines: bool | None,
 ) -> Origin:
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
         return _of_frame(session.table(name), f"the table {name}", text, id, several, choose)
-    kinds = {path: _kind(session, path) for path in paths}
+    kinds = {path: _kind(session, path, lines) for path in paths}
     if len(set(kinds.values())) > 1:
         one, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
         raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
     kind = kinds[paths[0]]
+    if kind == TEXT_LINES and (lines is False or (lines is None and len(paths) > 1)):
+        raise _no_text_files(name)
     form, options = READERS[kind]
     try:
         frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
         raise InputError(f"Spark cannot read {name} as {kind}: {first_line(error)}") from error
-    if kind == "text lines":
+    if kind == TEXT_LINES:
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
     id_column = choose_id(schema, id, name)
@@ -285,6 +294,7 @@ def _of_paths(
     return Origin(
         name, frame, text_column, id_column, "files", bases, untyped=form == "csv",
         given=tuple(paths) if near else (), files=tuple(files) if near else (),
+        lines=True if kind == TEXT_LINES else None,
     )  # fmt: skip
 
 
@@ -328,21 +338,28 @@ def _url(path: str) -> str:
     return path if "://" in path else Path(path).absolute().as_uri().replace("%2A", "*")
 
 
-def _kind(session: SparkSession, path: str) -> str:
+def _no_text_files(name: str) -> InputError:
+    return InputError(
+        f"{name}: text files are a document each, which Spark does not read; give --lines (lines=True) to read their "
+        "lines, or a table such as Parquet or JSON Lines."
+    )
+
+
+def _kind(session: SparkSession, path: str, lines: bool | None) -> str:
     """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
     kind = _by_name(path)
     system, found = reached(session, path)
     if not found:
         raise InputError(f"no such file, folder or table: {path}.")
-    if kind == "text lines" and (len(found) > 1 or found[0].isDirectory() or "*" in path):
-        raise InputError(f"{path}: several text files are a document each, which Spark does not read; give one file.")
+    if kind == TEXT_LINES and not lines and (len(found) > 1 or found[0].isDirectory() or "*" in path):
+        raise _no_text_files(path)
     if kind is not None:
         return kind
     for status in found:
         inside = system.listFiles(status.getPath(), True)
         while inside.hasNext():
             name = inside.next().getPath().getName()
-            if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != "text lines":
+            if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != TEXT_LINES:
                 return kind
     raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
 

@@ -47,7 +47,7 @@ def run_strings(
 ) -> StringsRun:  # fmt: skip
     """The run over one collection of strings, or over two where the second of the sources is not None."""
     session = open_session(**cluster)
-    origins = open_origins(session, sources, text=columns.get("text"), id=columns.get("id"))
+    origins = open_origins(session, sources, text=columns.get("text"), id=columns.get("id"), lines=True)
     if any(origin.is_tokens for origin in origins):
         raise UsageError("the column holds lists of tokens; expected text. Choose another column.")
     tune(session, (origin.frame for origin in origins))

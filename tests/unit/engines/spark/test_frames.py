@@ -193,7 +193,9 @@ def test_errors_are_one_line(tmp_path: Path, spark: Any) -> None:
         (InputError, "no such file, folder or table: nowhere.parquet", Path("nowhere.parquet"), {}),
         (UsageError, "memory is for one machine; Spark has its own settings", frame, {"memory": "1GB"}),
         (UsageError, "on_bad_file 'skip' is for one machine", frame, {"on_bad_file": "skip"}),
-        (InputError, "several text files are a document each", tmp_path / "*.txt", {}),
+        (InputError, "text files are a document each, which Spark does not read", tmp_path / "*.txt", {}),
+        (InputError, "text files are a document each", [tmp_path / "in.txt", tmp_path / "in.txt"], {}),
+        (InputError, "text files are a document each", tmp_path / "in.txt", {"against": tmp_path / "in.txt"}),
         (UsageError, "Divide-Compute-Merge runs on one machine", frame, {"method": "dcm"}),
         (
             UsageError,
