@@ -146,10 +146,11 @@ def _run(
     collections = [open_collection(source, **columns)]
     if against is not None:
         collections.append(open_collection(against, **columns))
-    tokens = [collection.is_tokens for collection in collections]
-    if len(set(tokens)) > 1:
+    filled = [collection for collection in collections if collection.rows_hint != 0]  # an empty list holds either
+    tokens = {collection.is_tokens for collection in filled or collections}
+    if len(tokens) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
-    job = _job(job_options, tokens=tokens[0])
+    job = _job(job_options, tokens=tokens.pop())
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
     result = answer(asked, grouping, job, collections, found, trace)

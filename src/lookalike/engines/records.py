@@ -154,11 +154,8 @@ def _reason(job: RecordJob) -> str:
 
 def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
     """The columns that all tables have, but for the ids."""
-    shared = [
-        name
-        for name in tables[0].usable()
-        if all(name in table.usable() and name != table.id_column for table in tables)
-    ]
+    usable = [set(table.usable()) - {table.id_column} for table in tables]
+    shared = [name for name in tables[0].usable() if all(name in names for names in usable)]
     if not shared and any(table.columns for table in tables):
         listed = "; ".join(f"{table.name}: {', '.join(table.columns)}" for table in tables)
         what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"

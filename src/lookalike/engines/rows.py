@@ -127,7 +127,7 @@ def _read(
     if growing is not None:
         pieces = [growing.finish().reshape(-1, width)]
     values: F32 = np.asarray(pieces[0], np.float32) if pieces else np.empty((0, 1), np.float32)
-    plain = {name: pa.chunked_array(some) for name, some in extra.items()}
+    plain = {name: pa.chunked_array(chunks or [pa.nulls(0)]) for name, chunks in extra.items()}
     return values, ids, plain, origins
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookalike.errors import BadText, UsageError
+from lookalike.errors import BadText, InputError, UsageError
 from lookalike.io.reader import TARGET_BYTES
 from lookalike.io.texts import as_ids, as_texts, kind_of_text
 
@@ -93,4 +94,10 @@ def ids_of(ids: Any) -> pa.Array:
 def plain_ids(ids: pa.Array) -> pa.Array:
     """Ids of any Arrow type as int64 or large_string; nulls and other types are refused."""
     made = as_ids(ids, where=lambda row: f"id {row}")
+    if pa.types.is_uint64(made.type):
+        try:
+            made = made.cast(pa.int64())
+        except pa.ArrowInvalid:
+            most = pc.max(made).as_py()
+            raise InputError(f"the id {most} does not fit in 64 bits with a sign; give such ids as text.") from None
     return made if pa.types.is_int64(made.type) else made.cast(pa.large_string())

@@ -92,7 +92,7 @@ class CodeSource:
             number = int(np.searchsorted(firsts, row, side="right")) - 1
             return readers[number].where(row - int(firsts[number]))
 
-        return pa.concat_tables([whole.empty_table(), *parts]), where
+        return pa.concat_tables(parts) if parts else whole.empty_table(), where
 
 
 def open_codes(

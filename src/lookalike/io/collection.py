@@ -264,14 +264,30 @@ def rows_of(
     whole = common_schema(readers, schemas) if schemas else pa.schema([(column, pa.string())] if column else [])
     empty = True
     for reader, schema in zip(readers, schemas, strict=True):
+        names = schema.names
         places = [schema.get_field_index(field.name) for field in whole]
         for batch in read(reader, reader.row_schema()):
             missing = pa.nulls(len(batch))
-            columns = [batch.column(schema.names[place]) if place >= 0 else missing for place in places]
+            columns = [batch.column(names[place]) if place >= 0 else missing for place in places]
             yield pa.record_batch([_cast(c, f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
             empty = False
     if empty:
-        yield pa.RecordBatch.from_pylist([], schema=whole)
+        nothing = [_no_values(field.type) for field in whole]
+        fields = [field.with_type(values.type) for field, values in zip(whole, nothing, strict=True)]
+        yield pa.record_batch(nothing, schema=pa.schema(fields, whole.metadata))
+
+
+def _no_values(dtype: pa.DataType) -> pa.Array:
+    """Return an empty column, in the canonical type where Arrow can make none of this type (lists of encoded runs)."""
+    try:
+        values = pa.array([], dtype)
+    except pa.ArrowNotImplementedError:  # unions
+        values = pa.nulls(0, dtype)
+    try:
+        values.validate()
+    except pa.ArrowInvalid:
+        return pa.array([], canonical_type(dtype))
+    return values
 
 
 def _without_dictionaries(schema: pa.Schema) -> pa.Schema:

@@ -118,12 +118,12 @@ class ParquetFile(Columnar):
 
     def size(self, names: Sequence[str]) -> int:
         """Bytes of these columns before compression, from a sample of the row groups."""
-        nbytes = rows = 0
+        wanted, nbytes, rows = set(names), 0, 0
         for group in range(min(self._metadata.num_row_groups, ROW_GROUPS_SAMPLED)):
             info = self._metadata.row_group(group)
             rows += info.num_rows
             columns = (info.column(index) for index in range(info.num_columns))
-            nbytes += sum(c.total_uncompressed_size for c in columns if c.path_in_schema.split(".")[0] in names)
+            nbytes += sum(c.total_uncompressed_size for c in columns if c.path_in_schema.split(".")[0] in wanted)
         return int(nbytes * self._metadata.num_rows / max(rows, 1))
 
 

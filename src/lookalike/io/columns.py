@@ -74,7 +74,7 @@ def check_id(schema: pa.Schema, name: str, where: str) -> None:
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:
     """Refuse a column that is not there, or there several times."""
-    if name in schema.names:
+    if schema.get_field_index(name) >= 0:
         return
     if alike := named_alike(schema, name):
         what = f"{len(alike)} columns are named {name!r}" if name else f"{len(alike)} columns have no name"

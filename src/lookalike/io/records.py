@@ -39,15 +39,16 @@ class RecordTable:
 
     def usable(self) -> list[str]:
         """The columns that can be fields: plain values, no lists."""
-        return [name for name in self.columns if all(_plain(r.schema, name) for r in self.readers)]
+        refused = {f.name for reader in self.readers for f in reader.schema if not is_plain(f.type)}
+        return [name for name in self.columns if name not in refused]
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse columns that are missing or hold no plain values."""
         for reader in self.readers:
             for name in names:
                 check_column(reader.schema, name, reader.name)
-                if not _plain(reader.schema, name):
-                    dtype = reader.schema.field(name).type
+                dtype = reader.schema.field(name).type
+                if not is_plain(dtype):
                     raise InputError(f"column {name!r} in {reader.name} is {dtype}; expected text, numbers or dates.")
 
     def read(self, names: Sequence[str]) -> pa.Table:
@@ -70,8 +71,9 @@ class RecordTable:
             numbers = pa.py_buffer(np.arange(table.num_rows))
             return pa.chunked_array([pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])])
         column = table.column(self.id_column)
-        if all(pa.types.is_integer(reader.schema.field(self.id_column).type) for reader in self.readers):
-            column = column.cast(pa.int64())
+        types = [reader.schema.field(self.id_column).type for reader in self.readers]
+        if all(pa.types.is_integer(dtype) for dtype in types):
+            column = column.cast(pa.uint64() if all(pa.types.is_uint64(dtype) for dtype in types) else pa.int64())
         ids = pa.chunked_array([as_ids(chunk, where=lambda row: f"{self.name} row {row}") for chunk in column.chunks],
                                column.type if pa.types.is_integer(column.type) else pa.string())  # fmt: skip
         check_ids(ids, name=self.name)
@@ -133,12 +135,6 @@ def likely_ids(columns: Sequence[str]) -> list[str]:
 def is_plain(dtype: pa.DataType) -> bool:
     """True for what a field of a record can be: text, numbers, dates; no lists."""
     return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
-
-
-def _plain(schema: pa.Schema, name: str) -> bool:
-    if name not in schema.names:
-        return True  # asked for in one file of many: reading says so
-    return is_plain(schema.field(name).type)
 
 
 def _text(column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:

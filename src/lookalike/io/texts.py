@@ -88,7 +88,7 @@ def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple
 
 
 def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
-    """int64 or string, without nulls.
+    """Return the ids as int64, uint64 or string, without nulls.
 
     >>> as_ids(pa.array([3, None], pa.uint8()), where="a.csv row {}".format)
     Traceback (most recent call last):
@@ -100,11 +100,7 @@ def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
             f"{where(row)}: the id is null. Use --id to name another column, or --id none for row numbers."
         )
     if pa.types.is_integer(column.type):
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            row = int(np.flatnonzero(column.to_numpy() > np.iinfo(np.int64).max)[0])
-            raise InputError(f"{where(row)}: the id {column[row]} does not fit in 64 bits with a sign.") from None
+        return column if pa.types.is_uint64(column.type) else column.cast(pa.int64())
     try:
         return column.cast(pa.large_binary()).cast(pa.large_string()).cast(pa.string())
     except pa.ArrowInvalid:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.data import F32, F64
-from lookalike.stages.evidence import AGREE, ALIKE, LEVELS, ROUNDS, SETTLED, Level, levels, probability
+from lookalike.stages.evidence import AGREE, ALIKE, LEVELS, ROUNDS, SETTLED, Level, level_sums, levels, probability
 from lookalike.stages.pair_table import Mask, PairTable
 from lookalike.stages.population import FEWEST, Population
 
@@ -173,7 +173,7 @@ def levels_of_matches(seen: Compared, chance: F64) -> list[F64]:
     near = seen.near(chance)
     for level in seen.seen:
         known = level >= 0
-        m = np.bincount(level[known], near[known], LEVELS) + 0.5
+        m = level_sums(level[known], near[known]) + 0.5
         m /= m.sum()
         agree = float(m[ALIKE:].sum())
         if agree < AGREE:
@@ -190,8 +190,8 @@ def levels_of_others(seen: Compared, chance: F64) -> list[F64]:
     out = []
     for n, (level, far) in enumerate(zip(seen.seen, seen.far, strict=True)):
         known, there = level >= 0, far >= 0
-        share = np.bincount(far[there], drawn[there], LEVELS) / max(float(drawn[there].sum()), 1.0)
-        beside = seen.stand * np.bincount(level[known], 1 - near[known], LEVELS)
+        share = level_sums(far[there], drawn[there]) / max(float(drawn[there].sum()), 1.0)
+        beside = seen.stand * level_sums(level[known], 1 - near[known])
         both = float(seen.population.known[n])
         u = share * max(both - seen.stand * float(known.sum()), 0.0) + beside + 0.5
         every = max(both - seen.among(chance, known, there), 1.0)
@@ -217,7 +217,7 @@ def explained_by_others(seen: Compared, u: Sequence[F64], chance: F64) -> list[E
             drawn = levels(population.sharing[by][n])
             counts = np.bincount(drawn[drawn >= 0], minlength=LEVELS).astype(np.float64)
             known = seen.seen[n] >= 0
-            brought = np.bincount(seen.seen[n][known], matched[known], LEVELS)
+            brought = level_sums(seen.seen[n][known], matched[known])
             brought *= share * counts.sum() / max(float(brought.sum()), 1e-9)
             left = np.maximum(counts - brought - SPREADS * np.sqrt(brought), 0)
             lift = rising_bits((left + PRIOR * u[n]) / (left.sum() + PRIOR), u[n])

@@ -52,6 +52,15 @@ def levels(field: F32) -> Level:
     return np.where(np.isnan(field), -1, made).astype(np.int8)
 
 
+def level_sums(level: Level, weights: F64) -> F64:
+    """Return the sum of the weights of each level, as float64 also where there are none.
+
+    >>> level_sums(np.empty(0, np.int8), np.empty(0)).dtype, level_sums(np.array([1, 1], np.int8), np.ones(2))[1].item()
+    (dtype('float64'), 2.0)
+    """
+    return np.bincount(level, weights, LEVELS).astype(np.float64)  # NumPy counts nothing in integers
+
+
 def estimate(table: PairTable, *, whole: bool = False, single: bool = False) -> Evidence:
     """From the candidate pairs alone; with `whole` the words of the whole record are one more field.
 
@@ -105,8 +114,8 @@ def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:
 def _bits(level: Level, chance: F64) -> tuple[float, ...]:
     """Half a pair on every level keeps the bits finite."""
     known = level >= 0
-    m = np.bincount(level[known], chance[known], LEVELS) + 0.5
-    u = np.bincount(level[known], 1 - chance[known], LEVELS) + 0.5
+    m = level_sums(level[known], chance[known]) + 0.5
+    u = level_sums(level[known], 1 - chance[known]) + 0.5
     counts = m + u
     m, u = m / m.sum(), u / u.sum()
     agree = float(m[ALIKE:].sum())

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from lookalike.errors import UsageError
 from lookalike.measures.fields import FieldRule
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.dates import standard_date
 
+MOST_FIELDS = 256  # the time of comparing grows with the square of their number
 SAMPLE = 2000  # values of a column that are looked at
 MOST = 0.9  # share of the values that must look like something
 MONEY = re.compile(r"\s*[$€£¥]?\s*-?\d[\d,]*(\.\d+)?\s*[$€£¥]?\s*")
@@ -28,6 +30,11 @@ def guess_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
     """
     samples = {name: _sample(table.column(name)) for name in names}
     told = {name: kind for name, values in samples.items() if (kind := guess_kind(values)) is not None}
+    if len(told) > MOST_FIELDS:
+        raise UsageError(
+            f"{len(told):,} columns could be compared, more than {MOST_FIELDS}; name those that tell the records "
+            "apart: --field COL (fields=[...])."
+        )
     few = len(told) <= FEW_FIELDS
     return tuple(
         FieldRule(column=name, compare=kind, keys=_keys(kind, forgiving=few and _mean_words(samples[name]) <= SHORT))

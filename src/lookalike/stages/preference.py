@@ -43,14 +43,15 @@ def preference(policy: str, lengths: I64, columns: Mapping[str, pa.ChunkedArray]
         return np.arange(n)[::-1].copy()
     if column is None:
         return np.argsort(-lengths if policy == "longest" else lengths, kind="stable")
-    values = columns[column].combine_chunks()
-    if policy.startswith("priority"):
-        wanted = pa.array(policy.partition("=")[2].split(","))
-        place = pc.fill_null(pc.index_in(pc.cast(values, pa.string()), wanted), len(wanted))
-        return np.argsort(place.to_numpy(zero_copy_only=False), kind="stable")
+    chunks = columns[column]
     try:
+        values = chunks.combine_chunks()
+        if policy.startswith("priority"):
+            wanted = pa.array(policy.partition("=")[2].split(","))
+            place = pc.fill_null(pc.index_in(pc.cast(values, pa.string()), wanted), len(wanted))
+            return np.argsort(place.to_numpy(zero_copy_only=False), kind="stable")
         rising = "descending" if policy.startswith("max") else "ascending"
         number = pc.rank(values, rising, tiebreaker="min")  # nulls are last unless said otherwise
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise UsageError(f"keep {policy!r}: column {column!r} holds {values.type}, which has no order.") from error
+        raise UsageError(f"keep {policy!r}: column {column!r} holds {chunks.type}, which has no order.") from error
     return np.argsort(number.to_numpy(zero_copy_only=False), kind="stable")

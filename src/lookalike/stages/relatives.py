@@ -28,7 +28,7 @@ from lookalike.stages.chances import (
     match_chances,
     told_apart,
 )
-from lookalike.stages.evidence import ALIKE, LEVELS, ROUNDS, SETTLED, SURE, Level
+from lookalike.stages.evidence import ALIKE, ROUNDS, SETTLED, SURE, Level, level_sums
 from lookalike.stages.pair_table import PairTable
 from lookalike.stages.population import Population
 
@@ -100,7 +100,7 @@ def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
 def _levels(level: Level, chance: F64, others: F64) -> F64:
     """How often pairs of these chances are on each level; half a pair of the others keeps it above 0."""
     known = level >= 0
-    made = np.bincount(level[known], chance[known], LEVELS) + others / 2
+    made = level_sums(level[known], chance[known]) + others / 2
     return np.asarray(made / made.sum())
 
 

@@ -22,3 +22,8 @@ def test_unknown_options(app: Any, wrong: str, nearest: str) -> None:
         app.pairs(["a"], **{wrong: 1})
     with pytest.raises(UsageError, match=r"^there is no option 'xyzzy'. Options: .*threads.*\.$"):
         app.groups(["a"], xyzzy=1)
+
+
+def test_an_empty_list_may_be_of_texts_or_of_tokens() -> None:
+    for source, against in (([], [[1]]), ([[1]], []), ([], ["a b"]), ([], [])):
+        assert la.pairs(source, against=against).pairs.num_rows == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -244,3 +245,32 @@ def test_numbers_with_the_same_digits_differ() -> None:
     found = {(row["left"], row["right"]): row["similarity"] for row in made.to_pylist()}
     assert found[0, 2] == found[1, 3] == 1
     assert found[0, 1] == pytest.approx(0.55)
+
+
+def test_a_column_that_no_candidate_pair_has_is_no_crash() -> None:
+    """Nothing is counted in integers by NumPy, which then cannot be scaled."""
+    rng = random.Random(0)
+    name = [f"n{rng.randrange(80)}" for _ in range(300)]
+    country = ["US" if rng.random() < 0.97 else "UK" for _ in range(300)]
+    sex = ["m" if rng.random() < 0.8 else "f" for _ in range(300)]
+    rare = {rng.randrange(300): "x0", rng.randrange(300): "x1"}
+    table = pa.table({"name": name, "country": country, "sex": sex, "rare": [rare.get(row) for row in range(300)]})
+    assert la.records.pairs(table, audit=0).pairs.column_names[3:7] == ["name", "country", "sex", "rare"]
+
+
+def test_more_columns_than_can_be_compared_are_refused() -> None:
+    table = pa.table({f"c{i}": ["a", "b", "c"] for i in range(300)})
+    with pytest.raises(UsageError) as caught:
+        la.records.pairs(table)
+    assert str(caught.value) == (
+        "300 columns could be compared, more than 256; name those that tell the records apart: "
+        "--field COL (fields=[...])."
+    )
+    assert la.records.pairs(table, fields=["c0", "c1"], audit=0).pairs.num_rows == 0
+
+
+def test_ids_of_64_bits_without_a_sign_come_back() -> None:
+    top = [2**64 - 1, 2**64 - 2, 5]
+    table = pa.table({"id": pa.array(top, pa.uint64()), "name": ["Ann Lee", "Ann Lee", "Bob Ray"]})
+    for result in (la.records.pairs(table, threshold=0.6), la.strings.pairs(table, max_edits=1), la.pairs(table)):
+        assert result.pairs.select(["left", "right"]).to_pylist() == [{"left": top[0], "right": top[1]}]
