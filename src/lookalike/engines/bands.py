@@ -16,7 +16,7 @@ from lookalike.engines.work import Arrays, Space
 from lookalike.kernels import skew
 from lookalike.measures import Bar
 from lookalike.plan import Plan
-from lookalike.stages.candidates import Band, Items, item_bits
+from lookalike.stages.candidates import Band, Candidates, Items, item_bits
 from lookalike.stages.groups import represented
 from lookalike.stages.sketches import band_keys, sketch_items
 
@@ -85,6 +85,12 @@ class BandedJoin:
         for number in range(self.plan.bands):
             yield f"band-{number}" if verify else f"estimated-{number}", partial(pieces, number)
             report(number + 1, self.plan.bands)
+
+    def proposals(self) -> Iterator[Candidates]:
+        """The candidates of all bands, each pair once, not scored."""
+        for band in self.bands():
+            for block in band.blocks(BLOCK):
+                yield from band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
 
     def crowded(self, per_item: int) -> bool:
         """True where more than `per_item` pairs for each item share a bucket, over all bands."""

@@ -28,7 +28,7 @@ from lookalike.engines.costs import Costs
 from lookalike.engines.counting import counted_pairs
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
-from lookalike.engines.prefixes import exact_pairs, take_prefixes
+from lookalike.engines.prefixes import take_prefixes
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.io.read import open_collection
@@ -196,8 +196,12 @@ def _pairs(count: int, pool: Pool) -> dict[str, float]:
     anchors, partners = np.arange(0, count, 2, dtype=np.uint32), np.arange(1, count, 2, dtype=np.uint32)
     pairs = Candidates(anchors, np.arange(1, len(anchors) + 1), partners)
     checked = seconds(lambda: verified(items, pairs, BAR))
+    once = Candidates(anchors[:1], np.array([len(partners)]), partners)
+    template = Items(items.elements, np.zeros(count, np.int64), items.sizes, items.sides)  # all sets are the first
+    scanned = seconds(lambda: verified(template, once, BAR))
     return {
         "element_verified": checked / (len(pairs) * 2 * size) * 1e9,
+        "element_scanned": scanned / (len(once) * size) * 1e9,
         "element_audited": audited / (count * size) * 1e9,
     }
 
@@ -214,12 +218,16 @@ def _exact(count: int, pool: Pool) -> dict[str, float]:
     index = [seconds(partial(indexed, items)) * 1e9 for items in (few, many)]
     element = (index[1] - index[0]) / (count * 800)
     listed = [seconds(partial(counted, items)) * 1e9 for items in (few, many)]
-    alone = seconds(lambda: indexed(crowd))
-    joined = seconds(lambda: exact_pairs(crowd, BAR, pool, Trace(), SPACE, 1 << 40))
+    postings = indexed(crowd)
+
+    def visit() -> int:
+        blocks = postings.blocks(1 << 13)
+        return sum(len(piece) for block in blocks for piece in postings.candidates(block))
+
     return {
         "element_indexed": element,
         "posting": index[0] / len(indexed(few).packed) - element * 5,
-        "posting_pair": (joined - alone) / indexed(crowd).bucket_pairs()[0] * 1e9,
+        "posting_visited": seconds(visit) / max(1, postings.visits()) * 1e9,
         "element_listed": (listed[1] - listed[0]) / (count * 800),
         "triple": (seconds(lambda: counted(crowd)) * 1e9 - listed[0] / 10) / Preview.of_all(crowd, BAR, pool).triples,
     }

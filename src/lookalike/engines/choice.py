@@ -1,4 +1,4 @@
-"""Which way to look for pairs: what each would cost, foretold from a sample."""
+"""The choice of a method: the cost of each, estimated from a sample."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from lookalike.data import I64, Recipe
 from lookalike.engines.bands import BandedJoin
-from lookalike.engines.costs import SHIPPED
+from lookalike.engines.costs import SHIPPED, Costs
 from lookalike.engines.counting import LISTED, counted_pairs
-from lookalike.engines.joins import gather
+from lookalike.engines.job import Job
+from lookalike.engines.joins import BLOCK, gather
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.prefixes import POSTING, SHARE, postings_pairs, take_prefixes
@@ -24,16 +25,19 @@ from lookalike.plan import Plan
 from lookalike.stages.candidates import Items, Postings
 
 SAMPLE = 2000
-NEAR = 1.25  # how much dearer the exact join may be and still be taken: it misses nothing
+NEAR = 1.25  # the exact join is taken up to this ratio of its cost to that of banding, because it misses nothing
+MOST_VISITS = 30_000_000  # postings of the sample that are looked at to count its candidates
+MOST_BUCKET_PAIRS = 4_000_000  # pairs in buckets of the sample that are looked at to count its candidates
+MOST_HELD = 20_000_000  # pairs that the exact join may write down where groups could be made without
 
 Way = Literal["prefixes", "counting"]  # of the exact join: prefixes.exact_pairs, counting.counted_pairs
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The way taken, the seconds foretold for each on one core, and the reason in words.
+    """The method, the estimated seconds of each method on one core, and the reason in words.
 
-    way: how the exact join goes about it; of no meaning for other methods. The seconds are of shipped costs: a choice
+    way: how the exact join works; without meaning for other methods. The seconds are of shipped costs: a choice
     must be the same on every machine.
     """
 
@@ -84,29 +88,63 @@ class Preview:
         whole = np.concatenate([elements[:0], *(elements[at : at + size] for at, size in spans)])
         return int(buckets.pairs_in_buckets(np.sort(whole), 0)[0])
 
-    def exact_way(self, grow: float, budget: int) -> tuple[Way, float]:
-        """(the cheaper way to join so many times as many items exactly, its nanoseconds)."""
+    @cached_property
+    def visits(self) -> int:
+        """Postings that the prefix join of the sample looks at."""
+        return self.postings.visits()
+
+    @cached_property
+    def candidates(self) -> int:
+        """Candidates of the prefix join of the sample; where counting them would take long, at most so many."""
+        if self.visits > MOST_VISITS:
+            return min(self.visits, len(self.sample) * (len(self.sample) - 1) // 2)
+        blocks = self.postings.blocks(BLOCK)
+        return sum(len(piece) for block in blocks for piece in self.postings.candidates(block))
+
+    def exact_way(self, grow: float, budget: int, costs: Costs = SHIPPED) -> tuple[Way, float]:
+        """(the cheaper way to join `grow` times as many items exactly, its nanoseconds)."""
         elements, postings = float(self.sample.sizes.sum()) * grow, len(self.postings.packed) * grow
         passes = max(1.0, 2 * postings * POSTING / (SHARE * budget))  # parts that are indexed one with the other
-        prefixes = elements * SHIPPED.element_indexed + passes * postings * SHIPPED.posting
-        prefixes += self.postings.bucket_pairs()[0] * grow * grow * SHIPPED.posting_pair
-        counting = elements * SHIPPED.element_listed
+        prefixes = elements * costs.element_indexed + passes * postings * costs.posting
+        prefixes += self.visits * grow * grow * costs.posting_visited
+        prefixes += scoring(self.candidates * grow * grow, len(self.sample) * grow, elements, costs)
+        counting = elements * costs.element_listed
         if counting < prefixes and elements * LISTED < SHARE * budget:
-            counting += self.triples * grow * grow * SHIPPED.triple
+            counting += self.triples * grow * grow * costs.triple
             if counting < prefixes:
                 return "counting", counting
         return "prefixes", prefixes
 
+    def banding(self, plan: Plan, recipe: Recipe, bar: Bar, pool: Pool) -> tuple[float, float]:
+        """(pairs in the buckets of all bands, candidates) of the sample; candidates that are many are estimated from
+        a part of it."""
+        step, pairs = 1, 0.0
+        while True:
+            part = self.sample.take(np.arange(0, len(self.sample), step))
+            join = BandedJoin(part, recipe, plan, bar, pool, Trace(), Space(Keeper(1 << 62)))
+            pairs = pairs or float(sum(band.bucket_pairs()[0] for band in join.bands()))
+            if pairs <= MOST_BUCKET_PAIRS * step * step:
+                return pairs, float(sum(len(piece) for piece in join.proposals())) * step * step
+            step *= 2
+
+
+def scoring(candidates: float, items: float, elements: float, costs: Costs) -> float:
+    """Nanoseconds to score so many candidates of these items: the first of an item fills its table, all others are
+    looked up in it."""
+    first = min(candidates, items)
+    size = elements / max(1.0, items)
+    return size * (2 * first * costs.element_verified + (candidates - first) * costs.element_scanned)
+
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> Preview | None:
-    """Join a sample exactly; None where there are too few items for it to be worth while."""
+    """Join a sample exactly; None where all items are fewer than a sample."""
     if len(items) <= SAMPLE:
         return None
     return joined(Preview.of_sample(items, drawn(len(items), seed), bar, pool), bar, pool)
 
 
 def drawn(count: int, seed: int) -> I64:
-    """The numbers of the items that are looked at, of so many."""
+    """The numbers of the sampled items, of `count`."""
     return np.sort(np.random.default_rng(seed).choice(count, SAMPLE, replace=False))
 
 
@@ -120,43 +158,53 @@ def joined(seen: Preview, bar: Bar, pool: Pool) -> Preview:
     return replace(seen, left=left, right=right)
 
 
-def exact_way(items: Items, seen: Preview | None, bar: Bar, pool: Pool, budget: int) -> tuple[Way, float]:
-    """(the cheaper way of the exact join, its nanoseconds). Few items are their own sample."""
-    seen = seen or Preview.of_all(items, bar, pool)
-    return seen.exact_way(seen.grow, budget)
-
-
-def choose(
-    items: Items, seen: Preview | None, plan: Plan | None, recipe: Recipe, bar: Bar, pool: Pool,
+def decide(
+    job: Job, count: int, elements: float, seen: Preview | None, plan: Plan | None, pool: Pool,
     *, budget: int, crowd: int | None = None,
 ) -> Choice:  # fmt: skip
-    """The cheapest way that keeps the promise of recall; exact where the two cost about the same. (Divide-Compute-Merge
-    is exact too, and never cheaper than the prefix join.)
+    """What the job asks for, or the cheapest method that keeps the promise of recall.
 
-    crowd: where groups can be made straight from buckets, the pairs per item above which that is the way to go.
+    count, elements: of all different items, of which a sample was seen (None where it makes no difference: the job
+    names a method other than exact). crowd: see `cheapest`.
     """
-    way, exact = exact_way(items, seen, bar, pool, budget)
+    if seen is None:
+        return Choice(job.method, {}, "asked for")
+    way, exact = seen.exact_way(count / max(1, len(seen.sample)), budget)
+    if job.method != "auto":
+        return Choice(job.method, {}, "asked for", way)
+    if job.bands is not None or job.rows is not None or not job.verify:
+        return Choice("lsh", {}, "bands, rows or estimates were asked for")
     if plan is None:
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure", way)
-    if seen is None:
-        return Choice("exact", {}, f"{len(items):,} different items are few enough to miss none", way)
-    return cheapest(len(items), float(items.sizes.sum()), (way, exact), seen, plan, recipe, bar, pool, budget, crowd)
+    if count <= SAMPLE:
+        return Choice("exact", {}, f"{count:,} different items are few enough to miss none", way)
+    return cheapest(count, elements, (way, exact), seen, plan, job.recipe(), job.bar(), pool, crowd)
 
 
 def cheapest(
     count: int, elements: float, exactly: tuple[Way, float], seen: Preview, plan: Plan, recipe: Recipe, bar: Bar,
-    pool: Pool, budget: int, crowd: int | None,
+    pool: Pool, crowd: int | None,
 ) -> Choice:  # fmt: skip
-    """As `choose`, of so many items with so many elements, of which a sample was seen."""
-    (way, exact), grow = exactly, seen.grow
+    """The cheapest method; exact where the two cost about the same. (Divide-Compute-Merge is exact too, and never
+    cheaper than the prefix join.)
+
+    exactly: the cheaper way of the exact join and its nanoseconds. crowd: where groups can be made straight from
+    buckets, the pairs per item above which the pairs of near-copies are not scored one by one.
+    """
+    (way, exact), grow = exactly, count / max(1, len(seen.sample))
+    pairs = len(seen.left) * grow * grow
+    crowded = crowd is not None and pairs > crowd * count
     lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * recipe.length * SHIPPED.slot
-    if crowd is not None and len(seen.left) * grow * grow > crowd * count:
-        return Choice("lsh", {}, "buckets are crowded with near-copies: groups are made straight from them")
-    if exact > NEAR * lsh:
-        join = BandedJoin(seen.sample, recipe, plan, bar, pool, Trace(), Space(Keeper(budget)))
-        bucket_pairs = sum(band.bucket_pairs()[0] for band in join.bands()) * grow * grow
-        lsh += bucket_pairs * SHIPPED.bucket_pair
+    if exact > NEAR * lsh or (crowded and pairs > MOST_HELD):
+        bucket_pairs, candidates = seen.banding(plan, recipe, bar, pool)
+        # Groups that are made straight from buckets pass over pairs of items that are known to belong together.
+        unlike = 1 - min(1.0, len(seen.left) / max(1.0, candidates)) if crowded else 1.0
+        bucket_pairs, candidates = (unlike * number * grow * grow for number in (bucket_pairs, candidates))
+        lsh += bucket_pairs * SHIPPED.bucket_pair + scoring(candidates, count, elements, SHIPPED)
     seconds = {"lsh": round(lsh / 1e9, 3), "exact": round(exact / 1e9, 3)}
+    if crowded and (exact > lsh or pairs > MOST_HELD):
+        why = "buckets are crowded with near-copies: groups are made straight from them"
+        return Choice("lsh", seconds, why)
     if exact <= NEAR * lsh:
         return Choice(
             "exact", seconds, "the exact join costs about as much as banding here, or less, and misses nothing", way

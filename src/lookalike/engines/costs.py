@@ -12,7 +12,7 @@ from typing import Any
 from lookalike.errors import InputError, OutputError
 from lookalike.io.atomic import replacing
 
-VERSION = 1  # of the file: another one is not read
+VERSION = 2  # of the file: another one is not read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +34,11 @@ class Costs:
     key_sorted: float = 0.26  # for each doubling of the number of keys in a band
     bucket_pair: float = 10.0  # two items in one bucket, checked by their signatures
     element_verified: float = 3.5  # of both sets of a pair
+    element_scanned: float = 1.2  # of each further set that is compared with one of them
     element_audited: float = 4.1
     element_indexed: float = 4.0  # from here on: the exact join
     posting: float = 22.0
-    posting_pair: float = 17.0
+    posting_visited: float = 1.6  # in the list of an element
     element_listed: float = 9.5
     triple: float = 0.56
     byte_crossing: float = 2.6  # from here on: Spark. Between the Java process and Python, as Arrow

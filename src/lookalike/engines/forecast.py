@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lookalike.data import Sets
 from lookalike.engines.bands import BandedJoin
-from lookalike.engines.choice import SAMPLE, choose, preview
+from lookalike.engines.choice import SAMPLE, decide, preview
 from lookalike.engines.costs import known_costs
 from lookalike.engines.job import Job
 from lookalike.engines.local import BEGIN, planned_for
@@ -106,7 +106,7 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
         total = collection.rows_hint or max(sampled, round(nbytes / max(1.0, mean)))
         grow = total / max(1, sampled)
         seen = preview(items, job.bar(), pool, seed=job.seed)
-        choice = choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget)
+        choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget)
         size = size_of(classes, seen, -1)
         pairs_of_items = size.expected * grow * grow
         load = Load(
@@ -125,7 +125,7 @@ def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
                 work += sum(banding(load, planned, met, costs, audit=job.audit > 0).values())
             else:
                 candidates = seen.postings.bucket_pairs()[0] * whole * whole
-                work += choice.seconds.get(choice.method, 0.0) * grow + candidates * costs.posting_pair / 1e9
+                work += choice.seconds.get(choice.method, 0.0) * grow + candidates * costs.posting_visited / 1e9
     text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
     memory = int(BASE + GROWTH * nbytes)
     folder = is_large(nbytes, budget)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.data import F64, Pairs
 from lookalike.engines.audits import audit
 from lookalike.engines.bands import BandedJoin
-from lookalike.engines.choice import Choice, Preview, choose, exact_way, preview
+from lookalike.engines.choice import Preview, decide, preview
 from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.found import Found, Want
@@ -68,10 +68,15 @@ def run(
             seen = preview(items, job.bar(), pool, seed=job.seed) if look else None
             if want == "pairs":
                 size = size_of(classes, seen, split)
-                trace.add(expected_pairs=size.expected)
+                if seen is not None:
+                    trace.add(expected_pairs=size.expected)
                 size.check(job.max_pairs, lambda item: _named(item, features, collections))
             # What is chosen must not depend on what this machine happens to have free.
-            choice = _choose(job, items, seen, want, planned, pool, place.memory if place.stated else 1 << 62)
+            budget = place.memory if place.stated else 1 << 62
+            crowd = CROWDED if want != "pairs" and bool(np.all(items.sides == 3)) else None
+            if seen is None and job.method in ("auto", "exact"):
+                seen = Preview.of_all(items, job.bar(), pool)
+            choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget, crowd=crowd)
             if items.sizes.sum() * LISTED > SHARE * space.budget:  # the same pairs, in parts
                 choice = replace(choice, way="prefixes")
         own = _own_scores(items, job)
@@ -86,20 +91,6 @@ def run(
             room, folder = space.budget // 2, space.folder
             pairs = dcm_pairs(items, job.bar(), pool, trace, job.max_pairs, memory=room, folder=folder)
         return replace(found, pairs=Pairs(*pairs))
-
-
-def _choose(
-    job: Job, items: Items, seen: Preview | None, want: Want, planned: Plan | None, pool: Pool, budget: int
-) -> Choice:
-    """What the job asks for, or the cheapest way."""
-    if job.method == "exact":
-        return Choice("exact", {}, "asked for", exact_way(items, seen, job.bar(), pool, budget)[0])
-    if job.method != "auto":
-        return Choice(job.method, {}, "asked for")
-    if job.bands is not None or job.rows is not None or not job.verify:
-        return Choice("lsh", {}, "bands, rows or estimates were asked for")
-    crowd = CROWDED if want != "pairs" and bool(np.all(items.sides == 3)) else None
-    return choose(items, seen, planned, job.recipe(), job.bar(), pool, budget=budget, crowd=crowd)
 
 
 def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:

@@ -189,6 +189,72 @@ def owners(ends: Any, out: Any) -> None:  # ends i64[n]; out u32[p]
 
 
 @jit
+def largest_partner(measure: int, nx: int, most: int, num: int, den: int) -> int:
+    """The size of the largest set, at most nx, that needs an overlap of at most `most` with a set of nx elements."""
+    low, high = 0, nx
+    while low < high:
+        middle = (low + high + 1) // 2
+        if required(measure, nx, middle, num, den) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@jit
+def last_up_to(packed: Any, bits: int, owner: Any, sizes: Any, q: int, size: int) -> int:
+    """The last posting at or before q, in the list of q, of a set of at most `size` elements; one before the list if
+    there is none. Lists are in the order of the sets, so their sizes ascend. packed u64[p]; owner u32[p]; sizes i64[n].
+    """
+    shift = np.uint64(bits)
+    mask = (ONE << shift) - ONE
+    word = packed[q] >> shift
+    step = 1
+    high = q + 1  # too large, or beyond q
+    low = q
+    while low >= 0 and packed[low] >> shift == word and sizes[owner[packed[low] & mask]] > size:
+        high = low
+        low -= step
+        step *= 2
+    low = max(low, -1)  # before the list, or small enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        if packed[middle] >> shift == word and sizes[owner[packed[middle] & mask]] > size:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@jit
+def count_visits(
+    packed: Any,  # u64[p], sorted postings
+    bits: int,
+    position: Any,  # u32[p]
+    owner: Any,  # u32[p]
+    ends: Any,  # i64[n]
+    sizes: Any,  # i64[n], ascending
+    measure: int,
+    num: int,
+    den: int,
+) -> int:
+    """How many postings `prefix_candidates` looks at for all anchors (repeated elements of one set count again)."""
+    shift = np.uint64(bits)
+    total = 0
+    for x in range(len(ends)):
+        shortest = least_size(measure, sizes[x], num, den)
+        start = ends[x - 1] if x > 0 else 0
+        for i in range(start, ends[x]):
+            q = np.int64(position[i]) - 1 if position[i] != NOWHERE else -1
+            if q < 0 or packed[q] >> shift != packed[q + 1] >> shift:
+                continue
+            most = largest_partner(measure, sizes[x], sizes[x] - (i - start), num, den)
+            total += last_up_to(packed, bits, owner, sizes, q, most)
+            total -= last_up_to(packed, bits, owner, sizes, q, min(most, shortest - 1))
+    return total
+
+
+@jit
 def prefix_candidates(
     x: int,  # first anchor to work on; sets are numbered by size, smallest first
     stop: int,
@@ -212,7 +278,8 @@ def prefix_candidates(
     """Partners before each anchor that share a prefix element and pass the length and positional filters.
 
     Elements come in order, so what two sets share stands at or after the places of the first element that they share:
-    at most min(nx - px, ny - py) elements. A pair is judged by that element alone.
+    at most min(nx - px, ny - py) elements. A pair is judged by that element alone. Partners so large that nx - px
+    elements are not enough are skipped, all at once: the longest lists, of common elements, are at late places.
     """
     shift = np.uint64(bits)
     mask = (ONE << shift) - ONE
@@ -236,6 +303,10 @@ def prefix_candidates(
             word = packed[q] >> shift
             px = i - start
             q -= 1
+            if q >= 0 and packed[q] >> shift == word:
+                largest = sizes[owner[packed[q] & mask]]
+                if required(measure, nx, largest, num, den) > nx - px:
+                    q = last_up_to(packed, bits, owner, sizes, q, largest_partner(measure, nx, nx - px, num, den))
             while q >= 0 and packed[q] >> shift == word:
                 slot = np.int64(packed[q] & mask)
                 y = np.int64(owner[slot])

@@ -131,6 +131,14 @@ class Postings:
         total, longest, where = buckets.pairs_in_buckets(self.packed, self.bits)
         return int(total), int(longest), int(where)
 
+    def visits(self) -> int:
+        """How many postings the search for candidates looks at."""
+        return int(
+            prefixes.count_visits(
+                self.packed, self.bits, self.position, self.owner, self.ends, self.items.sizes, *self.bar
+            )
+        )
+
     def count_sizes(self, out: I64) -> None:
         """As `Band.count_sizes`, of the lists of postings."""
         buckets.bucket_sizes(self.packed, self.bits, out)

@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.data import Recipe
-from lookalike.engines.choice import SAMPLE, Choice, preview
-from lookalike.engines.choice import choose as choose_from
+from lookalike.engines.choice import SAMPLE, Choice, Preview, decide, preview
+from lookalike.engines.job import Job
 from lookalike.engines.pool import Pool
 from lookalike.engines.size import Size
 from lookalike.errors import TooManyPairs
-from lookalike.measures import Bar, bar, set_measure
-from lookalike.plan import Plan, plan
+from lookalike.plan import plan
 from lookalike.stages.candidates import Items
-
-JACCARD = set_measure("jaccard")
 
 
 def random_items(count: int, size: int, universe: int) -> Items:
@@ -25,35 +21,34 @@ def random_items(count: int, size: int, universe: int) -> Items:
     return Items(elements, np.arange(count) * size, np.full(count, size), np.full(count, 3, np.uint8))
 
 
-def choose(items: Items, plan: Plan | None, recipe: Recipe, reach: Bar, pool: Pool) -> Choice:
-    return choose_from(items, preview(items, reach, pool, seed=1), plan, recipe, reach, pool, budget=1 << 40)
+def choose(items: Items, job: Job) -> Choice:
+    with Pool(1) as pool:
+        seen = preview(items, job.bar(), pool, seed=1) or Preview.of_all(items, job.bar(), pool)
+        made = plan(job.threshold) if job.measure == "jaccard" else None
+        return decide(job, len(items), float(items.sizes.sum()), seen, made, pool, budget=1 << 40)
 
 
 def test_few_items_are_joined_exactly() -> None:
-    with Pool(1) as pool:
-        made = choose(random_items(10, 5, 100), plan(0.8), Recipe(), bar(JACCARD, 0.8), pool)
+    made = choose(random_items(10, 5, 100), Job())
     assert (made.method, made.why) == ("exact", "10 different items are few enough to miss none")
 
 
 def test_a_measure_without_a_bound_is_joined_exactly() -> None:
-    with Pool(1) as pool:
-        made = choose(random_items(10, 5, 100), None, Recipe(), bar(set_measure("containment"), 0.8), pool)
+    made = choose(random_items(10, 5, 100), Job(measure="containment"))
     assert made.why == "no banding keeps a promise of recall for this measure"
 
 
 def test_long_lists_of_postings_speak_for_banding() -> None:
     """Few different elements, all of them common: the exact join must look at nearly every pair."""
     crowded = random_items(20 * SAMPLE, 12, 60)
-    with Pool(2) as pool:
-        made = choose(crowded, plan(0.9), Recipe(), bar(JACCARD, 0.9), pool)
+    made = choose(crowded, Job(threshold=0.9))
     assert made.method == "lsh"
     assert made.seconds["exact"] > made.seconds["lsh"]
     assert "times cheaper than the exact join" in made.why
 
 
 def test_rare_elements_speak_for_the_exact_join() -> None:
-    with Pool(2) as pool:
-        made = choose(random_items(3 * SAMPLE, 30, 1 << 60), plan(0.8), Recipe(), bar(JACCARD, 0.8), pool)
+    made = choose(random_items(3 * SAMPLE, 30, 1 << 60), Job())
     assert made.method == "exact"
     assert made.seconds["exact"] <= 1.25 * made.seconds["lsh"]
 
@@ -114,3 +109,25 @@ def test_groups_of_crowded_buckets_are_not_joined_exactly() -> None:
     assert made.receipt["choice"]["why"] == "buckets are crowded with near-copies: groups are made straight from them"
     assert made.groups.num_rows == SAMPLE + 500
     assert set(made.groups["size"].to_pylist()) == {SAMPLE + 500}
+
+
+def boilerplate(count: int, place: str) -> list[str]:
+    """Texts of 40 words of their own and 60 that all share; every tenth is a near-copy of the one before."""
+    rng = np.random.default_rng(7)
+    own = [[f"w{word}" for word in rng.integers(0, 1 << 40, 40)] for _ in range(count)]
+    for number in range(9, count, 10):
+        own[number] = [*own[number - 1][:39], "edited"]
+    shared = [f"shared{word}" for word in range(60)]
+    return [" ".join([*shared, *words] if place == "header" else [*words, *shared]) for words in own]
+
+
+@pytest.mark.parametrize("place", ["header", "footer"])
+@pytest.mark.parametrize("threshold", [0.45, 0.5, 0.6])
+def test_shared_boilerplate_leaves_the_candidates_linear(place: str, threshold: float) -> None:
+    """Any two texts have a similarity of about 0.4: buckets and lists of common shingles hold nearly every pair."""
+    texts = boilerplate(2 * SAMPLE, place)
+    for ask in (la.pairs, la.groups, la.dedup):
+        receipt = ask(texts, threshold=threshold).receipt
+        assert (receipt["choice"]["method"], receipt["choice"]["way"]) == ("exact", "prefixes")
+        assert receipt["counts"]["candidates"] < len(texts)
+    assert la.pairs(texts, threshold=threshold).receipt["counts"]["pairs"] == len(texts) // 10

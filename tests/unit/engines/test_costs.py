@@ -40,11 +40,11 @@ def test_kept_costs_come_back(home: Path) -> None:
         ('{"version": 0, "costs": {}}', "is of another version of lookalike"),
         ("[]", "is of another version of lookalike"),
         (
-            json.dumps({"version": 1, "costs": {**SHIPPED.as_dict(), "slot": "dear"}}),
+            json.dumps({"version": 2, "costs": {**SHIPPED.as_dict(), "slot": "dear"}}),
             "slot in .* is 'dear'; expected nano",
         ),
         (
-            json.dumps({"version": 1, "costs": {**SHIPPED.as_dict(), "slot": -1}}),
+            json.dumps({"version": 2, "costs": {**SHIPPED.as_dict(), "slot": -1}}),
             "slot in .* is -1; expected nanoseconds",
         ),
     ],

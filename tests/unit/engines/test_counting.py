@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.engines import counting
-from lookalike.engines.choice import SAMPLE, Preview, exact_way, preview
+from lookalike.engines.choice import SAMPLE, Preview, preview
 from lookalike.engines.counting import counted_pairs
 from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
@@ -92,11 +92,13 @@ def test_the_cheaper_way_is_taken_and_both_agree() -> None:
     with Pool(2) as pool:
         baskets = random_items(3 * SAMPLE, 6, 100)
         low = bar(jaccard, 0.2)
-        assert exact_way(baskets, preview(baskets, low, pool, seed=1), low, pool, 1 << 40)[0] == "counting"
-        assert exact_way(baskets, None, low, pool, 1 << 20)[0] == "prefixes"  # lists that do not fit the memory
+        seen = preview(baskets, low, pool, seed=1)
+        assert seen is not None
+        assert seen.exact_way(seen.grow, 1 << 40)[0] == "counting"
+        assert seen.exact_way(seen.grow, 1 << 20)[0] == "prefixes"  # lists that do not fit the memory
         long = random_items(300, 200, 1 << 50)
         high = bar(jaccard, 0.9)
-        assert exact_way(long, None, high, pool, 1 << 40)[0] == "prefixes"
+        assert Preview.of_all(long, high, pool).exact_way(1.0, 1 << 40)[0] == "prefixes"
         few = baskets.part(0, 1500)
         assert as_dict(*counted_pairs(few, low, pool, Trace(), SPACE, 10**9)) == as_dict(
             *exact_pairs(few, low, pool, Trace(), SPACE, 10**9)

@@ -17,6 +17,7 @@ from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.errors import TooManyPairs
+from lookalike.kernels import bounds
 from lookalike.measures import bar, set_measure
 from lookalike.stages import candidates
 from oracles import MEASURES, join
@@ -150,3 +151,28 @@ def test_too_many_pairs_stop_the_search() -> None:
 def test_nothing_to_join() -> None:
     assert exact([], "jaccard", Fraction(1, 2)) == {}
     assert exact([set(), set()], "jaccard", Fraction(1, 2)) == {}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@given(sets=families, percent=st.integers(5, 100))
+@settings(max_examples=40, deadline=None)
+def test_visits_are_the_postings_between_two_sizes(measure: str, sets: list[set[int]], percent: int) -> None:
+    """An anchor looks at smaller sets that have an element of its prefix, unless they are too small to match, or so
+    large that what comes after this place is not enough."""
+    wished = bar(set_measure(measure), 1 + percent // 10 if measure == "overlap" else percent / 100)
+    items = make_items(sorted((one for one in sets if one), key=len))
+    with Pool(1) as pool:
+        whole = (0, len(items))
+        postings = prefixes.take_prefixes(items, wished, pool, Space(Keeper(PLENTY))).index_of(whole, whole)
+    starts = [0, *postings.ends.tolist()]
+    key_of = {word % (1 << postings.bits): word >> postings.bits for word in postings.packed.tolist()}
+    visits = 0
+    for x, nx in enumerate(items.sizes.tolist()):
+        for place, i in enumerate(range(starts[x], starts[x + 1])):
+            for y in range(x + 1):  # also x: elements with equal low bits are one element here
+                ny = int(items.sizes[y])
+                fits = ny >= bounds.least_size(wished.code, nx, wished.num, wished.den)
+                enough = nx - place >= bounds.required(wished.code, nx, ny, wished.num, wished.den)
+                same = [j for j in range(starts[y], starts[y + 1]) if j < i and key_of[j] == key_of[i]]
+                visits += len(same) if fits and enough else 0
+    assert postings.visits() == visits

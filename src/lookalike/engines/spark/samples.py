@@ -50,7 +50,7 @@ def choose(
         seen = joined(Preview.of_sample(some, np.arange(len(some)), bar, pool), bar, pool)
         seen = replace(seen, grow=count / SAMPLE)
         exactly: tuple[Way, float] = "prefixes", seen.exact_way(seen.grow, 1 << 62)[1]
-        return cheapest(count, elements, exactly, seen, plan, job.recipe(), bar, pool, 1 << 62, crowd)
+        return cheapest(count, elements, exactly, seen, plan, job.recipe(), bar, pool, crowd)
 
 
 def picked_sets(firsts: DataFrame, copies: Copies, numbers: I64, *, several: bool) -> Items:
