@@ -212,7 +212,7 @@ def test_the_default_terminal_curve() -> None:
 
 
 @given(st.floats(0.01, 1.0), st.integers(1, 60), st.integers(1, 60), st.integers(44, 120), st.integers(8, 40))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_the_dots_follow_the_curve(t: float, bands: int, rows: int, width: int, height: int) -> None:
     one = Plan(threshold=t, recall=0.99, num_hashes=bands * rows, bands=bands, rows=rows)
     lines = terminal_curve(one, width, height).split("\n")
