@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.data import F64, I64
 from lookalike.errors import InputError, UsageError
-from lookalike.io.listed import Listed, read_answer, read_truth
+from lookalike.io.listed import Listed, compared_two_tables, read_answer, read_truth
 from lookalike.io.tables import numbered
 from lookalike.stages.agreement import GroupCurve, PairCurve, group_agreement, pair_curve
 from lookalike.stages.matches import PairSet, Partition, unmatched
@@ -57,6 +57,7 @@ def evaluate(
     worst: int = 10,
     truth_id: str | None = None,
     truth_group: str | None = None,
+    two_tables: bool | None = None,
 ) -> Evaluation:
     """How right and how complete an answer is. Both sides are paths, Arrow tables, or anything that exports Arrow.
 
@@ -64,11 +65,14 @@ def evaluate(
     first two columns), or groups (id and group, or the columns `truth_id` and `truth_group`). With `groups`, the
     connected components of the pairs at each threshold are compared too. `worst`: how many misses are listed.
 
-    Pairs have no direction and count once; ids are compared as text unless both sides have integers. A pair with an id
-    that the truth does not know is false. Groups are compared over the ids of both sides; an id that one side does not
-    list, or lists without a group, is there a group of its own. Where true pairs are compared with groups, B-cubed and
-    Rand take all that they connect as one true group; pairwise counts take them as they are. Groups cost by their
-    members, never by their pairs.
+    two_tables: `left` and `right` are ids of two tables, in the answer and in the truth, so that (7, 3) is not (3, 7)
+    and (5, 5) is a pair; None goes by the receipt of the answer. Truth that lists groups has ids of one table.
+
+    Pairs of one table have no direction; every pair counts once; ids are compared as text unless both sides have
+    integers. A pair with an id that the truth does not know is false. Groups are compared over the ids of both
+    sides; an id that one side does not list, or lists without a group, is there a group of its own. Where true
+    pairs are compared with groups, B-cubed and Rand take all that they connect as one true group; pairwise counts
+    take them as they are. Groups cost by their members, never by their pairs.
 
     >>> found = pa.table({"left": ["a", "a", "c"], "right": ["b", "c", "d"], "similarity": [0.9, 0.8, 0.7]})
     >>> made = evaluate(found, pa.table({"id": ["a", "b", "c", "d"], "group": [1, 1, 2, 2]}))
@@ -82,6 +86,10 @@ def evaluate(
     listed = [*read_answer(pairs), read_truth(truth, id_column=truth_id, group_column=truth_group)]
     numbers, ids = numbered([column for one in listed for column in one.ids])
     notes = [note for one in listed for note in one.notes] + _compared_as_text(listed)
+    if _are_two_tables(two_tables, pairs, listed, notes):
+        # Right ids get numbers of their own, above those of the left ones.
+        numbers = [column + len(ids) * (place % 2) for place, column in enumerate(numbers)]
+        ids = pa.concat_arrays([ids, ids])
     *answers, true = [_Side.of(one, [numbers.pop(0) for _ in one.ids], ids, notes) for one in listed]
     paired = _with_all_similarities(answers[0].matches, answers[0].name, notes)
     grouped = next((side.matches for side in answers if isinstance(side.matches, Partition)), None)
@@ -96,7 +104,7 @@ def evaluate(
         misses=_named(*unmatched(true.matches, answer, worst), ids),
         false_pairs=_named(*unmatched(answer, true.matches, worst), ids),
         counts={
-            "ids": len(ids),
+            "ids": int(np.count_nonzero(np.any([side.known for side in (*answers, true)], axis=0))),
             "unknown_ids": unknown,
             "reported_pairs": answer.total,
             "true_pairs": true.matches.total,
@@ -104,6 +112,18 @@ def evaluate(
         },
         notes=tuple(notes),
     )
+
+
+def _are_two_tables(asked: bool | None, answer: Any, listed: Sequence[Listed], notes: list[str]) -> bool:
+    grouped = [one.name for one in listed if one.group is not None]
+    if asked and grouped:
+        raise UsageError(
+            f"{grouped[0]} lists groups, which do not say of which table an id is; with two tables give pairs."
+        )
+    if asked is not None or grouped or not compared_two_tables(answer):
+        return bool(asked)
+    notes.append(f"{listed[0].name} compares two tables by its receipt: left and right are ids of their own.")
+    return True
 
 
 @dataclass(frozen=True)

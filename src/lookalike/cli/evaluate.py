@@ -30,6 +30,15 @@ def evaluate(
     ],
     truth_id: Annotated[str | None, o.option(TRUTH, help="Column of the ids, where the truth is groups.")] = None,
     truth_group: Annotated[str | None, o.option(TRUTH, help="Column of the groups, where the truth is groups.")] = None,
+    two_tables: Annotated[
+        bool | None,
+        o.option(
+            TRUTH,
+            "--two-tables/--one-table",
+            show_default=False,
+            help="Left and right are ids of two tables (default: as the receipt of the answer says, else one).",
+        ),
+    ] = None,
     groups: Annotated[
         bool, o.option(o.WHAT, "--groups", help="Also compare the groups that the pairs connect, at each threshold.")
     ] = False,
@@ -43,8 +52,9 @@ def evaluate(
 ) -> None:
     """Compare pairs or groups with the truth: precision, recall and F1 at every threshold, and the worst misses.
 
-    Pairs have no direction and count once. Groups are compared pairwise, by B-cubed and by the adjusted Rand
-    index, over the ids of both sides; an id that one side does not list is a group of its own there.
+    Pairs of one table have no direction and count once; with --two-tables (7, 3) is not (3, 7), and (5, 5) is a
+    pair. Groups are compared pairwise, by B-cubed and by the adjusted Rand index, over the ids of both sides; an id
+    that one side does not list is a group of its own there.
     """
     from lookalike.apps.evaluate import evaluate as compare
     from lookalike.cli.screen import err
@@ -53,7 +63,9 @@ def evaluate(
 
     for path in output or ():
         _check(path, force=force)
-    made = compare(pairs, truth, groups=groups, worst=worst, truth_id=truth_id, truth_group=truth_group)
+    made = compare(
+        pairs, truth, groups=groups, worst=worst, truth_id=truth_id, truth_group=truth_group, two_tables=two_tables
+    )
     for note in made.notes:
         err.say("Note:", note, style="yellow")
     sys.stdout.write(json_document(made.as_dict()).decode() if json else _text(made))

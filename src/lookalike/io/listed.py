@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,19 @@ def _answer(table: OpenTable) -> Listed:
         f"{table.name} lists neither pairs (left, right, similarity) nor groups (id, group). "
         f"Columns: {', '.join(columns)}."
     )
+
+
+def compared_two_tables(source: Any) -> bool:
+    """Whether the receipt of an answer says that two collections were compared; False where it has no receipt."""
+    receipt = getattr(source, "receipt", None)
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        file = path / RECEIPT if path.is_dir() else path.with_name(f"{path.name}.{RECEIPT}")
+        try:
+            receipt = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            return False
+    return isinstance(receipt, dict) and len(receipt.get("inputs", ())) == 2
 
 
 def _is_result(source: Any) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import FOUND, TRUTH, groups_of, pairs_of
 from lookalike.apps.evaluate import Evaluation, evaluate
+from lookalike.errors import UsageError
 from lookalike.stages.matches import PairSet, Partition, unmatched
 from lookalike.stages.merging import Growth
 
@@ -288,3 +291,30 @@ def test_a_report_keeps_the_first_the_last_and_the_best() -> None:
     assert report["pairs"]["best_f1"]["reported"] == 1234
     assert report["average_precision"] == 1.0
     json.dumps(report, allow_nan=False)
+
+
+def test_ids_of_two_tables_are_not_mixed_up() -> None:
+    answer = pa.table({"left": [7, 5], "right": [3, 5], "similarity": [0.9, 0.8]})
+    truth = pa.table({"left": [3, 5], "right": [7, 5]})
+    made = evaluate(answer, truth, two_tables=True)
+    assert (made.counts["reported_pairs"], made.counts["true_pairs"], made.counts["correct_pairs"]) == (2, 2, 1)
+    assert made.misses.to_pylist() == [{"left": 3, "right": 7, "similarity": None}]
+    assert made.false_pairs.to_pylist() == [{"left": 7, "right": 3, "similarity": 0.9}]
+    assert made.counts["ids"] == 6
+    assert evaluate(answer, truth).counts["reported_pairs"] == 1
+    with pytest.raises(UsageError, match="the truth lists groups, which do not say of which table an id is"):
+        evaluate(answer, pa.table({"id": [3], "group": [0]}), two_tables=True)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_receipt_says_that_there_are_two_tables(tmp_path: Path, folder: bool) -> None:
+    place = tmp_path / "out"
+    place.mkdir()
+    file = place / "pairs.parquet"
+    pq.write_table(pa.table({"left": [7, 5], "right": [3, 5], "similarity": [0.9, 0.8]}), file)
+    receipt = place / "receipt.json" if folder else place / "pairs.parquet.receipt.json"
+    truth = pa.table({"left": [7, 5], "right": [3, 5]})
+    for inputs, reported in (([{}, {}], 2), ([{}], 1)):
+        receipt.write_text(json.dumps({"inputs": inputs}))
+        assert evaluate(place if folder else file, truth).counts["reported_pairs"] == reported
+        assert evaluate(place if folder else file, truth, two_tables=False).counts["reported_pairs"] == 1
