@@ -112,8 +112,8 @@ def test_a_large_run_works_beside_its_output_and_cleans_up(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["groups", *map(str, files), "-o", "groups.csv"])
     assert done.exit_code == 0, done.output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.csv", "groups.receipt.json"]
-    receipt = json.loads((tmp_path / "groups.receipt.json").read_text())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.csv", "groups.csv.receipt.json"]
+    receipt = json.loads((tmp_path / "groups.csv.receipt.json").read_text())
     assert receipt["work"]["folder"] == "groups.csv.work"
 
 

@@ -78,8 +78,8 @@ class Outputs:
 
 
 def receipt_of(path: Path) -> Path:
-    """Where the receipt of an output goes: clean.jsonl.gz has clean.receipt.json beside it."""
-    return path.with_name(path.name.split(".")[0] + ".receipt.json")
+    """Where the receipt of an output goes: clean.jsonl.gz has clean.jsonl.gz.receipt.json next to it."""
+    return path.with_name(path.name + ".receipt.json")
 
 
 def print_pairs(result: Result) -> None:

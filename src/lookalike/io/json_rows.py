@@ -48,7 +48,9 @@ def json_document(value: Any) -> bytes:
     >>> json_document({"recall": float("nan")})
     b'{\\n  "recall": null\\n}\\n'
     """
-    return (json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain, indent=2) + "\n").encode()
+    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain, indent=2) + "\n"
+    # A file name that is not UTF-8 holds lone surrogates, which JSON writes as \uDCxx, too.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _encoded(column: pa.Array) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.errors import InputError, MissingExtra, UsageError, nearest
 from lookalike.io.origin import given_paths, origin
+from lookalike.io.paths import readable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -102,7 +103,7 @@ def open_pictures(source: Any) -> PictureFolder:
     if not files:
         raise InputError(f"no pictures in {os.fspath(given[0])}. Known: {', '.join(PICTURES)}.")
     name = os.fspath(given[0]) + (f" and {len(given) - 1} more" if len(given) > 1 else "")
-    return PictureFolder(name, tuple(files), tuple(ids), given_paths(list(map(Path, given))))
+    return PictureFolder(readable(name), tuple(files), tuple(map(readable, ids)), given_paths(list(map(Path, given))))
 
 
 def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture:  # noqa: A002
@@ -122,7 +123,7 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
                     paper.alpha_composite(image)
                     image = paper
                 grey = image.convert("L")
-        except Warning as warning:
+        except (Warning, image_module.DecompressionBombError) as warning:
             raise ValueError(str(warning)) from warning
         except SyntaxError as error:  # Pillow's word for some broken files
             raise ValueError(str(error)) from error

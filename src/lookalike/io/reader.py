@@ -116,6 +116,8 @@ def reading(name: str, what: str) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} cannot be read as {what}: its name is not UTF-8. Rename the file.") from error
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         reason = "".join(letter if letter.isprintable() else "?" for letter in reason)

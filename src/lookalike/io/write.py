@@ -80,7 +80,7 @@ def _open(temporary: Path, path: Path) -> Iterator[Any]:
         with open(temporary, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, 0) as file:
             yield file
     else:
-        with pa.output_stream(str(temporary), compression=compression_of(path)) as file:
+        with pa.output_stream(pa.OSFile(os.fsencode(temporary), "wb"), compression=compression_of(path)) as file:
             yield file
 
 

@@ -51,7 +51,7 @@ def test_dedup_writes_whole_baskets(ratings: Path, tmp_path: Path, lookalike) ->
     assert done.code == 0, done.err
     kept = (tmp_path / "kept.csv").read_text().replace('"', "")
     assert kept == "".join(line + "\n" for line in ROWS.splitlines() if not line.startswith("bob"))
-    assert json.loads((tmp_path / "kept.receipt.json").read_text())["counts"]["removed"] == 1
+    assert json.loads((tmp_path / "kept.csv.receipt.json").read_text())["counts"]["removed"] == 1
 
 
 def test_a_folder_with_everything(ratings: Path, tmp_path: Path, lookalike) -> None:

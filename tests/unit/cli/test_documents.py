@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +56,32 @@ def test_every_format_in_and_out(tmp_path: Path, lookalike, name: str) -> None:
     again = lookalike("pairs", target, "-o", tmp_path / "pairs.parquet")
     assert again.code == 0, again.err
     assert pq.read_table(tmp_path / "pairs.parquet").num_rows == 0
-    assert json.loads((tmp_path / "clean.receipt.json").read_text())["counts"]["kept"] == 3
+    assert json.loads((tmp_path / f"{target.name}.receipt.json").read_text())["counts"]["kept"] == 3
+
+
+def test_every_output_has_a_receipt_of_its_own(tmp_path: Path, lookalike) -> None:
+    source = write(tmp_path / "x.csv")
+    for name in ("q.csv", "q.jsonl", "f-0.3.parquet", "f-0.5.parquet"):
+        done = lookalike("pairs", source, "-o", tmp_path / name)
+        assert done.code == 0, done.err
+        assert (tmp_path / f"{name}.receipt.json").is_file()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".arrow"])
+def test_file_names_that_are_not_utf8_work_or_get_one_line(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / f"x{suffix}")
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9" + suffix.encode())
+    source.rename(odd)
+    target = os.fsdecode(os.fsencode(tmp_path) + b"/out\xe9" + suffix.encode())
+    command = [sys.executable, "-m", "lookalike", "dedup", odd, "-o", target]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    if done.returncode:
+        assert done.stderr.endswith(b"its name is not UTF-8. Rename the file.\n"), done.stderr
+        assert suffix in (".parquet", ".arrow")
+    else:
+        assert os.path.exists(target)
+        assert os.path.exists(target + ".receipt.json")
 
 
 def test_pairs_have_the_users_ids(tmp_path: Path, lookalike) -> None:
@@ -204,7 +230,7 @@ def test_no_verify_says_so(tmp_path: Path, lookalike) -> None:
     done = lookalike("pairs", write(tmp_path / "x.csv"), "--no-verify", "-o", tmp_path / "out.csv")
     assert "signatures agree in at least this share of their rows, not verified" in done.err
     assert "without verification a pair at the threshold is reported about half of the time" in done.err
-    assert json.loads((tmp_path / "out.receipt.json").read_text())["verified"] is False
+    assert json.loads((tmp_path / "out.csv.receipt.json").read_text())["verified"] is False
 
 
 def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
@@ -306,7 +332,10 @@ def test_measured_recall_says_that_copies_count_once(tmp_path: Path, lookalike) 
     (tmp_path / "x.txt").write_text(f"{near}\n{near}\n{near} thirteen\n")
     done = lookalike("pairs", tmp_path / "x.txt", "--method", "lsh", "-o", tmp_path / "p.csv")
     assert "on 1 pair, exact copies counted once · about 0 missed" in done.err
-    assert "exact copies count once" in json.loads((tmp_path / "p.receipt.json").read_text())["recall_measured"]["over"]
+    assert (
+        "exact copies count once"
+        in json.loads((tmp_path / "p.csv.receipt.json").read_text())["recall_measured"]["over"]
+    )
     (tmp_path / "y.txt").write_text(f"{near}\n{near} thirteen\n")
     assert "on 1 pair · about" in lookalike("pairs", tmp_path / "y.txt", "--method", "lsh").err
 

@@ -33,7 +33,7 @@ def test_a_pipe_gets_passages_with_their_places(folder: Path, lookalike) -> None
 def test_every_output(folder: Path, tmp_path: Path, lookalike) -> None:
     assert lookalike("passages", folder, "-o", tmp_path / "out.csv").code == 0
     assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[-1] == "16"
-    assert json.loads((tmp_path / "out.receipt.json").read_text())["job"]["guaranteed"] == 12
+    assert json.loads((tmp_path / "out.csv.receipt.json").read_text())["job"]["guaranteed"] == 12
     assert lookalike("passages", folder, "-o", tmp_path / "all").code == 0
     assert pq.read_table(tmp_path / "all" / "pairs.parquet").to_pylist() == [
         {"left": "a.txt", "right": "b.txt", "shared_tokens": 16, "left_in_right": 16 / 22, "right_in_left": 16 / 19,

@@ -26,7 +26,7 @@ def test_commands(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> 
     assert done.code == 0, done.err
     assert json.loads(done.out)["counts"]["kept"] == 2
     assert sorted(pq.read_table(clean)["text"].to_pylist()) == sorted([LINES[0], LINES[2]])
-    assert json.loads((tmp_path / "clean.receipt.json").read_text())["engine"] == "spark"
+    assert json.loads(clean.with_name(clean.name + ".receipt.json").read_text())["engine"] == "spark"
     done = lookalike("groups", source, "-k", "2", "--engine", "spark", "-o", tmp_path / "all")
     assert done.code == 0, done.err
     assert pq.read_table(tmp_path / "all" / "groups.parquet")["id"].to_pylist() == [0, 1]

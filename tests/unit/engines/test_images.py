@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import html.parser
+import os
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +111,17 @@ def test_broken_files_are_listed(folder: Path) -> None:
     assert result.receipt["counts"]["broken"] == 2
     assert result.receipt["warnings"][0].startswith(f"2 files of {folder} were left out: broken.jpg: ")
     assert result.groups["size"].to_pylist() == [4] * 4
+
+
+def test_a_picture_that_declares_too_many_pixels_is_listed(tmp_path: Path) -> None:
+    header = b"IHDR" + struct.pack(">IIBBBBB", 60_000, 60_000, 8, 0, 0, 0, 0)
+    chunk = struct.pack(">I", len(header) - 4) + header + struct.pack(">I", zlib.crc32(header))
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk)
+    Image.fromarray(scene(0)).save(tmp_path / "a.png")
+    Image.fromarray(scene(0)).save(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.png"))
+    result = la.images.pairs(tmp_path)
+    assert result.pairs.select(["left", "right"]).to_pylist() == [{"left": "a.png", "right": "caf\\xe9.png"}]
+    assert result.receipt["counts"]["broken"] == 1
 
 
 def test_dedup_keeps_the_largest(folder: Path) -> None:
