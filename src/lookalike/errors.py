@@ -34,6 +34,13 @@ class BadText(InputError):
     """Text that is not valid UTF-8."""
 
 
+class InputChanged(InputError):
+    """A file that is no longer what it was when it was first read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has changed since it was first read; nothing was written. Run again.")
+
+
 class DuplicateIds(InputError):
     """Ids that do not tell the rows apart."""
 

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import F64, Groups, Pairs
 from lookalike.engines.found import Found, ManyRows, Question, Source, Want
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
-from lookalike.errors import UsageError
+from lookalike.errors import InputChanged, UsageError
 from lookalike.io.results import write_folder
 from lookalike.io.selection import select_rows
+from lookalike.io.verbatim import can_copy, copied_rows
+from lookalike.io.write import write_bytes, write_table
 from lookalike.notebook import SHOWN, card, table
 from lookalike.stages import groups
 from lookalike.stages.arrow import as_arrow
@@ -113,16 +116,43 @@ class Result:
         return pa.table({name: pa.array([], pa.null()) for name in self.source.columns})
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
-        """As `kept`, a batch at a time: a second pass over the input."""
-        made = self._stars.representative
-        stays = made == np.arange(len(made))
-        if isinstance(self.source, ManyRows):
-            yield from self.source.rows_of(stays)
-            return
+        """As `kept`, a batch at a time: a second pass over the input.
+
+        InputChanged where the input is no longer what was compared.
+        """
+        stays = self._rows_that_stay()
         at = 0
-        for batch in self.source.rows():
-            yield select_rows(batch, stays[at : at + batch.num_rows])
+        for batch in self.source.given_rows() if isinstance(self.source, ManyRows) else self.source.rows():
+            here = stays[at : at + batch.num_rows]
+            if len(here) < batch.num_rows:
+                raise InputChanged(self.source.name)
+            yield select_rows(batch, here)
             at += batch.num_rows
+        if at != len(stays):
+            raise InputChanged(self.source.name)
+
+    def write(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the table that was asked for, in the format of the extension; whole or not at all.
+
+        Kept rows of JSON Lines, CSV, TSV and text files are written in the bytes in which they came where the output
+        has the same format.
+        """
+        path = Path(path)
+        readers = getattr(self.source, "readers", ())
+        if self.asked != "dedup":
+            write_table(self.to_arrow(), path, force=force)
+        elif can_copy(readers, path):
+            repair = getattr(self.source, "on_bad_text", "error") == "replace"
+            write_bytes(copied_rows(readers, self._rows_that_stay(), repair=repair), path, force=force)
+        else:
+            write_table(self.kept_batches(), path, force=force)
+        return path
+
+    def _rows_that_stay(self) -> npt.NDArray[np.bool_]:
+        """Which of the user's rows are kept."""
+        representative = self._stars.representative
+        stays = representative == np.arange(len(representative))
+        return self.source.rows_that_stay(stays) if isinstance(self.source, ManyRows) else stays
 
     @property
     def kept_count(self) -> int:

@@ -69,8 +69,8 @@ class Outputs:
             return [result.save(path, force=self.force)]
         from lookalike.result import Result
 
-        if isinstance(result, Result) and result.asked == "dedup":
-            write_table(result.kept_batches(), path, force=self.force)
+        if isinstance(result, Result):
+            result.write(path, force=self.force)
         else:
             write_table(result.to_arrow(), path, force=self.force)
         write_json(result.receipt, receipt_of(path), force=self.force)

@@ -61,7 +61,9 @@ class Source(Protocol):
 class ManyRows(Protocol):
     """A source whose items may have several of the user's rows each, or none."""
 
-    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]: ...  # of the items that stay, bool[n]
+    def given_rows(self) -> Iterator[pa.RecordBatch]: ...  # the user's rows
+
+    def rows_that_stay(self, stays: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]: ...  # of them, by bool[items]
 
 
 class Planned(Protocol):

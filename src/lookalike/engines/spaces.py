@@ -32,7 +32,7 @@ def open_space(
     extra: columns that are set aside of each collection. asked: everything beside the input that decides the answer.
     """
     large = is_large(sum(collection.nbytes or 0 for collection in collections), place.memory, growth)
-    steady = all(collection.stamp() is not None for collection in collections)
+    steady = all(collection.has_files for collection in collections)
     if not large and (place.folder is None or not steady):
         return Space(Keeper(place.memory))
     folder = place.folder or (place.beside if steady else None)

@@ -15,7 +15,7 @@ from lookalike.data import I64
 from lookalike.io.collection import Collection
 from lookalike.io.columnar import InMemory
 from lookalike.io.origin import origin
-from lookalike.io.selection import select_rows
+from lookalike.io.reader import Reader
 from lookalike.io.tables import numbered
 
 ROWS = 1 << 14  # baskets of a batch
@@ -58,6 +58,11 @@ class Baskets:
     def columns(self) -> tuple[str, ...]:
         return (self.set_name, self.item_name) if self.given is None else self.given.columns
 
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Where the user's rows come from; none where the baskets themselves are the rows."""
+        return () if self.given is None else self.given.readers
+
     def describe(self) -> dict[str, Any]:
         read = {"name": self.name, "form": self.form, "set": self.set_name, "item": self.item_name}
         return {**read, "rule": self.read_by, "origin": origin(self.paths, self.files)}
@@ -72,15 +77,13 @@ class Baskets:
         """Two columns: the id of each basket, and the list of its items."""
         return self._lists(self.items.take(int64(self.numbers)))
 
-    def rows_of(self, stays: npt.NDArray[np.bool_]) -> Iterator[pa.RecordBatch]:
-        """The user's rows of the baskets that stay (bool[n]), in the old order."""
-        rows = self.given.rows() if self.given is not None else self.rows()
-        at = 0
-        for batch in rows:
-            here = slice(at, at + batch.num_rows)
-            wanted = stays[here] if self.owners is None else stays[self.owners[0][here]]
-            yield select_rows(batch, wanted)
-            at += batch.num_rows
+    def given_rows(self) -> Iterator[pa.RecordBatch]:
+        """The user's rows, of which a basket may have several; where there are none, as `rows`."""
+        return self.given.rows() if self.given is not None else self.rows()
+
+    def rows_that_stay(self, stays: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which of `given_rows` belong to the baskets that stay (bool[n])."""
+        return stays if self.owners is None else stays[self.owners[0]]
 
     def collection(self) -> Collection:
         """The baskets as documents: lists of tokens, which are item numbers."""

@@ -17,7 +17,7 @@ from lookalike.io.collection import Collection, check_ids, common_schema
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.origin import given_paths
 from lookalike.io.read import open_readers
-from lookalike.io.reader import select
+from lookalike.io.reader import Reader, select
 from lookalike.io.texts import Where, as_ids, is_text
 
 USUAL = ("code", "hash", "phash", "bits", "fingerprint")
@@ -47,6 +47,10 @@ class CodeSource:
     @property
     def columns(self) -> tuple[str, ...]:
         return self.collection.columns
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        return self.collection.readers
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         return self.collection.rows()

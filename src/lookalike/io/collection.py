@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import DuplicateIds, InputError
+from lookalike.errors import DuplicateIds, InputChanged, InputError
 from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
@@ -18,6 +19,7 @@ from lookalike.io.columns import check_column
 from lookalike.io.origin import origin
 from lookalike.io.reader import Reader, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
+from lookalike.io.unchanged import crc_of_file
 
 OnBadFile = Literal["error", "skip"]
 FAR = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
@@ -45,6 +47,7 @@ class Collection:
     given: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list, compare=False)
     _begun: list[Iterator[TextBatch]] = field(default_factory=list, repr=False, compare=False)
+    _stamps: list[dict[str, Any]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def is_tokens(self) -> bool:
@@ -71,31 +74,34 @@ class Collection:
 
     def part(self, number: int) -> Collection:
         """The documents of one reader alone."""
-        return replace(self, readers=(self.readers[number],), _begun=[])
+        return replace(self, readers=(self.readers[number],), _begun=[], _stamps=[])
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the documents stand in files, so that another process can read them again."""
+        return bool(self.readers) and all(reader.paths for reader in self.readers)
 
     def stamp(self) -> list[dict[str, Any]] | None:
-        """What tells whether the input is still the same: paths, sizes, times of change, rows as far as they are known
-        without reading. None where there are no files."""
-        if not self.readers or not all(reader.paths for reader in self.readers):
+        """What tells whether the input is still the same: paths, sizes, times of change, and checksums of the files,
+        which are read for that once. None where there are no files."""
+        if not self.has_files:
             return None
-        stamps = []
-        for reader in self.readers:
-            for path in reader.paths:
-                with reading(str(path), "a file"):
-                    known = path.stat()
-                stamps.append({"path": str(path.absolute()), "size": known.st_size, "changed": known.st_mtime_ns})
-        return stamps
+        if not self._stamps:
+            self._stamps.extend(_stamp(path) for reader in self.readers for path in reader.paths)
+        return list(self._stamps)
 
     def state(self) -> dict[str, Any]:
-        """What reading has told so far: rows of each file, and what is wrong with it."""
+        """What reading has told so far: rows of each file, what is wrong with it, and checksums of what it held."""
         damaged = [reader.damaged for reader in self.readers]  # before the rows, which are set first
         rows = [reader.rows for reader in self.readers]
-        return {"files": list(zip(rows, damaged, strict=True)), "left_out": list(self.left_out)}
+        content = [reader.content() for reader in self.readers]
+        return {"files": list(zip(rows, damaged, content, strict=True)), "left_out": list(self.left_out)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over what an earlier reading of the same input has told."""
-        for reader, (rows, damaged) in zip(self.readers, state.get("files", ()), strict=False):
+        for reader, (rows, damaged, content) in zip(self.readers, state.get("files", ()), strict=False):
             reader.rows, reader.damaged = rows, damaged
+            reader.expect(content)
         self.left_out[:] = state.get("left_out", self.left_out)
 
     def begin(self) -> None:
@@ -171,7 +177,7 @@ class Collection:
                 for batch in self._good(reader, schema, row):
                     yield replace(
                         self._normal(batch, _shifted(reader.where, row)),
-                        extra={name: _cast(batch.column(name), types.field(name).type) for name in extra},
+                        extra={name: cast_exactly(batch.column(name), types.field(name), reader) for name in extra},
                         first_row=first_row + row,
                     )
                     row += len(batch)
@@ -187,7 +193,7 @@ class Collection:
             try:
                 batch = next(batches, None)
             except InputError as error:
-                if self.on_bad_file == "error":
+                if self.on_bad_file == "error" or isinstance(error, InputChanged):
                     raise
                 self._leave_out(reader, row, str(error))
                 return
@@ -215,6 +221,14 @@ class Collection:
                 place = batch.schema.get_field_index(repair)
                 batch = batch.set_column(place, batch.schema.field(place), repaired(batch.column(place)))
             yield batch
+
+
+def _stamp(path: Path) -> dict[str, Any]:
+    with reading(str(path), "a file"):
+        known = path.stat()
+        return {
+            "path": str(path.absolute()), "size": known.st_size, "changed": known.st_mtime_ns, "crc": crc_of_file(path)
+        }  # fmt: skip
 
 
 def check_ids(
@@ -269,7 +283,8 @@ def rows_of(
         for batch in read(reader, reader.row_schema()):
             missing = pa.nulls(len(batch))
             columns = [batch.column(names[place]) if place >= 0 else missing for place in places]
-            yield pa.record_batch([_cast(c, f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
+            cast = [cast_exactly(c, f, reader) for c, f in zip(columns, whole, strict=True)]
+            yield pa.record_batch(cast, schema=whole)
             empty = False
     if empty:
         nothing = [_no_values(field.type) for field in whole]
@@ -319,8 +334,18 @@ def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataTyp
         ) from error
 
 
-def _cast(column: pa.Array, dtype: pa.DataType) -> pa.Array:
-    return column if column.type.equals(dtype) else canonical(column).cast(dtype)
+def cast_exactly(column: pa.Array, field: pa.Field, reader: Reader) -> pa.Array:
+    """The same values in another type; InputError where one of them would become another value."""
+    if column.type.equals(field.type):
+        return column
+    try:
+        return canonical(column).cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"{reader.name}: column {field.name!r} is {column.type} here and {field.type} with the other files, which "
+            f"cannot hold every value ({reason}). Give all files one type, or run once for each."
+        ) from error
 
 
 def _shifted(where: Where, by: int) -> Where:

@@ -19,7 +19,8 @@ from lookalike.io.canonical import (
 )
 from lookalike.io.names import with_unique_names
 from lookalike.io.parquet_schema import with_arrow_schema
-from lookalike.io.reader import Reader, nbytes_of, reading, rows_per_batch, without_first
+from lookalike.io.reader import ColumnReader, Reader, nbytes_of, reading, rows_per_batch, without_first
+from lookalike.io.unchanged import crc_of_file, crc_of_range, unchanged
 
 # Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
 READ_BUFFER = 1 << 20
@@ -27,6 +28,7 @@ READ_BUFFER = 1 << 20
 ROW_GROUPS_SAMPLED = 64
 # Arrow holds about five times the stored size of a dictionary column in memory, for a whole row group at once.
 DICTIONARY_BYTES = 16 << 20
+WHOLE_FILE = ""  # what checksums call a file that is not taken apart
 
 
 class Columnar(Reader):
@@ -63,13 +65,14 @@ class Columnar(Reader):
             yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
-class ParquetFile(Columnar):
+class ParquetFile(Columnar, ColumnReader):
     """One Parquet file, decoded a few MB at a time, only the columns asked for."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self._path = path
         self.paths = (path,)
+        self.checksums = {}
         refuse_empty(path, name, "a Parquet file")
         with reading(name, "Parquet"), pq.ParquetFile(path) as file:
             self._metadata, stored = file.metadata, file.schema_arrow
@@ -87,6 +90,10 @@ class ParquetFile(Columnar):
         """Row groups before `start` are not read."""
         places = self._places(schema.names)
         names = list(dict.fromkeys(self._stored.names[place] for place in places))
+        with unchanged(self, names):
+            yield from self._batches(schema, names, start)
+
+    def _batches(self, schema: pa.Schema, names: list[str], start: int) -> Iterator[pa.RecordBatch]:
         rows = rows_per_batch(self.size(schema.names), self._metadata.num_rows)
         with reading(self.name, "Parquet"):
             file = pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False)
@@ -116,6 +123,19 @@ class ParquetFile(Columnar):
             return field.with_type(without_dictionary(field.type))
         return field
 
+    def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
+        """Of the bytes in which the file holds these columns, and of its size."""
+        sums = dict.fromkeys(names, self._path.stat().st_size)
+        with open(self._path, "rb", buffering=0) as file:
+            for group in range(self._metadata.num_row_groups):
+                info = self._metadata.row_group(group)
+                for column in (info.column(index) for index in range(info.num_columns)):
+                    name = column.path_in_schema.split(".")[0]
+                    if name in sums:
+                        start = column.dictionary_page_offset or column.data_page_offset
+                        sums[name] = crc_of_range(file, start, column.total_compressed_size, sums[name])
+        return sums
+
     def size(self, names: Sequence[str]) -> int:
         """Bytes of these columns before compression, from a sample of the row groups."""
         wanted, nbytes, rows = set(names), 0, 0
@@ -127,13 +147,14 @@ class ParquetFile(Columnar):
         return int(nbytes * self._metadata.num_rows / max(rows, 1))
 
 
-class ArrowFile(Columnar):
+class ArrowFile(Columnar, ColumnReader):
     """One Arrow file (also Feather), or one Arrow stream saved to a file; mapped into memory."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self._path = path
         self.paths = (path,)
+        self.checksums = {}
         refuse_empty(path, name, "an Arrow file")
         with reading(name, "Arrow"), pa.memory_map(str(path)) as source:
             self._describe(_open_ipc(source).schema)
@@ -141,7 +162,7 @@ class ArrowFile(Columnar):
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         places = self._places(schema.names)
         options = pa.ipc.IpcReadOptions(included_fields=places)
-        with reading(self.name, "Arrow"), pa.memory_map(str(self._path)) as source:
+        with unchanged(self, [WHOLE_FILE]), reading(self.name, "Arrow"), pa.memory_map(str(self._path)) as source:
             reader = _open_ipc(source, options)
             if isinstance(reader, pa.ipc.RecordBatchStreamReader):
                 whole = iter(reader)
@@ -151,6 +172,9 @@ class ArrowFile(Columnar):
                 step = rows_per_batch(nbytes_of(batch), max(len(batch), 1))
                 for start in range(0, len(batch), step):
                     yield from self._as_asked(batch.slice(start, step), places, schema)
+
+    def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
+        return dict.fromkeys(names, crc_of_file(self._path))
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size

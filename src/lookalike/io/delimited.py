@@ -14,20 +14,22 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from lookalike.errors import InputError
+from lookalike.io.ahead import in_order
 from lookalike.io.columnar import refuse_empty
+from lookalike.io.lines import BOM, Mark, Marks
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
-from lookalike.io.reader import TARGET_BYTES, Reader, open_stream, reading, without_first
+from lookalike.io.reader import TARGET_BYTES, ByteReader, RawRows, open_stream, reading, without_first
+from lookalike.io.unchanged import watched
 
-# A row must fit in a block; one that does not is read again in larger ones.
-BLOCK_SIZES = (TARGET_BYTES, 64 << 20, (1 << 31) - 1)
+BLOCK_BYTES = TARGET_BYTES  # of a file that are read and parsed at a time; a longer record is not cut
 
 OTHERS = (";", "\t", "|")  # what stands between columns where a header has no comma, as spreadsheets write it
 
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
-class Delimited(Reader):
+class Delimited(ByteReader):
     """A CSV or TSV file with a header line (perhaps compressed). An empty field is null, "" in quotes is empty text.
 
     A CSV whose header has no comma, but semicolons, tabs or bars, is parted by those.
@@ -37,25 +39,22 @@ class Delimited(Reader):
         self.name = name
         self._path = path
         self.paths = (path,)
-        self._kind = kind
-        self._delimiter = "\t" if kind == "TSV" else ","
-        self._counted: int | None = None  # rows, once all were read
-        self._places: list[tuple[int, int]] | None = None
+        self.copied_as = self._kind = kind
+        self.delimiter = "\t" if kind == "TSV" else ","
+        self._seekable = compression_of(path) is None
         refuse_empty(path, name, "a header line")
         with reading(name, kind), self._open() as file:
             head = file.read(1 << 20).decode("utf-8-sig", "replace")
-        names = self._header(head, self._delimiter)
+        names = self._header(head, self.delimiter)
         if not names:
             raise InputError(f"{name} holds only blank lines; expected a header line.")
         if kind == "CSV" and len(names) == 1:
             mark = max(OTHERS, key=lambda mark: len(self._header(head, mark)))
             if len(parted := self._header(head, mark)) > 1:
-                self._delimiter, names = mark, parted
+                self.delimiter, names = mark, parted
         # pa.field takes repeated and empty names as they are.
         self.schema = with_unique_names(pa.schema([pa.field(column, pa.string()) for column in names]))
-        self._renamed = names != self.schema.names
-        # A header line that does not end has no rows after it, which Arrow takes for a mistake.
-        self._only_header = len(head.strip().splitlines()) == 1
+        self._marks = Marks()
 
     def _header(self, head: str, delimiter: str) -> list[str]:
         try:
@@ -64,48 +63,97 @@ class Delimited(Reader):
             raise InputError(f"{self.name} cannot be read as {self._kind}: {error}.") from error
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        done = 0
-        for batch in self._batches(schema):
-            done += len(batch)
-            yield batch
-        self._counted = done
+        return self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Begins near `start` where the file was read before and is not compressed."""
-        row, offset = max((mark for mark in self._marks() if mark[0] <= start), default=(0, 0)) if start else (0, 0)
-        yield from without_first(self._batches(schema, offset) if offset else self.batches(schema), start - row)
+        """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
+        mark = self._marks.before(start)
+        row = mark.row
 
-    def _marks(self) -> list[tuple[int, int]]:
-        """(row, byte at which it begins), one in each few MB. None where the rows cannot be told apart by their line
-        breaks and quotes alone: their number must be what reading found."""
-        if self._counted is None or compression_of(self._path) is not None:
-            return []
-        if self._places is None:
-            rows, places = record_places(self._path)
-            self._places = places if rows == self._counted else []
-        return self._places
+        def parse(numbered: tuple[int, RawRows]) -> pa.Table:
+            return self._parse(*numbered, schema)
 
-    def _batches(self, schema: pa.Schema, offset: int = 0) -> Iterator[pa.RecordBatch]:
-        done = 0
-        for block_size in BLOCK_SIZES:
-            skip = done
-            with reading(self.name, self._kind), self._open() as file:
-                if offset:
-                    file.seek(offset)
-                try:
-                    for batch in self._reader(file, schema, block_size, header=not offset):
-                        kept = batch.slice(min(skip, len(batch)))
-                        skip -= len(batch) - len(kept)
-                        done += len(kept)
-                        yield kept
-                    return
-                except pa.ArrowInvalid as error:
-                    if self._only_header:
-                        return
-                    if ragged := RAGGED.search(str(error)):
-                        raise InputError(self._explain(*ragged.groups())) from error
-                    if block_size == BLOCK_SIZES[-1]:
-                        raise
+        with reading(self.name, self._kind):
+            for table in in_order(parse, self._numbered(mark)):
+                yield from without_first(table.combine_chunks().to_batches(), max(0, start - row))
+                row += table.num_rows
+
+    def raw_rows(self) -> Iterator[RawRows]:
+        with reading(self.name, self._kind):
+            for _, rows in self._numbered(Mark()):
+                yield rows
+
+    def head(self) -> bytes:
+        """The byte order mark, if there is one, and the header line."""
+        with reading(self.name, self._kind):
+            first = next(self._blocks(0))
+        mark = BOM if first.data.startswith(BOM) else b""
+        return mark + first.data[first.starts[0] : first.ends[0]]
+
+    def _numbered(self, mark: Mark) -> Iterator[tuple[int, RawRows]]:
+        """(number of the first row, the rows of a block)."""
+        row = mark.row
+        is_first = not mark.offset  # it begins with the header
+        offset = mark.offset
+        for block in self._blocks(mark.offset):
+            rows = RawRows(block.data, block.starts[1:], block.ends[1:]) if is_first else block
+            is_first = False
+            if len(rows):
+                yield row, rows
+            row, offset = row + len(rows), offset + int(block.ends[-1])
+            if self._seekable:
+                self._marks.add(Mark(row, 0, offset))
+
+    def _blocks(self, offset: int) -> Iterator[RawRows]:
+        """Whole records of about BLOCK_BYTES from byte `offset` on, where one begins. The header is the first."""
+        with self._open() as file:
+            if offset:
+                file.seek(offset)
+            pieces: Iterator[bytes] = iter(lambda: file.read(BLOCK_BYTES), b"")
+            waiting: list[bytes] = []
+            length = enough = 0
+            for piece in pieces if offset else watched(self, pieces):
+                waiting.append(piece)
+                length += len(piece)
+                if length < enough:
+                    continue
+                block = self._records(b"".join(waiting), at_start=not offset, is_end=False)
+                end = int(block.ends[-1]) if len(block) else 0
+                if end:
+                    yield block
+                    offset += end
+                waiting = [block.data[end:]]
+                length = len(waiting[0])
+                enough = 0 if end else 2 * length  # so that a long record is not looked through many times
+            block = self._records(b"".join(waiting), at_start=not offset, is_end=True)
+            if len(block):
+                yield block
+
+    def _records(self, data: bytes, *, at_start: bool, is_end: bool) -> RawRows:
+        """The complete records at the beginning of `data`."""
+        from lookalike.kernels.delimited import records  # not at the top: it loads the compiler
+
+        skipped = len(BOM) if at_start and data.startswith(BOM) else 0
+        given = np.frombuffer(data, np.uint8)[skipped:]
+        breaks = data.count(b"\n") + data.count(b"\r") + 1
+        starts, ends = np.empty(breaks, np.int64), np.empty(breaks, np.int64)
+        count = records(given, ord(self.delimiter), is_end, starts, ends)
+        return RawRows(data, starts[:count] + skipped, ends[:count] + skipped)
+
+    def _parse(self, first: int, rows: RawRows, schema: pa.Schema) -> pa.Table:
+        begin, end = int(rows.starts[0]), int(rows.ends[-1])
+        try:
+            table = self._read(pa.py_buffer(rows.data)[begin:end], schema)
+        except pa.ArrowInvalid as error:
+            if ragged := RAGGED.search(str(error)):
+                raise InputError(self._explain(first, *ragged.groups())) from error
+            raise
+        if table.num_rows != len(rows):
+            raise InputError(
+                f"{self.where(first)}: {len(rows):,} rows from here on were read as {table.num_rows:,}. "
+                "Are quotes missing?"
+            )
+        return table
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
         """Whole numbers, numbers or text: the narrowest that every value is. Reads the file, if there are names."""
@@ -123,7 +171,7 @@ class Delimited(Reader):
     def where(self, row: int) -> str:
         """Where the row begins. Reads the file up to this row."""
         with self._open() as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as lines:
-            rows = csv.reader(lines, delimiter=self._delimiter)
+            rows = csv.reader(lines, delimiter=self.delimiter)
             number, begin = -1, 1  # the header is no row
             for fields in rows:
                 if fields:
@@ -136,20 +184,15 @@ class Delimited(Reader):
     def _open(self) -> pa.NativeFile:
         return open_stream(self._path)
 
-    def _reader(
-        self, file: pa.NativeFile, schema: pa.Schema, block_size: int, *, header: bool
-    ) -> pv.CSVStreamingReader:
-        return pv.open_csv(
-            file,
-            # Without threads Arrow names the row that is wrong; a stream is parsed by one thread anyway.
+    def _read(self, data: pa.Buffer, schema: pa.Schema) -> pa.Table:
+        return pv.read_csv(
+            pa.BufferReader(data),
+            # Without threads Arrow names the row that is wrong; blocks are parsed on several threads anyway.
             read_options=pv.ReadOptions(
-                block_size=block_size,
-                use_threads=False,
-                column_names=self.schema.names if self._renamed or not header else None,
-                skip_rows_after_names=int(self._renamed and header),
+                block_size=max(1, data.size), use_threads=False, column_names=self.schema.names
             ),
             # No Python callback for wrong rows: Arrow's own threads may outlive the interpreter and then abort in it.
-            parse_options=pv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pv.ConvertOptions(
                 check_utf8=False,
                 include_columns=schema.names,
@@ -160,35 +203,10 @@ class Delimited(Reader):
             ),
         )
 
-    def _explain(self, row: str | None, expected: str, found: str) -> str:
-        # Arrow counts from 1 and counts the header.
-        where = self.name if row is None else self.where(int(row) - 2)
+    def _explain(self, first: int, row: str | None, expected: str, found: str) -> str:
+        # Arrow counts from 1.
+        where = self.name if row is None else self.where(first + int(row) - 1)
         return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
-
-
-def record_places(path: Path, *, size: int = TARGET_BYTES) -> tuple[int, list[tuple[int, int]]]:
-    """(how many rows a file has, the row and the first byte of one row in each `size` bytes).
-
-    A row ends at a line break with an even number of quotes before it; blank lines and the header are no rows.
-    """
-    places: list[tuple[int, int]] = []
-    rows, quotes, offset, began = -1, 0, 0, 0  # began: the byte after the row before
-    with open(path, "rb") as file:
-        while piece := file.read(size):
-            given = np.frombuffer(piece, np.uint8)
-            breaks = np.flatnonzero(given == ord("\n"))
-            odd = (quotes + np.searchsorted(np.flatnonzero(given == ord('"')), breaks)) & 1
-            ends = offset + breaks[odd == 0] + 1
-            begins = np.concatenate([[began], ends[:-1]]) if len(ends) else ends
-            second = np.minimum(ends - offset - 2, len(given) - 1)
-            blank = (ends - begins == 1) | ((ends - begins == 2) & (given[np.maximum(second, 0)] == ord("\r")))
-            if len(ends):
-                rows += int((~blank).sum())
-                began = int(ends[-1])
-                places.append((rows, began))
-            quotes += piece.count(b'"')
-            offset += len(piece)
-    return rows + (offset > began), places
 
 
 def _narrowest(values: pa.Array, dtype: pa.DataType) -> pa.DataType:

@@ -7,33 +7,51 @@ name the line. So a block that it refuses is read again by the standard library.
 from __future__ import annotations
 
 import json
-import threading
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from lookalike.errors import InputError
+from lookalike.errors import InputChanged, InputError
 from lookalike.io.ahead import in_order
-from lookalike.io.lines import blocks
+from lookalike.io.json_types import (
+    ODD_NUMBER,
+    Inferred,
+    common_type,
+    has_float,
+    infer_records,
+    is_wide,
+    odd_numbers,
+    type_of,
+    width,
+    without_times,
+    word,
+)
+from lookalike.io.lines import BOM, Mark, Marks, blocks, line_spans
 from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
-from lookalike.io.reader import Reader, reading, select, without_first
+from lookalike.io.reader import ByteReader, RawRows, reading, select, without_first
+from lookalike.io.unchanged import watched
 
 # What is read to find the columns and their types.
 PEEK_BYTES = 1 << 20
-WORDS = {list: "an array", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
+MAX_COLUMNS = 10_000  # of a table that is made of JSON lines
+MAX_CELLS = 1 << 22  # of a batch: rows times columns
+AS_JSON = "Write JSON lines (.jsonl), which keeps rows as they are."
 
 
-class JsonLines(Reader):
+class JsonLines(ByteReader):
     """A file with one JSON object a line (perhaps compressed); blank lines do not count.
 
-    A column whose values are not all of one type is text; what is not a string in it becomes its JSON text.
+    A column whose values are not all of one type is read as text, each value by its JSON text; `row_schema` refuses it.
     """
+
+    copied_as = "JSON lines"
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -41,20 +59,20 @@ class JsonLines(Reader):
         self.paths = (path,)
         with reading(name, "JSON lines"):
             line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
-        if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        if block.removeprefix(BOM).lstrip().startswith(b"["):
             raise InputError(
                 f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."
             )
-        self.schema = with_unique_names(_final(self._infer((line, block))))
-        self._seekable, self._marking = compression_of(path) is None, threading.Lock()
-        self._marks = [(0, 1, 0)]  # row, line and byte at which a block begins, of those that were read
+        self.schema = with_unique_names(self._infer((line, block)).schema())
+        self._seekable = compression_of(path) is None
+        self._marks = Marks()
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         return self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
-        row, line, offset = self._mark_before(start)
+        row, line, offset = self._marks.before(start)
         keys = pa.schema([field.with_name(name_in_input(field)) for field in schema])  # a key may be empty
 
         def parse(block: tuple[int, bytes]) -> tuple[pa.Table, int, int]:
@@ -62,42 +80,91 @@ class JsonLines(Reader):
             return table, block[1].count(b"\n"), len(block[1])
 
         with reading(self.name, "JSON lines"):
-            for table, lines, nbytes in in_order(parse, blocks(self._path, line=line, offset=offset)):
+            for table, lines, nbytes in in_order(parse, _cut(self._blocks(line, offset), len(schema))):
                 yield from without_first(table.combine_chunks().to_batches(), max(0, start - row))
                 row, line, offset = row + table.num_rows, line + lines, offset + nbytes
-                self._mark(row, line, offset)
+                if self._seekable:
+                    self._marks.add(Mark(row, line, offset))
 
-    def _mark_before(self, row: int) -> tuple[int, int, int]:
-        with self._marking:
-            return self._marks[bisect_right(self._marks, row, key=lambda mark: mark[0]) - 1]
+    def raw_rows(self) -> Iterator[RawRows]:
+        with reading(self.name, "JSON lines"):
+            for line, block in self._blocks():
+                yield _objects(line, block)
 
-    def _mark(self, row: int, line: int, offset: int) -> None:
-        with self._marking:
-            if self._seekable and row > self._marks[-1][0]:
-                self._marks.append((row, line, offset))
+    def head(self) -> bytes:
+        with reading(self.name, "JSON lines"):
+            return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
+
+    def _blocks(self, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+        """(number of the first line, whole lines), compared with what an earlier reading gave."""
+        if offset:
+            yield from blocks(self._path, line=line, offset=offset)
+            return
+        for block in watched(self, (block for _, block in blocks(self._path))):
+            yield line, block
+            line += block.count(b"\n")
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
         """Reads the whole file the first time, if there are names."""
-        return select(self._whole_schema, names) if names else pa.schema([])
+        if len(names) > MAX_COLUMNS:
+            raise InputError(self._too_wide(len(names)))
+        return select(with_unique_names(self._whole.schema()), names) if names else pa.schema([])
 
     def row_schema(self) -> pa.Schema:
-        """Also the columns that come up late. Reads the whole file the first time."""
-        return self._whole_schema
+        """Also the columns that come up late. Reads the whole file the first time.
+
+        InputError, naming the line, where a value cannot be in a column with the others and come out as it went in.
+        """
+        whole = self._whole
+        refused = dict(whole.refused)
+        for name, (line, number) in whole.inexact.items():
+            if name not in whole.mixed and has_float(whole.types[name]):
+                refused.setdefault(name, (line, f"{number}, among numbers with a fraction, would become another one"))
+        for name, (line, why) in refused.items():
+            what = f"column {name!r}: {why}" if name else why
+            raise InputError(f"{self.name} line {line}: {what}. {AS_JSON}")
+        for name in (name for name in whole.types if name in whole.mixed):
+            line, value = self._misfit(name)
+            raise InputError(
+                f"{self.name} line {line}: column {name!r} is {word(value)}, unlike the lines before; a table has one "
+                f"type for each column. {AS_JSON}"
+            )
+        schema = whole.schema()
+        if (columns := sum(width(column.type) for column in schema)) > MAX_COLUMNS:
+            raise InputError(self._too_wide(columns))
+        return with_unique_names(schema)
+
+    def _too_wide(self, columns: int) -> str:
+        return (
+            f"{self.name} has {columns:,} different keys; a table would need a column for each (at most "
+            f"{MAX_COLUMNS:,}). Are ids used as keys? {AS_JSON}"
+        )
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
 
     @cached_property
-    def _whole_schema(self) -> pa.Schema:
-        whole = pa.schema([])
+    def _whole(self) -> Inferred:
+        whole = Inferred()
         try:
             with reading(self.name, "JSON lines"):
-                for schema in in_order(self._infer, blocks(self._path)):
-                    whole = _merge(whole, schema)
+                for inferred in in_order(self._infer_strictly, self._blocks()):
+                    whole.add(inferred)
         except InputError:
             if self.damaged is None:
                 raise
-        return with_unique_names(_final(whole))
+        return whole
+
+    def _misfit(self, name: str) -> tuple[int, Any]:
+        """(line, value) of the first value of a column that has no type in common with those before."""
+        known: pa.DataType | None = pa.null()
+        records = (record for numbered in self._blocks() for record in self._records(*numbered))
+        for number, record in records:
+            dtype = type_of([record.get(name)])
+            known = None if dtype is None or known is None else common_type(known, dtype)
+            if known is None:
+                return number, record[name]
+        raise InputChanged(self.name)
 
     def where(self, row: int) -> str:
         """Reads the file up to this row."""
@@ -110,28 +177,61 @@ class JsonLines(Reader):
                     before += 1
         return super().where(row)
 
-    def _infer(self, numbered: tuple[int, bytes]) -> pa.Schema:
-        try:
-            return _read(numbered[1], None, "infer").schema
-        except pa.ArrowInvalid:
-            records = [record for _, record in self._records(*numbered)]
-            names = dict.fromkeys(name for record in records for name in record)
-            return pa.schema([(name, _type_of([record.get(name) for record in records])) for name in names])
+    def _infer(self, numbered: tuple[int, bytes]) -> Inferred:
+        line, block = numbered
+        if not is_wide(block):
+            try:
+                schema = _read(_without_mark(line, block), None, "infer").schema
+                return Inferred({column.name: without_times(column.type) for column in schema})
+            except (pa.ArrowInvalid, UnicodeDecodeError):  # the latter where a key is no UTF-8
+                pass
+        repeated: list[tuple[int, str]] = []
+        inferred = infer_records(self._records(line, block, repeated))
+        if repeated:
+            number, key = repeated[0]
+            inferred.refused.setdefault("", (number, f"the key {key!r} is repeated in an object"))
+        return inferred
+
+    def _infer_strictly(self, numbered: tuple[int, bytes]) -> Inferred:
+        """Also what numbers are beyond the types of Arrow, which its parser does not tell."""
+        inferred = self._infer(numbered)
+        line, block = numbered
+        if ODD_NUMBER.search(block):
+            for number, raw in enumerate(block.split(b"\n"), line):
+                if ODD_NUMBER.search(raw):
+                    for _, record in self._records(number, raw):
+                        inexact, beyond = odd_numbers(record)
+                        for name, what in inexact.items():
+                            inferred.inexact.setdefault(name, (number, what))
+                        for name, what in beyond.items():
+                            inferred.refused.setdefault(name, (number, f"{what} is beyond the numbers of 64 bits"))
+        return inferred
 
     def _parse(self, numbered: tuple[int, bytes], schema: pa.Schema) -> pa.Table:
+        line, block = numbered
+        objects = _objects(line, block)
+        if not len(objects):
+            return schema.empty_table()
         try:
-            return _read(numbered[1], schema, "ignore")
+            table = _read(_without_mark(line, block), schema, "ignore")
+            if len(objects) == table.num_rows and objects.lines_begin_with_braces():
+                return table
         except pa.ArrowInvalid:
-            records = list(self._records(*numbered))
-            return pa.table([self._column(records, field) for field in schema], schema=schema)
+            pass
+        records = list(self._records(*numbered))
+        return pa.table([self._column(records, column) for column in schema], schema=schema)
 
-    def _records(self, line: int, block: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, raw in enumerate(block.removeprefix(b"\xef\xbb\xbf").split(b"\n"), line):
+    def _records(
+        self, line: int, block: bytes, repeated: list[tuple[int, str]] | None = None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects with the numbers of their lines. repeated: gets keys that an object has twice, with the line."""
+        for number, raw in enumerate(_without_mark(line, block).split(b"\n"), line):
             if not raw.strip():
                 continue
             try:
                 # Bytes that are no UTF-8 pass here as lone surrogates and come out of `_to_bytes` as they were.
-                record = json.loads(raw.decode("utf-8", "surrogateescape"), strict=False)
+                hook = None if repeated is None else _noting(repeated, number)
+                record = json.loads(raw.decode("utf-8", "surrogateescape"), strict=False, object_pairs_hook=hook)
             except ValueError as error:
                 reason: object = error
                 if isinstance(error, json.JSONDecodeError):
@@ -140,7 +240,7 @@ class JsonLines(Reader):
             except RecursionError as error:
                 raise InputError(f"{self.name} line {number}: nested too deeply.") from error
             if not isinstance(record, dict):
-                raise InputError(f"{self.name} line {number}: expected a JSON object, found {_word(record)}.")
+                raise InputError(f"{self.name} line {number}: expected a JSON object, found {word(record)}.")
             yield number, record
 
     def _column(self, records: list[tuple[int, dict[str, Any]]], field: pa.Field) -> pa.Array:
@@ -154,7 +254,7 @@ class JsonLines(Reader):
             for (number, _), value in zip(records, values, strict=True):
                 if not _fits(value, field.type):
                     raise InputError(
-                        f"{self.name} line {number}: column {field.name!r} is {_word(value)}; "
+                        f"{self.name} line {number}: column {field.name!r} is {word(value)}; "
                         f"expected {field.type} as in the lines before."
                     ) from None
             raise
@@ -168,46 +268,57 @@ def _read(block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
     )
 
 
-def _merge(left: pa.Schema, right: pa.Schema) -> pa.Schema:
-    """All columns of both, in the order of their first use; a column whose types have nothing in common is text."""
-    if left.equals(right):
-        return left
-    types = {field.name: field.type for field in left}
-    for field in right:
-        types[field.name] = _common(types[field.name], field.type) if field.name in types else field.type
-    return pa.schema(list(types.items()))
+class _Objects(RawRows):
+    """The lines of a block that are not blank."""
+
+    def lines_begin_with_braces(self) -> bool:
+        """Whether every line begins an object; if there are as many objects as lines, each line then holds one.
+
+        (An object that goes on in the next line goes on with another character.)
+        """
+        first = np.frombuffer(self.data, np.uint8)[self.starts]
+        odd = np.flatnonzero(first != ord("{"))
+        return all(self.data[self.starts[i] : self.ends[i]].lstrip().startswith(b"{") for i in odd)
 
 
-def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    both = [pa.schema([("", _without_times(dtype))]) for dtype in (left, right)]
-    try:
-        return pa.unify_schemas(both, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return pa.string()
+def _objects(line: int, block: bytes) -> _Objects:
+    starts, ends = line_spans(block)
+    starts[:1] += len(block) - len(_without_mark(line, block))
+    given = np.frombuffer(block + b"\n", np.uint8)
+    odd = np.flatnonzero(given[starts] != ord("{"))
+    blank = [i for i in odd.tolist() if not block[starts[i] : ends[i]].strip()]
+    return _Objects(block, np.delete(starts, blank), np.delete(ends, blank))
 
 
-def _final(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([(field.name, _without_times(field.type, null=pa.string())) for field in schema])
+def _cut(numbered: Iterable[tuple[int, bytes]], columns: int) -> Iterator[tuple[int, bytes]]:
+    """The same lines in blocks of at most MAX_CELLS rows times columns."""
+    most = max(1, MAX_CELLS // max(1, columns))
+    for line, block in numbered:
+        if block.count(b"\n") <= most:
+            yield line, block
+            continue
+        _, ends = line_spans(block)
+        cuts = [0, *ends[most - 1 : -1 : most].tolist(), len(block)]
+        for number, (start, end) in enumerate(pairwise(cuts)):
+            yield line + number * most, block[start:end]
 
 
-def _without_times(dtype: pa.DataType, null: pa.DataType | None = None) -> pa.DataType:
-    """JSON has no times: what Arrow takes for one is a string that must come out again as it went in."""
-    if pa.types.is_timestamp(dtype):
-        return pa.string()
-    if pa.types.is_null(dtype):
-        return dtype if null is None else null
-    if pa.types.is_list(dtype):
-        return pa.list_(_without_times(dtype.value_type, null))
-    if pa.types.is_struct(dtype):
-        return pa.struct([(field.name, _without_times(field.type, null)) for field in dtype])
-    return dtype
+def _without_mark(line: int, block: bytes) -> bytes:
+    """Without the byte order mark at the beginning of a file."""
+    return block.removeprefix(BOM) if line == 1 else block
 
 
-def _type_of(values: list[Any]) -> pa.DataType:
-    try:
-        return pa.array([_clean(value) for value in values]).type
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):
-        return pa.string()
+def _noting(repeated: list[tuple[int, str]], line: int) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """A hook for the parser that notes keys which an object has twice."""
+
+    def hook(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.append((line, next(key for key in keys if keys.count(key) > 1)))
+        return record
+
+    return hook
 
 
 def _fits(value: Any, dtype: pa.DataType) -> bool:
@@ -216,10 +327,6 @@ def _fits(value: Any, dtype: pa.DataType) -> bool:
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return False
     return True
-
-
-def _word(value: Any) -> str:
-    return WORDS.get(type(value), "a number")
 
 
 def _to_bytes(value: Any) -> bytes | None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.data import I64
 from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
 from lookalike.io.paths import TEXT_LINES, kind_of, readable
-from lookalike.io.reader import TARGET_BYTES, Reader, open_stream, reading
+from lookalike.io.reader import TARGET_BYTES, ByteReader, RawRows, open_stream, reading, without_first
+from lookalike.io.unchanged import watched
 
 FILES_PER_BATCH = 512
+BOM = b"\xef\xbb\xbf"
 
 
 def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -40,16 +47,55 @@ def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int =
         yield line, last
 
 
+class Mark(NamedTuple):
+    """Where a block of a file begins: its first row, line and byte."""
+
+    row: int = 0
+    line: int = 1
+    offset: int = 0
+
+
+class Marks:
+    """The places of a file at which a block began when it was read, so that reading can begin there again."""
+
+    def __init__(self) -> None:
+        self._marks = [Mark()]
+        self._lock = threading.Lock()
+
+    def before(self, row: int) -> Mark:
+        with self._lock:
+            return self._marks[bisect_right(self._marks, row, key=lambda mark: mark.row) - 1]
+
+    def add(self, mark: Mark) -> None:
+        with self._lock:
+            if mark.row > self._marks[-1].row:
+                self._marks.append(mark)
+
+
+def line_spans(block: bytes) -> tuple[I64, I64]:
+    """(where each line begins, and where it ends with its line break).
+
+    >>> [spans.tolist() for spans in line_spans(b"a\n\nbc")]
+    [[0, 2, 3], [2, 3, 5]]
+    """
+    breaks = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+    ends = breaks if block.endswith(b"\n") or not block else np.append(breaks, len(block))
+    starts = np.zeros(len(ends), np.int64)
+    starts[1:] = ends[:-1]
+    return starts, ends
+
+
 def _one(text: bytes) -> pa.Array:
     """An array of this one value. (`pa.array` would import pandas to ask about it.)"""
     ends = array("q", [0, len(text)])
     return pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
 
-class TextLines(Reader):
+class TextLines(ByteReader):
     """A text file (perhaps compressed): each line is a document, also an empty line. One column: text."""
 
     lines = True
+    copied_as = "text lines"
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -59,11 +105,29 @@ class TextLines(Reader):
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with reading(self.name, "text"):
-            for line, block in blocks(self._path):
-                text = block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
+            line = 1
+            for block in self._blocks():
+                text = block.removeprefix(BOM) if line == 1 else block
+                line += block.count(b"\n")
                 text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
                 cut = pc.split_pattern(_one(text), b"\n").flatten()
                 yield pa.record_batch([cut.view(pa.large_string())], schema=self.schema)
+
+    def raw_rows(self) -> Iterator[RawRows]:
+        with reading(self.name, "text"):
+            skipped = len(self.head())
+            for block in self._blocks():
+                starts, ends = line_spans(block)
+                starts[0] = skipped  # only in the first block
+                skipped = 0
+                yield RawRows(block, starts, ends)
+
+    def head(self) -> bytes:
+        with reading(self.name, "text"):
+            return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
+
+    def _blocks(self) -> Iterator[bytes]:
+        return watched(self, (block for _, block in blocks(self._path)))
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
@@ -72,7 +136,7 @@ class TextLines(Reader):
         return f"{self.name} line {row + 1}"
 
 
-class TextFiles(Reader):
+class TextFiles(ByteReader):
     """Many text files, each a document. Columns: id (its path), text (its content, decompressed).
 
     A file that cannot be read is an error, or, with a list `left_out`, has no text and is named there.
@@ -94,11 +158,25 @@ class TextFiles(Reader):
         yield from self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Files before `start` are not read, and none where only ids are asked for."""
-        if "text" in schema.names:
+        """Files before `start` are not read where all have been read once; none where only ids are asked for."""
+        if "text" in schema.names and start and self.prefix.complete:
             yield from in_order(self._read, self._slices(start))
+        elif "text" in schema.names:
+            yield from without_first(self._watched(), start)
         elif start < len(self._ids):
             yield pa.record_batch({"id": pa.array(self._ids[start:], pa.string())})
+
+    def _watched(self) -> Iterator[pa.RecordBatch]:
+        """All files. What is compared with an earlier reading are the lengths and the bytes of each batch."""
+        last: list[pa.RecordBatch] = []
+
+        def contents() -> Iterator[bytes]:
+            for batch in in_order(self._read, self._slices()):
+                last[:] = [batch]
+                yield b"".join(buffer.to_pybytes() for buffer in batch.column("text").buffers() if buffer)
+
+        for _ in watched(self, contents()):
+            yield last[0]
 
     def size(self, names: Sequence[str]) -> int:
         return sum(self._sizes)

@@ -6,12 +6,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from lookalike.data import I64
 from lookalike.errors import InputError
 from lookalike.io.paths import compression_of
+from lookalike.io.unchanged import Prefix
 
 # A few MB per batch: enough work for one kernel call, little enough that several wait in the cache, not in memory.
 TARGET_BYTES = 4 << 20
@@ -27,6 +31,7 @@ class Reader(ABC):
     paths: the files behind it. damaged: what is wrong after `rows` rows, where the rest is left out.
     lines: of text files, whether each line is an item (else each file); None where the items are rows of a table.
     warnings: what a user should know about the way the files are read.
+    copied_as: the format in which `raw_rows` gives the rows; None where rows have no bytes of their own.
     """
 
     name: str
@@ -36,6 +41,7 @@ class Reader(ABC):
     damaged: str | None = None
     lines: bool | None = None
     warnings: Sequence[str] = ()
+    copied_as: str | None = None
 
     @abstractmethod
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -57,9 +63,60 @@ class Reader(ABC):
         """All columns, each with a type that gives every value back as it stands in the input."""
         return self.schema
 
+    def raw_rows(self) -> Iterator[RawRows]:
+        """The same rows as `batches`, in the bytes of the file; only where `copied_as` names a format."""
+        raise NotImplementedError
+
+    def head(self) -> bytes:
+        """What stands before the first row and belongs to the file: a byte order mark, a header line."""
+        return b""
+
+    def content(self) -> Any:
+        """What is known of the bytes that were read, as JSON: for `expect`, in another process."""
+        return None
+
+    def expect(self, content: Any) -> None:  # noqa: B027  (a table in memory cannot change)
+        """Take over what an earlier reading of the same file knew of its bytes; later readings are compared with it."""
+
     def where(self, row: int) -> str:
         """The words that lead a person to this row (counted from 0): a line, where an editor would show one."""
         return f"{self.name} row {row}"
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Some rows in the bytes of their file: row i is data[starts[i]:ends[i]], with its line break."""
+
+    data: bytes
+    starts: I64
+    ends: I64
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class ByteReader(Reader):
+    """A file that is read from its beginning to its end. prefix: what is known of its bytes."""
+
+    prefix = Prefix()
+
+    def content(self) -> Any:
+        return list(self.prefix)
+
+    def expect(self, content: Any) -> None:
+        self.prefix = Prefix(*content)
+
+
+class ColumnReader(Reader):
+    """A file that is read column by column. checksums: of the columns that were read."""
+
+    checksums: dict[str, int]
+
+    def content(self) -> Any:
+        return dict(self.checksums)
+
+    def expect(self, content: Any) -> None:
+        self.checksums = dict(content)
 
 
 def select(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

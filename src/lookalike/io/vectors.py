@@ -16,12 +16,14 @@ from lookalike.data import F32
 from lookalike.errors import InputError, UsageError
 from lookalike.io.arrays import ARRAY_FILES, as_matrix, load_arrays
 from lookalike.io.collection import rows_of
+from lookalike.io.columnar import WHOLE_FILE
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.lists import choose_numbers, numbers_of
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.reader import Reader, select
 from lookalike.io.tables import open_table
 from lookalike.io.texts import as_ids
+from lookalike.io.unchanged import crc_of_file, unchanged
 
 BLOCK = 1 << 12  # rows of an array that are handed on as one batch of Arrow
 
@@ -60,21 +62,31 @@ class ArrayPart:
     columns: tuple[str, ...] = ("vector",)
     files: tuple[Path, ...] = ()
 
+    checksums: dict[str, int] = field(default_factory=dict)
+
+    def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
+        """Of the file, where the array is mapped from one: what is in memory does not change."""
+        if not isinstance(self.values, np.memmap):
+            return dict.fromkeys(names, 0)
+        return {name: crc_of_file(file) for name in names for file in self.files}
+
     def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
         for name in extra:
             raise InputError(f"{self.name} is an array without columns, so there is no column {name!r} to keep by.")
+        with unchanged(self, [WHOLE_FILE]):
+            pass
         yield VectorBatch(as_matrix(self.values, self.name), self.names, {}, self.name)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """The vectors as lists of a fixed length; ids stand in front where the file brings them."""
         width = self.values.shape[1]
-        for at in range(0, max(1, len(self.values)), BLOCK):
-            block = np.ascontiguousarray(self.values[at : at + BLOCK])
-            flat = pa.array(block.reshape(-1).astype(np.float32) if block.dtype.kind != "f" else block.reshape(-1))
-            columns = {"vector": pa.FixedSizeListArray.from_arrays(flat, width)}
-            if self.names is not None:
-                columns = {"id": self.names.slice(at, BLOCK), **columns}
-            yield pa.record_batch(columns)
+        with unchanged(self, [WHOLE_FILE]):
+            for at in range(0, max(1, len(self.values)), BLOCK):
+                flat = pa.array(np.ascontiguousarray(self.values[at : at + BLOCK]).reshape(-1))
+                columns = {"vector": pa.FixedSizeListArray.from_arrays(flat, width)}
+                if self.names is not None:
+                    columns = {"id": self.names.slice(at, BLOCK), **columns}
+                yield pa.record_batch(columns)
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,12 @@ class Vectors:
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     given: tuple[str, ...] = ()
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Where the rows come from, if all come from tables."""
+        tables = tuple(part.reader for part in self.parts if isinstance(part, TablePart))
+        return tables if len(tables) == len(self.parts) else ()
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of them."""

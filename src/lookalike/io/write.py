@@ -61,6 +61,16 @@ _STORED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+def write_bytes(pieces: Iterable[bytes], path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write what is in the format of the extension already, compressed as the extension says; whole or not at all."""
+    path = Path(path)
+    check_output(path, force=force)
+    with replacing(path, force=force) as draft, _open(draft.path, path) as file:
+        for piece in pieces:
+            draft.nbytes += len(piece)
+            file.write(piece)
+
+
 def _with_schema(data: pa.Table | pa.RecordBatch | Batches) -> tuple[pa.Schema, Batches]:
     if isinstance(data, pa.RecordBatch):
         return data.schema, [data]

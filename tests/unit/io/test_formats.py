@@ -12,9 +12,11 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from lookalike.errors import InputError
 from lookalike.io import delimited, jsonlines, reader
 from lookalike.io.lines import blocks
 from lookalike.io.read import open_collection
+from lookalike.io.reader import RawRows
 from lookalike.io.write import write_table
 
 TEXTS = [
@@ -121,18 +123,18 @@ def shrink_batches(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
     monkeypatch.setattr(reader, "TARGET_BYTES", nbytes)
     monkeypatch.setattr("lookalike.io.batch.TARGET_BYTES", nbytes)
     monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": nbytes, "line": 1, "offset": 0})
-    monkeypatch.setattr(delimited, "BLOCK_SIZES", (nbytes, 1 << 24))
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", nbytes)
 
 
-def test_a_csv_row_larger_than_a_block_is_read_again_in_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_SIZES", (64, 256, 1 << 20))
+def test_a_csv_row_may_be_larger_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     texts = ["short"] * 20 + ["y" * 200] + ["short"] * 5 + ["z" * 900] + ["end"]
     write_table(pa.table({"text": texts}), "a.csv")
     assert texts_of("a.csv") == texts
 
 
 def test_csv_rows_with_line_breaks_may_stand_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_SIZES", (64,))
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     texts = [f"{row}\n{'line ' * (row % 7)}\n" for row in range(100)]
     write_table(pa.table({"text": texts}), "a.csv")
     assert texts_of("a.csv") == texts
@@ -164,18 +166,12 @@ def test_json_lines_need_not_agree_on_their_columns_and_types() -> None:
     collection = open_collection("a.jsonl")
     assert [batch.texts.to_pylist() for batch in collection.texts()] == [["a", "5", ""]]
     assert [batch.null_texts for batch in collection.texts()] == [1]
-    assert pa.Table.from_batches(collection.rows()).to_pylist() == [
-        {
-            "text": "a",
-            "n": 1.0,
-            "when": "2020-01-01",
-            "deep": {"when": "2020-01-01T10:00:00Z"},
-            "mixed": None,
-            "list": None,
-        },
-        {"text": "5", "n": 1.5, "when": None, "deep": None, "mixed": "x", "list": "[1]"},
-        {"text": None, "n": None, "when": None, "deep": None, "mixed": "3", "list": '["a"]'},
-    ]
+    with pytest.raises(
+        InputError, match=r"^a\.jsonl line 3: column 'text' is a number, unlike the lines before; .*\.jsonl"
+    ):
+        list(collection.rows())
+    settled = collection.readers[0].settled(["n", "when", "deep", "mixed", "list"])
+    assert [str(column.type) for column in settled] == ["double", "string", "struct<when: string>", "string", "string"]
 
 
 def test_dates_in_json_stay_the_strings_they_are() -> None:
@@ -186,12 +182,11 @@ def test_dates_in_json_stay_the_strings_they_are() -> None:
 
 
 def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [{"text": f"{n}", "value": n if n < 60 else str(n), "grows": n if n < 60 else n + 0.5} for n in range(99)]
+    lines = [{"text": f"{n}", "grows": n if n < 60 else n + 0.5} for n in range(99)]
     Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 200, "line": 1, "offset": 0})
     table = table_of("a.jsonl")
     assert table["text"].to_pylist() == [str(n) for n in range(99)]
-    assert table["value"].to_pylist() == [str(n) for n in range(99)]
     assert table["grows"].to_pylist() == [float(n) if n < 60 else n + 0.5 for n in range(99)]
 
 
@@ -322,38 +317,38 @@ def test_rows_of_csv_are_found_again_without_reading_what_stands_before(
     ]
     path = tmp_path / "a.csv"
     path.write_bytes((f"id,text{ending}" + ending.join(quoted)).encode())
-    places = delimited.record_places
-    monkeypatch.setattr(delimited, "record_places", lambda path: places(path, size=700))
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 700)
     collection = open_collection(path)
     assert len(collection.ids()) == 400  # read once
     begun: list[int] = []
-    reading = delimited.Delimited._batches
+    reading = delimited.Delimited._blocks
 
-    def watched(self: delimited.Delimited, schema: pa.Schema, offset: int = 0) -> Iterator[pa.RecordBatch]:
+    def noted(self: delimited.Delimited, offset: int) -> Iterator[RawRows]:
         begun.append(offset)
-        return reading(self, schema, offset)
+        return reading(self, offset)
 
-    monkeypatch.setattr(delimited.Delimited, "_batches", watched)
+    monkeypatch.setattr(delimited.Delimited, "_blocks", noted)
     for row in (399, 1, 0, 200, 201, 333):
         assert collection.picked([row]) == {row: texts[row]}
     assert begun[0] > path.stat().st_size - 2000
     assert begun[2] == 0
 
 
-def test_csv_rows_that_quotes_do_not_tell_apart_are_read_from_the_start(tmp_path: Path) -> None:
+def test_a_quote_inside_of_a_csv_field_is_a_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n0,5" disk\n1,plain\n2,plain\n')
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 4)
     collection = open_collection(path)
     assert len(collection.ids()) == 3
     assert collection.picked([2]) == {2: "plain"}
-    assert collection.readers[0]._marks() == []
+    assert texts_of(path) == ['5" disk', "plain", "plain"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_texts_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     write_table(pa.table({"text": TEXTS}), tmp_path / name)
     collection = open_collection(tmp_path / name)
-    kind, read = (delimited.Delimited, "_reader") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
+    kind, read = (delimited.Delimited, "_read") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
     inside, calls = getattr(kind, read), []
     monkeypatch.setattr(kind, read, lambda *given, **more: calls.append(read) or inside(*given, **more))
     assert [text for batch in collection.texts() for text in batch.texts.to_pylist()] == TEXTS

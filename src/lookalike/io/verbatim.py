@@ -1,0 +1,78 @@
+"""Rows that are written in the bytes in which they came, where input and output have the same format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.errors import InputChanged
+from lookalike.io.delimited import Delimited
+from lookalike.io.paths import kind_of
+from lookalike.io.reader import RawRows, Reader
+
+BREAKS = (b"\n", b"\r")
+
+
+def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
+    """Whether the rows of these files can stand in this one as they are: the format is the same, and of CSV files the
+    delimiter and the names of the columns too."""
+    kind = kind_of(path)
+    if not readers or any(reader.copied_as != kind for reader in readers):
+        return False
+    tables = [reader for reader in readers if isinstance(reader, Delimited)]
+    return len({(table.delimiter, *table.schema.names) for table in tables}) <= 1
+
+
+def copied_rows(readers: Sequence[Reader], stays: npt.NDArray[np.bool_], *, repair: bool = False) -> Iterator[bytes]:
+    """The bytes of the rows that stay (bool[rows of all readers]), with the head of the first file before them.
+
+    A last row without a line break gets one only where another row follows. Blank lines are no rows and are left out.
+    repair: U+FFFD for bytes that are not UTF-8. InputChanged where there are not as many rows as in `stays`.
+    """
+    at = 0
+    before = readers[0].head()
+    if before:
+        yield before
+    is_ended = not before or before.endswith(BREAKS) or readers[0].copied_as not in ("CSV", "TSV")
+    line_break = b"\r\n" if before.endswith(b"\r\n") else b"\n"
+    for reader in readers:
+        left = reader.rows if reader.damaged and reader.rows is not None else None
+        for rows in reader.raw_rows():
+            count = len(rows) if left is None else min(left, len(rows))
+            kept = stays[at : at + count]
+            if len(kept) < count:
+                raise InputChanged(reader.name)
+            if count and rows.data[: rows.ends[0]].endswith(b"\r\n"):
+                line_break = b"\r\n"
+            data = _taken(rows, np.flatnonzero(kept))
+            if data:
+                yield (b"" if is_ended else line_break) + (_repaired(data) if repair else data)
+                is_ended = data.endswith(BREAKS)
+            at += count
+            if left is not None:
+                left -= count
+                if not left:
+                    break
+    if at != len(stays):
+        raise InputChanged(readers[-1].name)
+
+
+def _taken(rows: RawRows, wanted: npt.NDArray[np.int64]) -> bytes:
+    """The bytes of these rows; those that stand side by side are copied at once."""
+    starts, ends = rows.starts[wanted], rows.ends[wanted]
+    new = np.ones(len(wanted), np.bool_)
+    new[1:] = starts[1:] != ends[:-1]
+    last = np.append(np.flatnonzero(new)[1:] - 1, len(wanted) - 1) if len(wanted) else wanted
+    data = memoryview(rows.data)
+    return b"".join(data[start:end] for start, end in zip(starts[new].tolist(), ends[last].tolist(), strict=True))
+
+
+def _repaired(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data

@@ -1,0 +1,151 @@
+"""What `dedup` keeps is what came in: byte for byte in the same format, value for value in another, or one refusal."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lookalike as la
+from lookalike.errors import InputError, OutputError
+from lookalike.result import Result
+
+KINDS: dict[str, Callable[[Path], Result]] = {
+    "documents": lambda path: la.dedup(path, text="text", k=1, threshold=0.9),
+    "strings": lambda path: la.strings.dedup(path, text="text", max_edits=0),
+    "bits": lambda path: la.bits.dedup(path, code="code", max_bits=0),
+    "vectors": lambda path: la.vectors.dedup(path, column="vector", max_distance=0.1),
+    "baskets": lambda path: la.baskets.dedup(path, item="items", threshold=0.9),
+    "records": lambda path: la.records.dedup(path, fields=["text"], threshold=0.9),
+}
+TEXTS = ["red green blue", "ten nine eight seven", 'Ann\'s "own", text', "line\nbreak é 東", "4 5 6"]
+NUMBERS = st.sampled_from([1, -0.0, 1.5, 2**53 + 1, 2**63, 10**30, 1e-7, 0.1])
+SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=4)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+KEYS = st.text(max_size=3).filter(lambda key: not key.strip().lower().endswith(("id", "key")))  # rows have numbers
+LINE_BREAKS = st.sampled_from(["\n", "\r\n", "\n\n", "\n \r\n"])
+
+
+@st.composite
+def json_rows(draw: st.DrawFn) -> tuple[list[bytes], str]:
+    """(lines with their own break, what stands between them)."""
+    line_break = draw(LINE_BREAKS)
+    rows = []
+    # Two that differ come first: records need a column that tells them apart.
+    for chosen in [0, 1, *draw(st.lists(st.integers(0, len(TEXTS) - 1), max_size=5))]:
+        row = {"text": TEXTS[chosen], "code": f"{chosen:02x}", "vector": [1.0, chosen], "items": TEXTS[chosen].split()}
+        row |= draw(st.dictionaries(KEYS, VALUES, max_size=3))
+        line = json.dumps(row, ensure_ascii=draw(st.booleans()), separators=(",", draw(st.sampled_from([":", " : "]))))
+        rows.append(line.encode("utf-8", "surrogatepass"))
+    return rows, line_break
+
+
+def first_break(between: str) -> bytes:
+    return b"\r\n" if between.startswith("\r\n") else b"\n"
+
+
+def kept_rows(result: Result, count: int) -> list[int]:
+    removed = set(result.removed["id"].to_pylist())
+    return [row for row in range(count) if row not in removed]
+
+
+@pytest.mark.promise("docs/reference/formats.md", "kept rows are the bytes of the input")
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=20, deadline=None)
+@given(data=json_rows(), packed=st.booleans(), ends=st.booleans(), mark=st.booleans())
+def test_json_lines_are_kept_byte_for_byte(
+    kind: str, data: tuple[list[bytes], str], packed: bool, ends: bool, mark: bool, tmp_path_factory: Any
+) -> None:
+    rows, between = data
+    whole = (b"\xef\xbb\xbf" if mark else b"") + between.encode().join(rows) + (between.encode() if ends else b"")
+    folder = tmp_path_factory.mktemp("rows")
+    source = folder / ("a.jsonl.gz" if packed else "a.jsonl")
+    source.write_bytes(gzip.compress(whole) if packed else whole)
+    result = KINDS[kind](source)
+    result.write(folder / "b.jsonl")
+    kept = kept_rows(result, len(rows))
+    expected = [rows[row] + (first_break(between) if row < len(rows) - 1 or ends else b"") for row in kept]
+    assert (folder / "b.jsonl").read_bytes() == (b"\xef\xbb\xbf" if mark else b"") + b"".join(expected)
+    assert len(kept) == len({json.loads(row)["code"] for row in rows})
+
+
+@pytest.mark.promise("docs/reference/formats.md", "the run stops and names the line and the column")
+@settings(max_examples=60, deadline=None)
+@given(data=json_rows(), extension=st.sampled_from(["parquet", "arrow"]))
+def test_json_lines_in_a_table_keep_their_values_or_are_refused(
+    data: tuple[list[bytes], str], extension: str, tmp_path_factory: Any
+) -> None:
+    rows, between = data
+    folder = tmp_path_factory.mktemp("rows")
+    (folder / "a.jsonl").write_bytes(between.encode().join(rows))
+    result = la.dedup(folder / "a.jsonl", text="text", k=1)
+    output = folder / f"b.{extension}"
+    try:
+        result.write(output)
+    except (InputError, OutputError) as error:
+        if not re.search(r"a\.jsonl line |no child field to Parquet", str(error)) or output.exists():
+            raise
+        return
+    table = pq.read_table(output) if extension == "parquet" else pa.ipc.open_file(output).read_all()
+    expected = [json.loads(rows[row]) for row in kept_rows(result, len(rows))]
+    assert [without_nulls(row) for row in table.to_pylist()] == [without_nulls(row) for row in expected]
+
+
+def without_nulls(value: Any) -> Any:
+    """A table cannot tell a key that is absent from null, nor an object of nulls from null."""
+    if isinstance(value, dict):
+        members = {key: without_nulls(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member is not None} or None
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+
+
+@pytest.mark.promise("docs/reference/formats.md", "record with line breaks inside of quotes is one row")
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.sampled_from(TEXTS), FIELDS, FIELDS), min_size=1, max_size=6),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    ending=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    mark=st.booleans(),
+)
+def test_csv_is_kept_byte_for_byte(
+    rows: list[tuple[str, str, str]], delimiter: str, ending: str, quoting: Any, mark: bool, tmp_path_factory: Any
+) -> None:
+    lines = [line_of(row, delimiter, ending, quoting) for row in [("text", "one", "two"), *rows]]
+    head = (b"\xef\xbb\xbf" if mark else b"") + lines[0]
+    folder = tmp_path_factory.mktemp("rows")
+    name = "tsv" if delimiter == "\t" else "csv"
+    (folder / f"a.{name}").write_bytes(head + ending.encode().join(lines[1:]))  # blank lines between
+    result = la.strings.dedup(folder / f"a.{name}", text="text", max_edits=0)
+    result.write(folder / f"b.{name}.gz")
+    kept = kept_rows(result, len(rows))
+    assert gzip.decompress((folder / f"b.{name}.gz").read_bytes()) == head + b"".join(lines[1 + row] for row in kept)
+    result.write(folder / "b.parquet")
+    values = [tuple(value or "" for value in row.values()) for row in pq.read_table(folder / "b.parquet").to_pylist()]
+    assert values == [rows[row] for row in kept]
+
+
+def line_of(row: tuple[str, ...], delimiter: str, ending: str, quoting: Any) -> bytes:
+    text = io.StringIO(newline="")
+    if any("\r" in field for field in row):  # which the standard library does not quote by itself
+        quoting = csv.QUOTE_ALL
+    csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=quoting).writerow(row)
+    return text.getvalue().encode()
