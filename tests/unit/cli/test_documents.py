@@ -145,7 +145,7 @@ def test_a_text_file_alone_is_read_line_by_line(tmp_path: Path, lookalike) -> No
         "this table has the columns id, text. Use .jsonl, .csv or .parquet. Or read text files line by line, with --lines.\n"
     )
     done = lookalike("dedup", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "clean.txt", "--lines")
-    assert (tmp_path / "clean.txt").read_text() == f"{ROSE}\nother\nx\n", done.err
+    assert (tmp_path / "clean.txt").read_text() == f"{ROSE}\nother\nx", done.err
 
 
 def test_a_table_among_texts_is_read_as_a_text_with_a_warning(tmp_path: Path, lookalike) -> None:
