@@ -10,6 +10,11 @@ from lookalike.words import count, size
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
 FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
+NOT_COUNTED = {  # shingles of passages that were not compared
+    "template_shingles": "shingles of the template",
+    "common_shingles": "common shingles",
+    "boilerplate_shingles": "shingles of boilerplate",
+}
 READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
 NOTED = {
     "empty": "empty",
@@ -72,9 +77,12 @@ def _read(receipt: dict[str, Any]) -> list[str]:
 
 
 def _how(receipt: dict[str, Any]) -> str:
-    plan = receipt["plan"]
+    plan, counts = receipt["plan"], receipt["counts"] if receipt["choice"]["method"] == "winnow" else {}
     if receipt["choice"]["method"] == "keys":
         return f"{receipt['counts'].get('candidates', 0):,} candidates that share keys"
+    left_out = [f"{counts[name]:,} {words}" for name, words in NOT_COUNTED.items() if counts.get(name)]
+    if plan is None and left_out:
+        return f"{WAYS.get(receipt['choice']['method'], 'exact join')}, {' and '.join(left_out)} left out"
     if plan is None:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")

@@ -254,7 +254,8 @@ def _stretches(placed: Placed, k: int, common: U64, counts: I64) -> list[Stretch
         if not len(hashes) or int(hashes[0]) in found:
             continue
         document = int(np.searchsorted(placed.offsets, start, "right")) - 1
-        often = int(counts[np.searchsorted(common, hashes)].max())
+        # Two common shingles may abut: those across the seam are covered, and not common themselves.
+        often = int(counts[np.isin(common, hashes)].max())
         first, last = int(placed.starts[start]), int(placed.ends[end - 1])
         found[int(hashes[0])] = Stretch(document, first, last, end - start, often)
     return sorted(found.values(), key=lambda one: -one.tokens * one.count)[:TOLD]

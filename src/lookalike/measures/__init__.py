@@ -55,7 +55,8 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
         if not (threshold >= 1 and float(threshold).is_integer()):
             raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")
     elif not 0 < threshold <= 1:
-        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.")
+        hint = f" Did you mean {threshold / 100:g}?" if 10 <= threshold <= 100 else ""
+        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.{hint}")
 
 
 __all__ = ["DISTANCES", "SET_MEASURES", "Bar", "Distance", "SetMeasure", "bar", "check_threshold", "set_measure"]

@@ -99,3 +99,15 @@ def test_nothing_to_read_is_no_error(tmp_path: Path, lookalike) -> None:
     assert lookalike("passages", tmp_path / "none.txt").out.count("\n") == 1
     assert lookalike("stories", tmp_path / "none.txt").out == "id\tstory\tsize\tfirst\n"
     assert lookalike("passages", tmp_path / "none.txt", "-o", tmp_path / "none.html").code == 0
+
+
+def test_none_missed_is_not_said_where_something_was_left_out(tmp_path: Path, lookalike) -> None:
+    shared = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi"
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(f"{shared} own{name}")
+    files = [tmp_path / f"{name}.txt" for name in "abc"]
+    assert "winnowed fingerprints, none missed" in lookalike("passages", *files).err
+    done = lookalike("passages", *files, "--max-share", "0.5")
+    assert "winnowed fingerprints, 10 common shingles left out" in done.err
+    done = lookalike("pairs", *files, "-t", "80")
+    assert done.err == "UsageError: threshold is 80.0; expected a number above 0 and at most 1. Did you mean 0.8?\n"

@@ -235,6 +235,21 @@ def test_boilerplate_that_would_make_all_pairs_is_found_and_told(monkeypatch: py
     assert found.receipt["boilerplate"][0]["count"] == 100
 
 
+def test_common_shingles_that_abut_are_one_stretch() -> None:
+    first, second = "alpha beta gamma delta epsilon", "zeta eta theta iota kappa"
+    texts = [
+        f"own{i} words{i} here{i} {common} more{i} own{i} text{i}" for i in range(10) for common in (first, second)
+    ]
+    texts.append(f"x y z {first} {second} u v w")
+    for swap in (False, True):  # whichever shingle has the highest hash
+        words = {"alpha": "omega", "kappa": "psi"} if swap else {}
+        swapped = [" ".join(words.get(word, word) for word in text.split()) for text in texts]
+        found = la.passages(swapped, max_share=0.2, min_tokens=6)
+        assert found.receipt["boilerplate"][0]["tokens"] == 10
+        assert found.receipt["boilerplate"][0]["count"] == 11
+        assert found.receipt["counts"]["common_shingles"] == 2
+
+
 def test_what_looks_like_boilerplate_is_told() -> None:
     rng = random.Random(12)
     footer = noise(rng, 30)
