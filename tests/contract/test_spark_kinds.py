@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ from PIL import Image
 
 import lookalike as la
 from lookalike.engines.spark import bits, images, strings
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import DuplicateIds, InputError, UsageError
 
 pytestmark = pytest.mark.xdist_group("spark")
 Rows = list[tuple[Any, ...]]
@@ -298,3 +299,17 @@ def test_passages_that_spark_does_not_take(spark: Any) -> None:
             la.passages(["to be or not to be"], engine="spark", **options)
     with pytest.raises(UsageError, match="on_bad_file 'skip' is for one machine"):
         la.passages(["to be or not to be"], engine="spark", on_bad_file="skip")
+
+
+def test_views_categories_and_repeated_ids_of_a_frame(spark: Any, tmp_path: Path) -> None:
+    words = ["alpha beta gamma delta epsilon zeta"] * 2 + ["one two three four five six"]
+    frame = pl.DataFrame({"id": ["x", "y", "z"], "text": words, "who": [{"name": "Ann"}] * 3}).with_columns(
+        pl.col("id").cast(pl.Categorical).alias("shop")
+    )
+    local, there = la.dedup(frame, text="text"), la.dedup(frame, text="text", engine="spark")
+    assert there.kept.toArrow().to_pylist() == local.kept.to_pylist()
+    path = tmp_path / "twice.parquet"
+    pq.write_table(pa.table({"id": ["x", "x", "y"], "text": words}), path)
+    with pytest.raises(DuplicateIds, match=r"--id none for row numbers \(files only\)\.$"):
+        la.pairs(path, engine="spark").pairs.collect()
+    assert rows(la.pairs(path, id="none", engine="spark").pairs) == rows(la.pairs(path, id="none").pairs)
