@@ -385,6 +385,16 @@ def test_spark_drops_the_same_common_shingles(spark: Any) -> None:
 
 
 @ON_SPARK
+@pytest.mark.parametrize("limit", ["blocks.HELD_BYTES", "flow.MOST_TASKS", "boilerplate.DRIVER_ELEMENTS"])
+def test_spark_gives_the_same_pairs_beyond_its_limits(limit: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grouped on disk, with fewer tasks than the data asks for, and with common shingles counted in a shuffle."""
+    options: Any = {"method": "lsh", "threshold": 0.6, "max_share": 0.2 if "DRIVER" in limit else None}
+    expected = la.pairs(documents(1, count=120), **options).pairs
+    monkeypatch.setattr(f"lookalike.engines.spark.{limit}", 1 if "TASKS" in limit else 0)
+    assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
+
+
+@ON_SPARK
 def test_spark_chooses_and_counts_as_the_local_engine_does(spark: Any) -> None:
     table = documents(1, count=120)
     expected, found = la.pairs(table, threshold=0.6), la.pairs(table, engine="spark", threshold=0.6)

@@ -7,6 +7,7 @@ import operator
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/scale.md").read_text(encoding="utf-8")
@@ -46,3 +47,24 @@ def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, mo
     assert "\n".join(lines(estimate(1e9, mean_bytes=2000, executors=200))) in PAGE
     large = lines(estimate(1e11, mean_bytes=2000, executors=2000, num_hashes=256))
     assert "\n".join(large[: large.index("")]) in PAGE
+
+
+@pytest.mark.promise("docs/explanation/scale.md", "no more than 20,000")
+@pytest.mark.promise(
+    "docs/explanation/scale.md", "A worker that receives more than 256 MB of a shuffle groups it on disk"
+)
+@pytest.mark.promise("docs/explanation/scale.md", "then a bucket of more than 4,096 rows is cut into parts")
+def test_the_page_names_the_constants_of_the_engine() -> None:
+    from lookalike.engines import scale
+    from lookalike.engines.spark import blocks, flow, session
+
+    text = " ".join(PAGE.split())
+    assert f"no more than {scale.MOST_TASKS:,}: the driver" in text
+    assert flow.MOST_TASKS == blocks.MOST_TASKS == session.MOST_TASKS == scale.MOST_TASKS
+    assert (
+        f"more than {blocks.HELD_BYTES >> 20} MB of a shuffle groups it on disk, in {blocks.SPILL_FILES} files" in text
+    )
+    assert f"a bucket of more than {flow.GIANT:,} rows is cut into parts" in text
+    assert f"a task for each {session.PART >> 20} MB" in text
+    row = sum(np.dtype(kind).itemsize for kind in flow.ROWS.values())
+    assert f"{row} bytes each" in text

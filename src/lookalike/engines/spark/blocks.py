@@ -5,6 +5,8 @@ A frame of blocks has binary columns; each value holds the numbers of one column
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64, U64
+from lookalike.engines.scale import MOST_TASKS
 from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, starts_of, together
-from lookalike.engines.spark.session import MOST_PARTS, PART, TUNED, UNKNOWN, plan_bytes
+from lookalike.engines.spark.session import PART, TUNED, UNKNOWN, plan_bytes
 from lookalike.kernels import hashing
 from lookalike.stages.arrow import as_arrow
 
@@ -23,10 +26,14 @@ if TYPE_CHECKING:
 
 Columns = dict[str, npt.NDArray[Any]]
 Kinds = Mapping[str, Any]  # of each column, the type of its numbers
-Spread = Callable[[pa.RecordBatch], Iterable[tuple[U64, Columns]]]
+Spread = Callable[[pa.RecordBatch], Iterable[Columns]]
+Word = Callable[[Columns], U64]
 Gather = Callable[[Columns], Iterable[pa.RecordBatch]]
 SALT = np.uint64(0xB10C)
 BLOCK, LEAST, MOST = 1 << 18, 4 << 20, 64 << 20  # bytes: of a block; that a task gathers before it sends blocks
+HELD_BYTES = 256 << 20  # of blocks that a receiving task holds in memory; beyond that it groups them on disk
+SPILL_FILES = 64  # into which it cuts them then, by word; each is read back whole
+LOW = np.uint64(0xFFFFFFFF)
 
 
 def parts_for(frame: DataFrame) -> int:
@@ -37,47 +44,108 @@ def parts_for(frame: DataFrame) -> int:
     size = plan_bytes(frame)
     if size >= UNKNOWN or session.conf.get(TUNED, None) == "no":
         return asked
-    return max(2 * session.sparkContext.defaultParallelism, min(size // PART, MOST_PARTS))
+    return max(2 * session.sparkContext.defaultParallelism, min(size // PART, MOST_TASKS))
 
 
 def exchanged(
-    frame: DataFrame, spread: Spread, kinds: Kinds, gather: Gather, schema: str, *, parts: int | None = None
+    frame: DataFrame, spread: Spread, kinds: Kinds, gather: Gather, schema: str, *, word: Word, parts: int | None = None
 ) -> DataFrame:
-    """One shuffle. spread: of a batch, rows (columns of these kinds) with a word for each, well mixed: equal words come
-    together. gather: of all rows of a part, in any order, what takes their place."""
+    """Shuffle rows once, so that rows with equal words come together.
+
+    spread: of a batch, the rows to send (columns of these kinds). word: of such rows, a well-mixed word for each.
+    gather: of all rows of a part in any order, or of a share of it that has all rows of its words, what takes their
+    place. A part of more than HELD_BYTES is first cut by word into files, so that a worker never holds all of it.
+    """
     count = parts_for(frame) if parts is None else parts
     limit = min(max(count * BLOCK, LEAST), MOST)
+    held_bytes = HELD_BYTES  # as this process has it, on all workers
 
     def sent(batches: Batches) -> Batches:
-        held: list[tuple[U64, Columns]] = []
+        held: list[Columns] = []
         size = 0
         for batch in batches:
-            for words, columns in spread(batch):
-                held.append((words, columns))
+            for columns in spread(batch):
+                held.append(columns)
                 size += sum(values.nbytes for values in columns.values())
                 if size > limit:
-                    yield _cut(held, kinds, count)
+                    yield _cut(held, kinds, word, count)
                     held, size = [], 0
         if held:
-            yield _cut(held, kinds, count)
+            yield _cut(held, kinds, word, count)
 
     def received(batches: Batches) -> Batches:
-        blocks = [batch for batch in batches if batch.num_rows]
-        if blocks:
-            yield from gather(unpacked(blocks, kinds))
+        with Spill(kinds, word) as spill:
+            held, size = [], 0
+            for batch in batches:
+                if batch.num_rows:
+                    held.append(batch)
+                    size += batch.nbytes
+                if size > held_bytes:
+                    spill.add(unpacked(held, kinds))
+                    held, size = [], 0
+            if held and spill.is_empty:
+                yield from gather(unpacked(held, kinds))
+                return
+            if held:
+                spill.add(unpacked(held, kinds))
+            held = []
+            for columns in spill.parts():
+                yield from gather(columns)
 
     listed = ", ".join(f"{name} binary" for name in kinds)
     cut = mapped_whole(frame, sent, f"part int, {listed}")
     return mapped_whole(cut.repartitionById(count, "part").select(*kinds), received, schema)
 
 
-def _cut(held: list[tuple[U64, Columns]], kinds: Kinds, parts: int) -> pa.RecordBatch:
+class Spill:
+    """Rows of one part of a shuffle on disk, cut by word into files: all rows of a word are in one of them."""
+
+    def __init__(self, kinds: Kinds, word: Word) -> None:
+        self.kinds, self.word = kinds, word
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Spill:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @property
+    def is_empty(self) -> bool:
+        return self._folder is None
+
+    def add(self, columns: Columns) -> None:
+        """Append the rows to their files."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="lookalike-shuffle-")
+        # The high bits of a word chose the part; the low ones choose the file.
+        file = (((self.word(columns) & LOW) * np.uint64(SPILL_FILES)) >> np.uint64(32)).astype(np.int64)
+        order = np.argsort(file, kind="stable")
+        numbers, ends = _runs(np.bincount(file, minlength=SPILL_FILES))
+        for name, kind in self.kinds.items():
+            values = columns[name].astype(kind, copy=False)[order]
+            for number, low, high in zip(numbers.tolist(), ends[:-1], ends[1:], strict=True):
+                with open(os.path.join(self._folder.name, f"{number}.{name}"), "ab") as out:
+                    values[low:high].tofile(out)
+
+    def parts(self) -> Iterator[Columns]:
+        """The rows file by file."""
+        for number in range(SPILL_FILES):
+            if self._folder is not None:
+                paths = {name: os.path.join(self._folder.name, f"{number}.{name}") for name in self.kinds}
+                if all(map(os.path.exists, paths.values())):
+                    yield {name: np.fromfile(path, self.kinds[name]) for name, path in paths.items()}
+
+
+def _cut(held: list[Columns], kinds: Kinds, word: Word, parts: int) -> pa.RecordBatch:
     """One block for each part that has rows."""
-    words = np.concatenate([some for some, _ in held])
-    part = (((words >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)).astype(np.uint16)
+    whole = {name: np.concatenate([columns[name] for columns in held]) for name in kinds}
+    small = np.uint16 if parts <= 1 << 16 else np.uint32
+    part = (((word(whole) >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)).astype(small)
     order = np.argsort(part, kind="stable")
     there, ends = _runs(np.bincount(part, minlength=parts))
-    columns = [np.concatenate([some[name] for _, some in held])[order] for name in kinds]
+    columns = [values[order] for values in whole.values()]
     blocks = [
         as_binary(values.astype(kind, copy=False), ends) for values, kind in zip(columns, kinds.values(), strict=True)
     ]

@@ -18,19 +18,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COUNTS = "element long, count long"
+DRIVER_ELEMENTS = 1 << 20  # elements that the driver may send to every task: 8 MB
 
 
 def without_common(things: DataFrame, max_share: float) -> DataFrame:
     """The things without the elements that more than `max_share` of the sets that are not empty hold; without keys.
 
-    What stands in more than a share of all sets stands in more than that share of the sets of some partition: each
-    partition proposes its own, and the proposed are counted exactly, everywhere. Three passes over the sets.
+    An element of more than a share of all sets is in more than that share of the sets of some partition: each partition
+    proposes its own, and the proposed elements are counted exactly in all partitions. Where more than DRIVER_ELEMENTS
+    are proposed (a small share, small partitions), all elements are counted in a shuffle instead. The driver gets the
+    elements that are dropped, of which there are at most the mean size of a set divided by `max_share`.
     """
     share = Fraction(repr(float(max_share)))
     limit = int(share * things.where("size > 0").count())
     frequent = mapped_whole(things, lambda batches: _frequent(batches, share), COUNTS)
-    proposed = _words(frequent.select("element").distinct())
-    counted = mapped(things, lambda batch: _counted(batch, proposed), COUNTS).groupBy("element").sum("count")
+    proposals = frequent.select("element").distinct().limit(DRIVER_ELEMENTS + 1).persist()
+    if proposals.count() <= DRIVER_ELEMENTS:
+        proposed = _words(proposals)
+        partial = mapped(things, lambda batch: _counted(batch, proposed), COUNTS)
+    else:
+        partial = mapped_whole(things, lambda batches: _frequent(batches, Fraction(0)), COUNTS)
+    proposals.unpersist()
+    counted = partial.groupBy("element").sum("count")
     gone = _words(counted.where(f"`sum(count)` > {limit}").select("element"))
     changed = [column.split()[0] for column in OF_SETS.split(", ")]
     kept = [field for field in things.schema.fields if field.name not in changed]

@@ -72,16 +72,19 @@ def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
     smallest = max(1, least)
     last = order.number == "-item"
 
-    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+    def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
         names = batch["name"].drop_null()
         whole = batch.filter(as_arrow(numbers(batch, "size") >= smallest))
         prints = {name: numbers(whole, name) for name in ("other", "item", "side", "size")}
         words = numbers(whole, "print").view(np.uint64)
-        yield mixed(words), {"word": words, **prints, "named": np.zeros(len(words), np.bool_)}
+        yield {"word": words, **prints, "named": np.zeros(len(words), np.bool_)}
         n = len(names)
         words = names.to_numpy().view(np.uint64)
         blank: Columns = {kind: np.zeros(n, ROWS[kind]) for kind in ("other", "item", "side", "size")}
-        yield mixed(words ^ NAMES), {"word": words, **blank, "named": np.ones(n, np.bool_)}
+        yield {"word": words, **blank, "named": np.ones(n, np.bool_)}
+
+    def word(rows: Columns) -> U64:
+        return mixed(np.where(rows["named"], rows["word"] ^ NAMES, rows["word"]))
 
     def gather(rows: Columns) -> Iterator[pa.RecordBatch]:
         names = rows["word"][rows["named"]]
@@ -89,7 +92,7 @@ def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
         some = np.flatnonzero(~rows["named"])
         yield from _classes({name: values[some] for name, values in rows.items()}, twice, last=last)
 
-    made = exchanged(narrow, spread, ROWS, gather, COPIES)
+    made = exchanged(narrow, spread, ROWS, gather, COPIES, word=word)
     return made if order.number is not None else _ordered(made, things, order)
 
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F64, I64, U64
-from lookalike.engines.scale import FEW
+from lookalike.engines.scale import FEW, MOST_TASKS
 from lookalike.engines.spark.batches import (
     Batches,
     joined,
@@ -35,6 +35,7 @@ from lookalike.engines.spark.batches import (
     numbers,
     signed,
     together,
+    whole_runs,
     words,
 )
 from lookalike.engines.spark.blocks import (
@@ -88,11 +89,11 @@ def meet(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
     rows, pairs, largest: what the buckets of a block come to; pairs of buckets with more than `most` rows do not count.
     """
 
-    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+    def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
         keys, places = together(batch, "keys"), together(batch, "places", np.int32)
         row = np.repeat(np.arange(batch.num_rows), words(batch, "keys")[2])
         columns = {name: numbers(batch, name)[row] for name in ("item", "side", "size")}
-        yield mixed(keys), {"key": keys, **columns, "place": places if len(places) else np.full(len(row), -1, np.int32)}
+        yield {"key": keys, **columns, "place": places if len(places) else np.full(len(row), -1, np.int32)}
 
     def gather(columns: Columns) -> Iterator[pa.RecordBatch]:
         order = np.argsort(columns["key"])
@@ -102,7 +103,9 @@ def meet(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
         order, counts = order[np.repeat(shared, counts)], counts[shared]
         yield from _buckets({name: values[order] for name, values in columns.items()}, counts, most)
 
-    return exchanged(firsts.select("item", "side", "size", "keys", "places"), spread, ROWS, gather, BUCKETS)
+    return exchanged(
+        firsts.select("item", "side", "size", "keys", "places"), spread, ROWS, gather, BUCKETS, word=_by_key
+    )
 
 
 def _buckets(columns: Columns, counts: I64, most: int | None) -> Iterator[pa.RecordBatch]:
@@ -158,7 +161,7 @@ def candidates(
     A bucket of more than `giant` rows is cut into parts; one task for every two parts, and for each with itself, makes
     its pairs. Without `crowded` such buckets are left out.
     """
-    parts = max(parts_for(met), weight.pairs // MANY)
+    parts = min(max(parts_for(met), weight.pairs // MANY), MOST_TASKS)
 
     def small(batch: pa.RecordBatch) -> Iterator[Columns]:
         for rows in each_block(batch, ROWS):
@@ -166,7 +169,7 @@ def candidates(
             few = {name: values[keep] for name, values in rows.items()}
             yield from bucket_pairs(few, np.zeros(keep.sum(), np.int8), bar)
 
-    def cells(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
+    def cells(batch: pa.RecordBatch) -> Iterator[Columns]:
         for rows in each_block(batch, ROWS):
             counts = run_lengths(rows["key"])
             for end, count in zip(np.cumsum(counts), counts, strict=True):
@@ -182,24 +185,24 @@ def candidates(
         yield from _each_once(pairs["left"], pairs["right"], at_once)
 
     if weight.largest <= giant or not crowded:
-        return exchanged(met, lambda batch: map(_by_left, small(batch)), PAIR, once, PAIRS, parts=parts)
+        return exchanged(met, small, PAIR, once, PAIRS, word=_by_left, parts=parts)
     near = mapped(met, lambda batch: map(_block, small(batch)), RAW)
-    far = exchanged(met, cells, {**ROWS, "half": np.int8}, of_cells, RAW, parts=parts)
+    far = exchanged(met, cells, {**ROWS, "half": np.int8}, of_cells, RAW, word=_by_key, parts=parts)
     return exchanged(
-        near.union(far), lambda batch: map(_by_left, each_block(batch, PAIR)), PAIR, once, PAIRS, parts=parts
+        near.union(far), lambda batch: each_block(batch, PAIR), PAIR, once, PAIRS, word=_by_left, parts=parts
     )
 
 
 def lots(pairs: DataFrame) -> DataFrame:
     """Pairs (left, right) of any origin, each once, as `candidates` gives them (PAIRS)."""
 
-    def spread(batch: pa.RecordBatch) -> Iterator[tuple[U64, Columns]]:
-        yield _by_left({"left": numbers(batch, "left"), "right": numbers(batch, "right")})
+    def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
+        yield {"left": numbers(batch, "left"), "right": numbers(batch, "right")}
 
     def once(found: Columns) -> Iterator[pa.RecordBatch]:
         yield from _each_once(found["left"], found["right"], AT_ONCE)
 
-    return exchanged(pairs, spread, PAIR, once, PAIRS)
+    return exchanged(pairs, spread, PAIR, once, PAIRS, word=_by_left)
 
 
 def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> Iterator[Columns]:
@@ -213,15 +216,19 @@ def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> 
         yield {"left": left[:found].copy(), "right": right[:found].copy()}
 
 
-def _by_left(pairs: Columns) -> tuple[U64, Columns]:
-    return mixed(pairs["left"].view(np.uint64)), pairs
+def _by_left(pairs: Columns) -> U64:
+    return mixed(pairs["left"].view(np.uint64))
+
+
+def _by_key(rows: Columns) -> U64:
+    return mixed(rows["key"])
 
 
 def _block(columns: Columns) -> pa.RecordBatch:
     return pa.record_batch(packed(columns, np.array([0, len(next(iter(columns.values())))])))
 
 
-def _cells(bucket: Columns, giant: int) -> Iterator[tuple[U64, Columns]]:
+def _cells(bucket: Columns, giant: int) -> Iterator[Columns]:
     """A giant bucket as one bucket for every two of its parts, and for each with itself, under keys of their own."""
     rows = len(bucket["key"])
     starts = range(0, rows, giant)
@@ -232,7 +239,7 @@ def _cells(bucket: Columns, giant: int) -> Iterator[tuple[U64, Columns]]:
             part = {name: values[starts[at] : starts[at] + giant] for name, values in bucket.items()}
             key = np.full(len(part["key"]), names[a * len(starts) + b])
             half = np.full(len(key), number if a != b else 0, np.int8)
-            yield key, {**part, "key": key, "half": half}
+            yield {**part, "key": key, "half": half}
 
 
 def _each_once(left: I64, right: I64, at_once: int) -> Iterator[pa.RecordBatch]:
@@ -280,9 +287,11 @@ def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[s
     wide = things.select("item", *payload).join(F.broadcast(wanted) if few else wanted, "item")
     columns = ["name", "item", *payload, "left", "right"]
     both = wide.unionByName(pairs.select("name", "left", "right"), allowMissingColumns=True).select(*columns)
-    parts = max(2 * things.sparkSession.sparkContext.defaultParallelism, -(-len(counts) // BLOCKS))
+    least = 2 * things.sparkSession.sparkContext.defaultParallelism
+    wanted_parts = max(least, -(-len(counts) // BLOCKS))
+    parts = min(wanted_parts, MOST_TASKS)
 
-    def received(batches: Batches) -> Batches:
+    def one_part(batches: Batches) -> Batches:
         sets, blocks = [], []
         for batch in batches:
             is_item = batch["item"].is_valid()
@@ -300,7 +309,16 @@ def brought(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[s
             ]
             yield from work(*sides)
 
-    return mapped_whole(both.repartition(parts, "name"), received, schema)
+    placed = both.repartition(parts, "name")
+    if wanted_parts <= MOST_TASKS:
+        return mapped_whole(placed, one_part, schema)
+
+    def name_by_name(batches: Batches) -> Batches:
+        for batch in whole_runs(batches, ["name"]):
+            yield from one_part(iter([batch]))
+
+    # Each task gets more rows than it should hold: Spark sorts them on disk, and one name at a time is in memory.
+    return mapped_whole(placed.sortWithinPartitions("name"), name_by_name, schema)
 
 
 def holders(keys: U64) -> I64:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lookalike.engines.receipt import versions
+from lookalike.engines.scale import MOST_TASKS
 from lookalike.engines.spark.java import java_home
 from lookalike.errors import LookalikeError, MissingExtra, UsageError
 
@@ -26,7 +27,7 @@ HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
 UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
 TUNED = "spark.lookalike.tuned"
-PART, MOST_PARTS = 32 << 20, 20_000  # bytes of input for each part of a shuffle, and the most parts
+PART = 32 << 20  # bytes of input for each part of a shuffle, of which there are MOST_TASKS at most
 # Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.
@@ -71,7 +72,7 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
     if session.conf.get(TUNED, None) != "yes":
         return
     nbytes = sum(size for size in map(plan_bytes, frames) if size < UNKNOWN)
-    parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // PART, MOST_PARTS))
+    parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // PART, MOST_TASKS))
     session.conf.set("spark.sql.shuffle.partitions", str(parts))
 
 
