@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.data import I64, U64
 from lookalike.errors import ColumnNotFound, TooManyPairs, UsageError
-from lookalike.kernels.blocks import block_pairs
+from lookalike.kernels.blocking import block_pairs
 from lookalike.stages.fields import Field
 
 PREFIX = "exact:"
