@@ -77,6 +77,10 @@ class TooManyPairs(LookalikeError):
     """The answer is larger than the user allowed."""
 
 
+class PairLimitReached(TooManyPairs):
+    """More pairs than the limit turned up while they were searched for."""
+
+
 class RecipeMismatch(LookalikeError, ValueError):
     """Signatures of different schemes, seeds, lengths or shingle rules cannot be compared."""
 

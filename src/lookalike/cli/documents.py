@@ -24,11 +24,19 @@ def open_strings(inputs: list[str], options: dict[str, Any], given: dict[str, An
 
 
 def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *, lines: bool | None) -> Collection:
+    """Open the inputs and begin to read them.
+
+    Within a stated memory budget reading begins with the run, as what is decoded waits in memory.
+    """
+    from lookalike.engines.allocators import return_memory_promptly
     from lookalike.io.read import open_collection
 
+    frugal = options.get("memory") is not None
+    if frugal:
+        return_memory_promptly()
     columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
     collection = open_collection(o.paths(inputs), lines=lines, **columns)
-    if ":" not in given.get("keep", ""):  # a policy by column reads one column more
+    if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads one column more
         collection.begin()
     return collection
 

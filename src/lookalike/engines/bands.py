@@ -10,15 +10,19 @@ import numpy as np
 
 from lookalike.data import I64, U32, U64, Groups, Recipe
 from lookalike.engines.joins import BLOCK, Block, Pieces, Report, Scored, collect, score_block
+from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
-from lookalike.engines.work import Arrays, Space
+from lookalike.engines.work import Array, Arrays, Space
 from lookalike.kernels import skew
+from lookalike.kernels.shingles import table_size
 from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Band, Candidates, Items, item_bits
 from lookalike.stages.groups import represented
 from lookalike.stages.sketches import band_keys, sketch_items
+
+AT_ONCE = 1 << 21  # elements that one task sketches: they may lie in a mapped file
 
 
 class BandedJoin:
@@ -28,7 +32,8 @@ class BandedJoin:
         self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace, space: Space
     ) -> None:
         self.items, self.plan, self.bar, self.pool, self.space = items, plan, bar, pool, space
-        n, step = len(items), max(1, min(BLOCK, len(items) // (8 * pool.threads)))
+        n, elements = len(items), max(1, int(items.sizes.sum()))
+        step = max(1, min(BLOCK, n // (8 * pool.threads), AT_ONCE * n // elements))
         shapes = {"values": ((n, recipe.length), np.uint32), "keys": ((n, plan.bands), np.uint64)}
 
         def fill(arrays: Arrays) -> None:
@@ -104,14 +109,21 @@ class BandedJoin:
 
     def components(self, trace: Trace, order: I64) -> Groups:
         """Connected components of all matching pairs in the buckets, without writing the pairs down."""
-        parent = np.arange(len(self.items))
+        n, items = len(self.items), self.items
+        parent = np.arange(n)
+        scratch = [np.empty(n, np.int64) for _ in range(3)]
+        table = overlap_table(items)
+        step = self.space.keeper.at_once(4)  # an item is compared with several others
         with trace.stage("match") as report:
             for band in self.bands():
-                checked = skew.link_band(
-                    band.packed, item_bits(len(self.items)), band.number, self.keys, self.values, self.plan.cut,
-                    self.items.elements, self.items.starts, self.items.sizes, *self.bar, parent,
-                )  # fmt: skip
-                trace.add(candidates=checked)
+                lists = 0
+                for low in range(0, n, step):
+                    checked, lists = skew.link_band(
+                        band.packed, low, min(low + step, n), lists, *scratch, item_bits(n), band.number, self.keys,
+                        self.values, self.plan.cut, items.elements, items.starts, items.sizes, table, *self.bar, parent,
+                    )  # fmt: skip
+                    trace.add(candidates=checked)
+                    self.pool.rest()
                 band.count_sizes(trace.buckets)
                 report(band.number + 1, self.plan.bands)
         skew.settle(parent)
@@ -121,32 +133,51 @@ class BandedJoin:
         """Stars of all matching pairs in the buckets, in this order of preference, without writing the pairs down."""
         n, ranked = len(self.items), self.items.take(order)
         with trace.stage("match"):
-            by_rank, checked = walk_stars(
-                ranked, self.keys[order], self.values[order], self.plan, self.bar, trace.buckets
-            )
+            keys, values = self._ranked(self.keys, order), self._ranked(self.values, order)
+            by_rank, checked = walk_stars(ranked, keys, values, self.plan, self.bar, trace.buckets, self.space)
             trace.add(candidates=checked)
         out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
         out.representative[order], out.similarity[order] = order[by_rank.representative], by_rank.similarity
         return out
 
+    def _ranked(self, rows: Array, order: I64) -> Array:
+        """The rows in this order, where the large arrays of the run live."""
+        out = self.space.array(rows.shape, rows.dtype)
+        step = self.space.keeper.at_once(1)
+        for low in range(0, len(order), step):
+            out[low : low + step] = rows[order[low : low + step]]
+            self.pool.rest()
+        return out
+
 
 def walk_stars(
-    ranked: Items, keys: U64, values: U32, plan: Plan, bar: Bar, sizes: I64 | None = None
+    ranked: Items, keys: U64, values: U32, plan: Plan, bar: Bar, sizes: I64 | None = None, space: Space | None = None
 ) -> tuple[Groups, int]:
     """(stars of all matching pairs in the buckets of items that stand by preference, how many pairs were scored).
 
     keys u64[n, bands]; values u32[n, k]; sizes i64[d]: where the buckets are counted by size, in doublings.
+    space: where large arrays live; in memory without one.
     """
-    n = len(ranked)
-    first = np.empty((plan.bands, n), np.uint32)
+    space = space or Space(Keeper(1 << 62))
+    n, step = len(ranked), space.keeper.at_once(1)
+    first, kept_in, kept_count = (space.array((plan.bands, n), np.uint32) for _ in range(3))
+    kept_count[:] = 0
     out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
     for number in range(plan.bands):
         band = Band.sort(keys, number)
         if sizes is not None:
             band.count_sizes(sizes)
         skew.bucket_starts(band.packed, item_bits(n), first[number])
-    checked = skew.walk_stars(
-        first, np.empty_like(first), np.zeros_like(first), keys, item_bits(n), values, plan.cut,
-        ranked.elements, ranked.starts, ranked.sizes, *bar, out.representative, out.similarity,
-    )  # fmt: skip
-    return out, checked
+    table, total = overlap_table(ranked), 0
+    for low in range(0, n, step):
+        total += skew.walk_stars(
+            low, min(low + step, n), first, kept_in, kept_count, keys, item_bits(n), values, plan.cut,
+            ranked.elements, ranked.starts, ranked.sizes, table, *bar, out.representative, out.similarity,
+        )  # fmt: skip
+        space.keeper.look()
+    return out, total
+
+
+def overlap_table(items: Items) -> U64:
+    """The hash table in which a kernel looks up the elements of any of these items; empty."""
+    return np.zeros(table_size(int(items.sizes.max(initial=0))), np.uint64)

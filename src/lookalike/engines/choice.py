@@ -76,7 +76,7 @@ class Preview:
         """The items of these numbers, by size, with their index; not yet joined."""
         picked = picked[np.argsort(items.sizes[picked], kind="stable")]
         whole, none = (0, len(picked)), np.empty(0, np.int64)
-        sample = items.take(picked)
+        sample = items.sampled(picked, pool.rest)
         postings = take_prefixes(sample, bar, pool, Space(Keeper(1 << 62))).index_of(whole, whole)
         return cls(picked, sample, postings, len(items) / max(1, len(picked)), none, none)
 

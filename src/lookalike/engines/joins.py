@@ -9,7 +9,7 @@ import numpy as np
 from lookalike.data import F64, I64, U32
 from lookalike.engines.trace import DOUBLINGS, Trace
 from lookalike.engines.work import Arrays, Space
-from lookalike.errors import TooManyPairs
+from lookalike.errors import PairLimitReached
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items
 from lookalike.stages.verify import estimated, verified
@@ -79,7 +79,7 @@ def joined(blocks: Sequence[Block]) -> Block:
 
 def check_count(total: int, limit: int, advice: str = ADVICE) -> None:
     if total > limit:
-        raise TooManyPairs(
+        raise PairLimitReached(
             f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not ended. {advice}"
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +22,12 @@ from lookalike.engines.memory import memory_size
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.prefixes import SHARE, exact_pairs
 from lookalike.engines.reading import Features, read_features, sets_recipe
-from lookalike.engines.size import size_of
+from lookalike.engines.room import BASE, PER_DOCUMENT, check_memory, most_pairs, too_many
+from lookalike.engines.size import FAR, SURE, size_of
 from lookalike.engines.spaces import open_space
 from lookalike.engines.trace import Trace
-from lookalike.engines.work import Workplace
-from lookalike.errors import RecallWarning, UsageError
+from lookalike.engines.work import Space, Workplace
+from lookalike.errors import PairLimitReached, RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
 from lookalike.stages.candidates import Items
@@ -33,6 +35,7 @@ from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
 
 BEGIN = 40  # characters of a text that are shown
+PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread has under way
 CROWDED = 50  # bucket pairs per item above which groups are made straight from the buckets
 
 
@@ -49,8 +52,11 @@ def run(
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
     about = {"wants": want, "keep": keep, "compared": job.words(), "job": asked}
     space = open_space(collections, [tuple(extra), ()], sets_recipe(job.rule), about, place)
-    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+    hints = [collection.rows_hint for collection in collections]
+    _check_documents(space, sum(hint or 0 for hint in hints))
+    with space, Pool(_threads(job, space), space.keeper.look) as pool:
         features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
+        _check_documents(space, len(features.sets))
         split = features.split if len(collections) == 2 else -1
         best = preference(keep, features.lengths[: features.split], features.extra)
         best = np.concatenate([best, np.arange(features.split, len(features.sets))])
@@ -79,18 +85,44 @@ def run(
             choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget, crowd=crowd)
             if items.sizes.sum() * LISTED > SHARE * space.budget:  # the same pairs, in parts
                 choice = replace(choice, way="prefixes")
+            limit = most_pairs(space.keeper, len(features.sets), job.max_pairs)
+            listed = choice.method != "lsh" or want == "pairs"  # bands make groups without writing the pairs down
+            if seen is not None and listed and len(seen.left) >= SURE:
+                expected = int(len(seen.left) * seen.grow * seen.grow)
+                if expected > FAR * limit:
+                    raise too_many(expected, limit, job.max_pairs, space.keeper, pairs=want == "pairs", sure=False)
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
             trace.warnings += planning.warnings  # of no interest where no bands are made
-            return _banded(found, items, job, want, planned, pool, trace)
-        if choice.method == "exact":
-            join = counted_pairs if choice.way == "counting" else exact_pairs
-            pairs = join(items, job.bar(), pool, trace, space, job.max_pairs)
-        else:
-            room, folder = space.budget // 2, space.folder
-            pairs = dcm_pairs(items, job.bar(), pool, trace, job.max_pairs, memory=room, folder=folder)
+            return _banded(found, items, job, want, planned, pool, trace, limit)
+        with _within(limit, job, want, space):
+            if choice.method == "exact":
+                join = counted_pairs if choice.way == "counting" else exact_pairs
+                pairs = join(items, job.bar(), pool, trace, space, limit)
+            else:
+                room, folder = space.budget // 4, space.folder
+                pairs = dcm_pairs(items, job.bar(), pool, trace, limit, memory=room, folder=folder)
         return replace(found, pairs=Pairs(*pairs))
+
+
+def _threads(job: Job, space: Space) -> int:
+    """One for each core, but no more than the memory budget has room for."""
+    room = max(1, (space.budget - BASE) // PER_THREAD) if space.keeper.firm else 1 << 30
+    return min(job.threads or usable_cores(), room)
+
+
+def _check_documents(space: Space, count: int) -> None:
+    check_memory(space.keeper, PER_DOCUMENT * count, lambda: f"a run on {count:,} documents")
+
+
+@contextmanager
+def _within(limit: int, job: Job, want: Want, space: Space) -> Iterator[None]:
+    """Say what to do about too many pairs, which depends on what was asked for and on where the limit comes from."""
+    try:
+        yield
+    except PairLimitReached as error:
+        raise too_many(limit, limit, job.max_pairs, space.keeper, pairs=want == "pairs", sure=True) from error
 
 
 def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
@@ -106,14 +138,17 @@ def _named(item: int, features: Features, collections: Sequence[Collection]) -> 
     return f"{name} ({begin[:BEGIN]!r}{'...' if len(begin) > BEGIN else ''})"
 
 
-def _banded(found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace) -> Found:
+def _banded(
+    found: Found, items: Items, job: Job, want: Want, plan: Plan, pool: Pool, trace: Trace, limit: int
+) -> Found:
     """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
     found = replace(found, plan=plan)
     join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace, found.space)
     if want != "pairs" and found.split < 0 and join.crowded(CROWDED):
         make = join.components if want == "components" else join.stars
         return replace(found, groups=make(trace, found.order))
-    pairs = Pairs(*join.pairs(trace, job.max_pairs, verify=job.verify))
+    with _within(limit, job, want, found.space):
+        pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
     checked = None
     if job.audit and len(items):
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.engines.allocators import trim
 from lookalike.errors import UsageError
 
-LEAST = 400_000_000  # the compiler, the Arrow library and the batches under way take most of that
+LEAST = 300_000_000  # the compiler, the Arrow library and the batches under way take most of that
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-LOOK = 0.005  # seconds between two looks
-NEARLY = 0.6  # of the budget: pages of mapped files are given back from here on
+LOOK = 0.002  # seconds between two looks
+NEARLY = 0.7  # of the budget: pages of mapped files are given back from here on
+TRIM = 0.1  # seconds between two trims of the heaps
 PAGE = mmap.PAGESIZE
 TOUCHED = 1 << 16  # bytes that become resident where one page of a mapped file is touched: its neighbours come along
 
@@ -62,15 +64,19 @@ def resident() -> int:
 
 
 class Keeper:
-    """Keeps the process within its budget: where it nears it, the pages of mapped files are given back.
+    """Keeps the process within its budget: where it nears it, the pages of mapped files are given back, and what the
+    allocators hold.
 
-    They stay in the system's cache as long as there is room, and come again when they are touched. It looks as long as
-    it is referred to, on a thread of its own that begins with the first file, and after every task of a pool.
+    Pages stay in the system's cache as long as there is room, and come again when they are touched. It looks as long
+    as it is referred to, on a thread of its own from `watch` or the first file on, and after every task of a pool.
     """
 
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
+    def __init__(self, budget: int, *, firm: bool = False) -> None:
+        """firm: the budget was asked for, so work that needs more is refused."""
+        self.budget, self.firm = budget, firm
         self._maps: list[mmap.mmap] = []
+        self._watched = False
+        self._trimmed = 0.0  # when
 
     def map(self, file: int, dtype: Any, shape: Sequence[int], *, write: bool = False) -> npt.NDArray[Any]:
         """The array in an open file, from its first byte on."""
@@ -91,18 +97,27 @@ class Keeper:
         return memoryview(whole)
 
     def look(self) -> None:
-        """Give pages back if it is time."""
-        if self._maps and resident() > NEARLY * self.budget:
+        """Give memory back if it is time."""
+        if resident() > NEARLY * self.budget:
             self.give_back()
+            now = time.monotonic()
+            if now - self._trimmed > TRIM:
+                self._trimmed = now
+                trim()
 
     def at_once(self, threads: int) -> int:
         """How many items a task may look at, wherever they are in the mapped files, before the next look."""
         return max(64, self.budget // (32 * TOUCHED * threads)) if self._maps else 1 << 30
 
-    def _keep(self, whole: mmap.mmap) -> None:
-        if not self._maps:
+    def watch(self) -> None:
+        """Begin to look."""
+        if not self._watched:
+            self._watched = True
             watch = threading.Thread(target=_watch, args=(weakref.ref(self),), name="lookalike-memory", daemon=True)
             watch.start()
+
+    def _keep(self, whole: mmap.mmap) -> None:
+        self.watch()
         self._maps.append(whole)
 
     def give_back(self) -> None:

@@ -22,6 +22,7 @@ from lookalike.stages.code import check_language, place_code
 from lookalike.stages.places import Placed, place_words
 
 DTYPES: dict[str, Any] = {"tokens": np.uint32, "starts": np.uint32, "ends": np.uint32, "sizes": np.int64}
+GROWTH = 8.0  # bytes of memory for each byte of a text while its tokens are found
 DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that tokens depend on
 
 
@@ -53,7 +54,7 @@ def tokens_recipe(job: PassageJob) -> Recipe:
         placed = _placed(texts, ids, job)
         return {"tokens": placed.tokens, "starts": placed.starts, "ends": placed.ends, "sizes": placed.sizes}
 
-    return Recipe("tokens", options, DTYPES, "tokens", make)
+    return Recipe("tokens", options, DTYPES, "tokens", make, GROWTH)
 
 
 def authors_of(collections: Sequence[Collection], author: str | None) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.passage_job import PassageJob
 from lookalike.engines.passage_reading import authors_of, read_places, tokens_recipe
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.room import PER_DOCUMENT, PER_TOKEN, check_memory
 from lookalike.engines.spaces import open_space
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space, Workplace, crc_of
@@ -80,6 +81,8 @@ def run(
     with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
         read = read_places(collections, job, pool, trace, space, author=author)
         placed, split = read.placed, read.split if len(collections) == 2 else -1
+        needed = PER_TOKEN * len(placed.tokens) + PER_DOCUMENT * len(placed)
+        check_memory(space.keeper, needed, lambda: f"looking for passages in {len(placed.tokens):,} tokens")
         barred = NOTHING
         if template is not None:
             alone = Space(space.keeper)

@@ -36,12 +36,16 @@ class Pool:
     def submit(self, function: Callable[[], B]) -> Future[B]:
         return self._executor.submit(self._task, function)
 
+    def rest(self) -> None:
+        """Do what is done at the end of every task: between the steps of work that is not a task."""
+        if self._after is not None:
+            self._after()
+
     def _task(self, function: Callable[..., B], *inputs: object) -> B:
         try:
             return function(*inputs)
         finally:
-            if self._after is not None:
-                self._after()
+            self.rest()
 
     def map(self, function: Callable[[A], B], inputs: Iterable[A]) -> Iterator[B]:
         """As the built-in map, on all threads, at most two inputs per thread ahead of the consumer."""

@@ -20,6 +20,7 @@ from lookalike.stages.candidates import Items, Postings, commonness, item_bits
 
 Span = tuple[int, int]
 COUNTED = 1 << 20  # elements that are counted to tell common ones from rare ones
+AT_ONCE = 1 << 20  # elements whose prefixes one task takes: they may lie in a mapped file
 POSTING = 24  # bytes of memory for each posting of the index
 SHARE = 0.3  # of the memory budget that the postings may take
 
@@ -126,7 +127,7 @@ def take_prefixes(items: Items, bar: Bar, pool: Pool, space: Space) -> Rarest:
     ends = np.cumsum(probe)
     keys = space.array((int(ends[-1]) if len(ends) else 0,), np.uint32)
     step = max(1, int(items.sizes.sum()) // COUNTED)
-    levels = commonness(items.take(np.arange(step // 2, len(items), step)))
+    levels = commonness(items.take(np.arange(step // 2, len(items), step)), pool.rest)
     as_stored = np.argsort(items.starts, kind="stable")
 
     def take(mine: I64) -> None:
@@ -134,7 +135,7 @@ def take_prefixes(items: Items, bar: Bar, pool: Pool, space: Space) -> Rarest:
         places = ends[mine] - probe[mine]
         prefixes.take_prefixes(part.elements, part.starts, part.sizes, probe[mine], levels, places, keys)
 
-    step = max(1, len(items) // (16 * pool.threads))
-    for _ in pool.map(take, (as_stored[at : at + step] for at in range(0, len(items), step))):
+    most = max(1, min(AT_ONCE, int(items.sizes.sum()) // (16 * pool.threads)))
+    for _ in pool.map(take, (as_stored[low:high] for low, high in spans(items.sizes[as_stored], most))):
         pass
     return Rarest(items, bar, keys, ends, index)

@@ -14,11 +14,13 @@ import pyarrow as pa
 from lookalike.engines.kept import InMemory, Kept, Piece, Shelved, shelved
 from lookalike.engines.memory import free_memory
 from lookalike.engines.pool import Pool
+from lookalike.engines.room import check_memory, longest
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import ABOUT, Place, Space, digest, read_json
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.stages.arrow import as_arrow
+from lookalike.words import size
 
 TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
 ID = ""  # the name of the ids among the columns that are set aside
@@ -27,13 +29,15 @@ ID = ""  # the name of the ids among the columns that are set aside
 @dataclass(frozen=True)
 class Recipe:
     """How texts become numbers. holds: what these are called; options: everything that decides them; dtypes: of each
-    array by name; widest: the name of the longest one; make: from texts and their ids."""
+    array by name; widest: the name of the longest one; make: from texts and their ids; growth: bytes of memory for each
+    byte of a text while its numbers are made."""
 
     holds: str
     options: Mapping[str, Any]
     dtypes: Mapping[str, Any]
     widest: str
     make: Callable[[pa.Array, pa.Array], Mapping[str, Any]]
+    growth: float
 
     def about(self, collection: Collection, extra: Sequence[str]) -> dict[str, Any]:
         """What the numbers of a collection are made from: where any of it differs, they are others."""
@@ -67,7 +71,7 @@ def shelve(
         shelf = InMemory(recipe.dtypes, {recipe.widest: room})
         for collection, names in zip(collections, extra, strict=True):
             shelf.begin()
-            for piece in _pieces(collection, names, 0, recipe, pool):
+            for piece in _pieces(collection, names, 0, recipe, pool, space):
                 shelf.append(piece)
                 counter.add(len(piece), piece.counts)
         return shelf.finish()
@@ -118,7 +122,7 @@ def _kept(
         if kept.rows:
             space.notes.append(f"going on with {collection.name} after {kept.rows:,} documents.")
         with kept:
-            for piece in _pieces(collection, names, kept.rows, recipe, pool):
+            for piece in _pieces(collection, names, kept.rows, recipe, pool, space):
                 kept.append(piece, collection.state)
                 counter.add(len(piece), piece.counts)
             kept.end(collection.state())
@@ -144,11 +148,17 @@ def _place(collection: Collection, extra: Sequence[str], recipe: Recipe, space: 
     return space.place(path, about)
 
 
-def _pieces(collection: Collection, extra: Sequence[str], start: int, recipe: Recipe, pool: Pool) -> Iterator[Piece]:
-    """The items of the collection from row `start` on, about TASK_BYTES of text at a time."""
+def _pieces(
+    collection: Collection, extra: Sequence[str], start: int, recipe: Recipe, pool: Pool, space: Space
+) -> Iterator[Piece]:
+    """The items of the collection from row `start` on, about TASK_BYTES of text at a time. UsageError for a text that
+    is too long for the memory budget."""
 
     def tasks() -> Iterator[tuple[TextBatch, int, int]]:
         for batch in collection.texts(extra, start=start):
+            at, nbytes = longest(batch.texts)
+            where = f"the document in row {batch.first_row + at:,} of {collection.name} ({size(nbytes)})"
+            check_memory(space.keeper, recipe.growth * nbytes, lambda where=where: where)  # type: ignore[misc]
             step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
             for at in range(0, len(batch.texts), step):
                 yield batch, at, step

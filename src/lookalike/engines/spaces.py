@@ -34,13 +34,14 @@ def open_space(
     large = is_large(sum(collection.nbytes or 0 for collection in collections), place.memory, growth)
     steady = all(collection.has_files for collection in collections)
     if not large and (place.folder is None or not steady):
-        return Space(Keeper(place.memory))
+        return Space(Keeper(place.memory, firm=place.stated))
     folder = place.folder or (place.beside if steady else None)
     passing = [] if place.folder is not None and steady else [folder] if folder else []
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="lookalike-", dir=place.folder))
         passing = [folder]
-    space = Space(Keeper(place.memory), folder, passing=passing)
+    space = Space(Keeper(place.memory, firm=place.stated), folder, passing=passing)
+    space.keeper.watch()
     if passing and not steady:
         weakref.finalize(space, shutil.rmtree, folder, ignore_errors=True)
     if steady:

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike import __version__
+from lookalike.engines.allocators import return_memory_promptly
 from lookalike.engines.disk import reserve, storing
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.errors import OutputError
@@ -93,6 +94,8 @@ class Workplace:
         """From the options memory, work_dir and beside, which are taken out."""
         memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
         folder, beside = (Path(path) if path else None for path in (folder, beside))
+        if memory is not None:
+            return_memory_promptly()
         return cls(memory_size(memory), folder, beside, stated=memory is not None)
 
 

@@ -14,7 +14,7 @@ S = TypeVar("S")
 THREADS = min(4, os.cpu_count() or 1)
 
 
-def ahead(items: Generator[T, None, None], *, depth: int = 6) -> Iterator[T]:
+def ahead(items: Generator[T, None, None], *, depth: int = 4) -> Iterator[T]:
     """The same items; up to `depth` of them are made on a thread, from now on, while the consumer does other things.
 
     Leaving early stops the thread and closes `items`.

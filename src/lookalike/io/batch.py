@@ -36,6 +36,9 @@ def resized(batches: Iterable[TextBatch]) -> Generator[TextBatch, None, None]:
     nbytes = 0
     for batch in batches:
         for piece in _cut(batch):
+            if waiting and piece.texts.nbytes >= TARGET_BYTES:  # putting it together with others would copy it
+                yield _joined(waiting)
+                waiting, nbytes = [], 0
             waiting.append(piece)
             nbytes += piece.texts.nbytes
             if nbytes >= TARGET_BYTES // 2:

@@ -24,6 +24,7 @@ from lookalike.io.unchanged import crc_of_file
 OnBadFile = Literal["error", "skip"]
 FAR = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
 BEGUN = 8  # batches of a few MB that are read before anyone asks for them
+ROWS_AHEAD = 2  # batches of whole rows that are read ahead: those of text formats are blocks of many MB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +160,7 @@ class Collection:
 
         Values stand as they are in the input; with on_bad_text="replace" the text is repaired as in `texts`.
         """
-        return ahead(self._rows())
+        return ahead(self._rows(), depth=ROWS_AHEAD)
 
     def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
         """Raise DuplicateIds unless all of these ids differ."""

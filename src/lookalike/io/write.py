@@ -24,7 +24,7 @@ from lookalike.io.reader import nbytes_of
 from lookalike.io.texts import is_text
 
 # Large enough for good compression, small enough to be held while it grows.
-ROW_GROUP_BYTES = 64 << 20
+ROW_GROUP_BYTES = 32 << 20
 
 Batches = Iterable[pa.RecordBatch]
 Write = Callable[[pa.RecordBatch], None]

@@ -22,6 +22,12 @@ ZERO = np.uint64(0)
 @jit
 def link_band(
     packed: Any,  # u64[n], sorted
+    low: int,  # the places in `packed` that are looked at: from `low` to before `high`
+    high: int,
+    lists: int,  # of the bucket that place low - 1 is in; 0 at the beginning
+    following: Any,  # i64[n], scratch: linked lists of the members of each component seen in this bucket
+    heads: Any,  # i64[n], scratch
+    tails: Any,  # i64[n], scratch
     bits: int,
     band: int,
     keys: Any,  # u64[n, bands]
@@ -30,71 +36,65 @@ def link_band(
     elements: Any,  # u64[nnz]
     starts: Any,  # i64[n]
     sizes: Any,  # i64[n]
+    whole: Any,  # u64[table_size(largest size)], zeros
     measure: int,
     num: int,
     den: int,
     parent: Any,  # i64[n], union-find, in and out
-) -> int:
-    """Union items of one bucket that match; an item is compared with one component's members only until one matches."""
+) -> tuple[int, int]:
+    """Union items of one bucket that match; an item is compared with one component's members only until one matches.
+
+    Returns (how many pairs were scored, `lists` for the next places).
+    """
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
-    n = len(packed)
-    following = np.full(n, -1, np.int64)  # linked lists of the members of each component seen in this bucket
-    heads = np.empty(n, np.int64)
-    tails = np.empty(n, np.int64)
-    whole = np.zeros(table_size(sizes.max()) if n else 16, np.uint64)
     checked = 0
-    start = 0
-    while start < n:
-        end = start + 1
-        while end < n and packed[end] >> shift == packed[start] >> shift:
-            end += 1
-        lists = 0
-        for a in range(start, end) if end - start > 1 else range(0):
-            x = np.int64(packed[a] & mask)
-            table = whole[: table_size(sizes[x])]
-            filled = False
-            home = -1
-            c = 0
-            while c < lists:
-                same = find(parent, heads[c]) == find(parent, x)
-                y = heads[c]
-                while not same and y >= 0:
-                    need = required(measure, sizes[x], sizes[y], num, den)
-                    if (
-                        need <= min(sizes[x], sizes[y])
-                        and not met_before(keys, x, y, band, shift)
-                        and agreement(values, x, y) >= cut
-                    ):
-                        if not filled:
-                            fill(elements, starts[x], starts[x] + sizes[x], table)
-                            filled = True
-                        checked += 1
-                        same = overlap_at_least(elements, starts[y], starts[y] + sizes[y], table, max(need, 1)) >= 0
-                    y = following[y]
-                if same:
-                    ra, rb = find(parent, heads[c]), find(parent, x)
-                    parent[max(ra, rb)] = min(ra, rb)
-                    if home < 0:
-                        home = c
-                    else:  # two lists have become one component
-                        following[tails[home]] = heads[c]
-                        tails[home] = tails[c]
-                        lists -= 1
-                        heads[c], tails[c] = heads[lists], tails[lists]
-                        continue
-                c += 1
-            if filled:
-                table[:] = ZERO
-            following[x] = -1
-            if home < 0:
-                heads[lists], tails[lists] = x, x
-                lists += 1
-            else:
-                following[tails[home]] = x
-                tails[home] = x
-        start = end
-    return checked
+    for a in range(low, high):
+        x = np.int64(packed[a] & mask)
+        if a > 0 and packed[a] >> shift != packed[a - 1] >> shift:
+            lists = 0
+        table = whole[: table_size(sizes[x])]
+        filled = False
+        home = -1
+        c = 0
+        while c < lists:
+            same = find(parent, heads[c]) == find(parent, x)
+            y = heads[c]
+            while not same and y >= 0:
+                need = required(measure, sizes[x], sizes[y], num, den)
+                if (
+                    need <= min(sizes[x], sizes[y])
+                    and not met_before(keys, x, y, band, shift)
+                    and agreement(values, x, y) >= cut
+                ):
+                    if not filled:
+                        fill(elements, starts[x], starts[x] + sizes[x], table)
+                        filled = True
+                    checked += 1
+                    same = overlap_at_least(elements, starts[y], starts[y] + sizes[y], table, max(need, 1)) >= 0
+                y = following[y]
+            if same:
+                ra, rb = find(parent, heads[c]), find(parent, x)
+                parent[max(ra, rb)] = min(ra, rb)
+                if home < 0:
+                    home = c
+                else:  # two lists have become one component
+                    following[tails[home]] = heads[c]
+                    tails[home] = tails[c]
+                    lists -= 1
+                    heads[c], tails[c] = heads[lists], tails[lists]
+                    continue
+            c += 1
+        if filled:
+            table[:] = ZERO
+        following[x] = -1
+        if home < 0:
+            heads[lists], tails[lists] = x, x
+            lists += 1
+        else:
+            following[tails[home]] = x
+            tails[home] = x
+    return checked, lists
 
 
 @jit
@@ -118,9 +118,11 @@ def bucket_starts(packed: Any, bits: int, out: Any) -> None:  # packed u64[n], s
 
 @jit
 def walk_stars(
+    low: int,  # the items that are looked at: from `low` to before `high`, after all before them
+    high: int,
     first: Any,  # u32[bands, n]: where the bucket of each item starts; items are numbered by preference
     kept_in: Any,  # u32[bands, n], scratch: kept members of each bucket, from its start
-    kept_count: Any,  # u32[bands, n], zeros
+    kept_count: Any,  # u32[bands, n], zeros at the beginning
     keys: Any,
     bits: int,
     values: Any,
@@ -128,6 +130,7 @@ def walk_stars(
     elements: Any,
     starts: Any,
     sizes: Any,
+    whole: Any,  # u64[table_size(largest size)], zeros
     measure: int,
     num: int,
     den: int,
@@ -136,10 +139,8 @@ def walk_stars(
 ) -> int:
     """Stars in order of preference; an item meets only the kept items of its buckets."""
     shift = np.uint64(bits)
-    n = len(kept)
-    whole = np.zeros(table_size(sizes.max()) if n else 16, np.uint64)
     checked = 0
-    for x in range(n):
+    for x in range(low, high):
         table = whole[: table_size(sizes[x])]
         filled = False
         best, most = np.int64(x), -1.0

@@ -5,7 +5,7 @@ Both ways hand out blocks of work for an engine to spread over threads; `candida
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ from lookalike.measures import Bar
 
 LEVELS = (12 * np.log2(np.arange(1 << 16) + 1.0)).astype(np.uint8)  # of a count; at most 192
 PIECE = 1 << 18  # candidate pairs that a piece should hold
+COPIED = 1 << 21  # elements of a sample that are copied into memory, at most
+COUNTED_AT_ONCE = 128  # items whose elements are counted in one go
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,23 @@ class Items:
     def take(self, order: I64) -> Items:
         """The items of these numbers, in this order; the elements stay where they are."""
         return Items(self.elements, self.starts[order], self.sizes[order], self.sides[order])
+
+    def sampled(self, order: I64, after: Callable[[], None] = lambda: None) -> Items:
+        """The items of these numbers with a copy of their elements, unless those are too many to be copied.
+
+        A sample lies all over a mapped file, where each item makes its neighbours resident too. after: is called after
+        every few items.
+        """
+        starts, sizes = self.starts[order], self.sizes[order]
+        if sizes.sum() > COPIED:
+            return self.take(order)
+        ends = np.cumsum(sizes)
+        elements = np.empty(int(ends[-1]) if len(ends) else 0, np.uint64)
+        for at, (start, size, end) in enumerate(zip(starts.tolist(), sizes.tolist(), ends.tolist(), strict=True)):
+            elements[end - size : end] = self.elements[start : start + size]
+            if at % COUNTED_AT_ONCE == 0:
+                after()
+        return Items(elements, ends - sizes, sizes, self.sides[order])
 
     def part(self, low: int, high: int) -> Items:
         """The items from `low` to before `high`."""
@@ -56,14 +75,17 @@ def item_bits(n: int) -> int:
     return max(1, int(n - 1).bit_length())
 
 
-def commonness(sample: Items) -> npt.NDArray[np.uint8]:
+def commonness(sample: Items, after: Callable[[], None] = lambda: None) -> npt.NDArray[np.uint8]:
     """u8[2**m]: how common elements are among the sampled items, in steps of a twelfth of a doubling; 0 is not seen.
 
     Any order of the elements is correct for an exact join; this one puts common ones last, the most common ones most
-    finely told apart, and its table stays in the cache.
+    finely told apart, and its table stays in the cache. after: is called after every few items.
     """
     counts = np.zeros(1 << min(22, int(4 * sample.sizes.sum()).bit_length()), np.uint16)
-    prefixes.count_elements(sample.elements, sample.starts, sample.sizes, counts)
+    for low in range(0, len(sample), COUNTED_AT_ONCE):
+        part = sample.part(low, low + COUNTED_AT_ONCE)
+        prefixes.count_elements(part.elements, part.starts, part.sizes, counts)
+        after()
     levels: npt.NDArray[np.uint8] = LEVELS[counts]
     return levels
 

@@ -20,7 +20,7 @@ def test_sizes(given: int | str, size: int) -> None:
 
 @pytest.mark.parametrize("given", ["", "much", "-2GB", "1..2GB", "12MB", 0])
 def test_sizes_that_cannot_be(given: int | str) -> None:
-    with pytest.raises(UsageError, match=r"^memory is .*; expected at least 400 MB, for example 2GB\.$"):
+    with pytest.raises(UsageError, match=r"^memory is .*; expected at least 300 MB, for example 2GB\.$"):
         memory_size(given)
 
 

@@ -21,6 +21,7 @@ from lookalike.engines.spark.batches import mapped_runs, numbers, run_starts, wo
 from lookalike.engines.spark.documents import sets_of
 from lookalike.engines.spark.stars import STARS
 from lookalike.kernels import skew
+from lookalike.kernels.shingles import table_size
 from lookalike.plan import Plan, plan
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.candidates import Items, item_bits
@@ -48,7 +49,12 @@ def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
         values = sketch_items(elements, begins[once], sizes[once], job.recipe()).values[row]
         parent = np.arange(n)
         keys = np.zeros((n, 1), np.uint64)  # in one band nobody has met before
-        skew.link_band(packed, bits, 0, keys, values, plan.cut, elements, begins, sizes, *bar, parent)
+        scratch = [np.empty(len(packed), np.int64) for _ in range(3)]
+        table = np.zeros(table_size(int(sizes.max(initial=0))), np.uint64)
+        skew.link_band(
+            packed, 0, len(packed), 0, *scratch, bits, 0, keys, values, plan.cut, elements, begins, sizes, table, *bar,
+            parent,
+        )  # fmt: skip
         skew.settle(parent)
         child = np.flatnonzero(parent != np.arange(n))
         yield pa.record_batch({"left": as_arrow(items[parent[child]]), "right": as_arrow(items[child])})

@@ -1,0 +1,80 @@
+"""What a run needs of the memory that it was allowed; where that is not enough, it is refused with the number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engines.memory import Keeper
+from lookalike.errors import TooManyPairs, UsageError
+from lookalike.words import size
+
+# Measured with benchmarks/scale/hostile.py: bytes of peak memory that the system counts for the process.
+BASE = 200_000_000  # the interpreter, the compiler, the Arrow library, and batches of text under way
+PER_DOCUMENT = 120  # for each document: ids, order, classes
+PER_PAIR = 100  # for each verified pair until it is in a group or in the table of pairs
+PER_TOKEN = 10  # for each token in which passages are looked for
+STEP = 50_000_000  # sizes that are advised are multiples of this
+
+FEWER_PAIRS = "raise the threshold, drop boilerplate with --max-share"
+ADVICE = {
+    True: f"Ask for groups or dedup instead, {FEWER_PAIRS}, or ",
+    False: f"Leave the method to auto, which groups near-copies without writing their pairs down, {FEWER_PAIRS}, or ",
+}
+
+
+def check_memory(keeper: Keeper, needed: float, what: Callable[[], str]) -> None:
+    """Refuse work that needs more than the memory that was asked for. needed: bytes beside BASE; what: names the work.
+
+    >>> check_memory(Keeper(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: one document of 50 MB needs about 620 MB of memory, more than --memory 400 MB. ...
+    """
+    total = BASE + needed
+    if keeper.firm and total > keeper.budget:
+        raise UsageError(
+            f"{what()} needs about {total / 1e6:,.0f} MB of memory, more than --memory {keeper.budget / 1e6:,.0f} MB. "
+            f"Allow --memory {advised(total)}."
+        )
+
+
+def advised(nbytes: float) -> str:
+    """The next round size, as the option takes it.
+
+    >>> advised(620e6), advised(1.01e9)
+    ('650MB', '1050MB')
+    """
+    return f"{-(-int(nbytes) // STEP) * STEP // 10**6}MB"
+
+
+def longest(texts: pa.Array) -> tuple[int, int]:
+    """(the number of the longest text or token list in a batch, about its bytes)."""
+    if not len(texts):
+        return 0, 0
+    lengths = np.diff(np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1])
+    at = int(lengths.argmax())
+    return at, texts.slice(at, 1).nbytes
+
+
+def most_pairs(keeper: Keeper, documents: int, max_pairs: int) -> int:
+    """How many verified pairs a run may hold: as many as the user allows and, within a stated budget, as fit."""
+    if not keeper.firm:
+        return max_pairs
+    left = keeper.budget - BASE - PER_DOCUMENT * documents
+    return max(1, min(max_pairs, left // PER_PAIR))
+
+
+def too_many(found: int, limit: int, max_pairs: int, keeper: Keeper, *, pairs: bool, sure: bool) -> TooManyPairs:
+    """The error for more pairs than `limit`. found: how many at least or, unless `sure`, about how many there are.
+    pairs: they were asked for, not groups."""
+    way = "allow more memory" if limit < max_pairs else "raise --max-pairs"
+    if sure:
+        bound = f"fit into --memory {size(keeper.budget)}" if limit < max_pairs else f"--max-pairs {max_pairs:,}"
+        begin = f"more than {found:,} pairs are within the threshold, more than {bound}"
+    else:
+        memory = f"need about {size(BASE + PER_PAIR * found)} of memory, more than --memory {size(keeper.budget)}"
+        bound = memory if limit < max_pairs else f"are far more than --max-pairs {max_pairs:,}"
+        begin = f"about {found:,} pairs are to be expected, which {bound}"
+    return TooManyPairs(f"{begin}. {ADVICE[pairs]}{way}.")
