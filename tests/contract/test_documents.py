@@ -263,7 +263,9 @@ def test_thousands_of_near_copies() -> None:
 @pytest.mark.parametrize("way", ["lsh", "exact"])
 def test_more_pairs_than_allowed(way: Any) -> None:
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
-    with pytest.raises(TooManyPairs, match=r"more than 1,000 pairs are within the threshold, more than --max-pairs 1,000\."):
+    with pytest.raises(
+        TooManyPairs, match=r"more than 1,000 pairs are within the threshold, more than --max-pairs 1,000\."
+    ):
         la.pairs(lists, threshold=0.9, max_pairs=1_000, method=way)
 
 
