@@ -117,7 +117,10 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
 
 
 def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
-    """What `pairs` would come to on this source, from a sample: pairs, candidates, time, memory and disk.
+    """Estimate what `pairs` would come to on this source: method, pairs, candidates, time, memory and disk.
+
+    A source of at most 64 MiB is read whole, another one at 32 places. Counts are exact where all was read and the
+    join is short; elsewhere they come with an interval.
 
     >>> import lookalike as la
     >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
@@ -127,7 +130,7 @@ def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
     collection = open_collection(source, **_columns(given, alone=True))
     place = Workplace.of(given)
     given.pop("progress", None)
-    return make_forecast(collection, _job(given, tokens=collection.is_tokens), place.memory)
+    return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
 
 
 def _run(

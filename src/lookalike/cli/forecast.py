@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) -> None:
-    """Read a sample and print what it foretells."""
+    """Read a sample and print the forecast."""
     from lookalike.apps.documents import forecast
 
     made = forecast(o.paths(inputs), **options)
@@ -26,13 +26,16 @@ def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) ->
 def lines(made: Forecast) -> list[str]:
     """A line for each thing worth knowing before a long run."""
     way = {"lsh": "banding", "exact": "the exact join"}.get(made.method, made.method)
-    where = "the beginning" if made.places == 1 else f"{made.places} places"
-    copies = f"at least {made.exact_copies:.1%} are exact copies of another" if made.exact_copies else "none seen"
+    where = "all read" if made.complete else f"{made.sampled:,} read at {made.places} places"
+    if made.places == 1 and not made.complete:
+        where = f"{made.sampled:,} read at the beginning: the forecast holds if the rest is like it"
+    about, at_least = ("", "") if made.complete else ("about ", "at least ")
+    copies = f"{at_least}{made.exact_copies:.1%} are exact copies of another" if made.exact_copies else "none seen"
     out = [
-        f"Documents   about {made.documents:,} ({size(made.bytes)} of text); {made.sampled:,} read at {where}",
+        f"Documents   {about}{made.documents:,} ({size(made.bytes)} of text); {where}",
         f"Copies      {copies}",
-        f"Pairs       about {made.pairs:,}",
-        f"Way         {way}, about {made.candidates:,} candidates: {made.why}",
+        f"Pairs       {counted(made.pairs, made.pairs_interval)}",
+        f"Method      {way}, {counted(made.candidates, made.candidates_interval)} candidates: {made.why}",
     ]
     out += [f"Crowd       {crowd}" for crowd in made.crowds]
     where = f"in a work folder, about {size(made.disk)} of disk" if made.work_folder else "no work folder, no disk"
@@ -41,6 +44,15 @@ def lines(made: Forecast) -> list[str]:
         f"Memory      about {size(made.memory)} of the {size(made.budget)} allowed; {where}",
     ]
     return out
+
+
+def counted(value: int, interval: tuple[int, int]) -> str:
+    """
+    >>> counted(393, (393, 393)), counted(2900, (2100, 4200))
+    ('393', 'about 2,900 (2,100 to 4,200)')
+    """
+    low, high = interval
+    return f"{value:,}" if low == high else f"about {value:,} ({low:,} to {high:,})"
 
 
 def duration(seconds: float) -> str:

@@ -1,56 +1,76 @@
-"""What a run would come to: documents, pairs, candidates, time, memory and disk, foretold from a sample."""
+"""A forecast of a run: documents, pairs, candidates, time, memory and disk, estimated from a sample."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import Sets
-from lookalike.engines.bands import BandedJoin
-from lookalike.engines.choice import SAMPLE, decide, preview
-from lookalike.engines.costs import known_costs
+from lookalike.data import I64, Sets
+from lookalike.engines.choice import Choice, Preview, decide, joined, preview, scoring
+from lookalike.engines.costs import SHIPPED, Costs, known_costs
+from lookalike.engines.counting import LISTED
 from lookalike.engines.job import Job
 from lookalike.engines.local import BEGIN, planned_for
-from lookalike.engines.memory import Keeper
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.scale import Candidates, Load, banding, reading
+from lookalike.engines.prefixes import SHARE
+from lookalike.engines.rehearsal import (
+    Drawn,
+    Interval,
+    Rehearsal,
+    different,
+    rehearse,
+    scaled,
+    touched_candidates,
+    touched_pairs,
+)  # fmt: skip
+from lookalike.engines.scale import Load, reading
 from lookalike.engines.size import CROWD, size_of
 from lookalike.engines.spaces import BASE, GROWTH, is_large
 from lookalike.engines.trace import Trace
-from lookalike.engines.work import Space
+from lookalike.engines.work import Workplace
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
+from lookalike.plan import Plan
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import collapse, fingerprints
 from lookalike.stages.features import shingle
 
 PLACES = 32  # spread over the collection, at which documents are read
-ENOUGH = 24 << 20  # bytes of text
-FEW = 4 * SAMPLE  # documents
+READ_BYTES = 64 << 20  # text that is read; a collection of at most so much is read whole
+REHEARSED = 2e9  # nanoseconds that the rehearsal of a join may take, by the shipped costs
+TIME_FACTOR = 2.0  # how far the speed of a machine, and its load, may be from the costs
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """documents and bytes of all; sampled: documents read; places: at how many places. exact_copies: a share of the
-    sample, so that there are at least so many among all. pairs: foretold; candidates: of the way that was chosen.
-    crowds: the largest, in words. work_folder: whether arrays go to files; disk: bytes of them."""
+    """documents and bytes of all; sampled: documents read, at so many places; complete: whether these are all.
+    exact_copies: the share of the documents read that equal another one of them. method, why, pairs, candidates: what
+    the run would choose and count; an interval is expected to hold in at least nine of ten collections, and is one
+    number where all was read and joined. crowds: the largest, in words. work_folder: whether arrays go to files; disk:
+    bytes of them."""
 
     documents: int
     bytes: int
     sampled: int
     places: int
+    complete: bool
     exact_copies: float
     pairs: int
+    pairs_interval: tuple[int, int]
     method: str
     why: str
     candidates: int
+    candidates_interval: tuple[int, int]
     crowds: list[str]
     seconds: float
+    seconds_interval: tuple[float, float]
     threads: int
     memory: int
     budget: int
@@ -79,67 +99,135 @@ def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
         yield from ((0, batch) for batch in islice(collection.texts(), PLACES))
 
 
-def forecast(collection: Collection, job: Job, budget: int) -> Forecast:
-    """Read a sample, join it, and reckon what all would cost."""
-    trace = Trace()
-    threads = job.threads or usable_cores()
-    planned = planned_for(job, trace)
-    costs = known_costs().costs
+@dataclass(frozen=True)
+class Texts:
+    """Documents that were read. place i64[d]: where; places: how many; complete: whether these are all."""
+
+    texts: pa.ChunkedArray
+    sets: Sets
+    place: I64
+    places: int
+    complete: bool
+
+
+def read_texts(collection: Collection, job: Job) -> Texts:
+    """Read a small collection whole, another one at places spread over it."""
     texts: list[pa.Array] = []
     parts: list[Sets] = []
-    places = set()
-    for place, batch in sample(collection):
-        some = batch.texts.slice(0, max(1, FEW // PLACES))
-        parts.append(shingle(some, job.rule))
-        texts.append(some)
-        places.add(place)
-        if sum(part.nbytes for part in texts) > ENOUGH:
+    places: list[I64] = []
+    whole = collection.nbytes <= READ_BYTES
+    nbytes, complete = 0, whole
+    for place, batch in ((0, batch) for batch in collection.texts()) if whole else sample(collection):
+        size = batch.texts.nbytes
+        few = len(batch) if whole else max(1, int(len(batch) * min(1.0, READ_BYTES / PLACES / max(1, size))))
+        part = batch.texts.slice(0, few)
+        parts.append(shingle(part, job.rule))
+        texts.append(part)
+        places.append(np.full(len(part), place))
+        nbytes += size
+        if whole and nbytes > 2 * READ_BYTES:  # more than the size of its files promised
+            complete = False
             break
+    place_of = np.concatenate([np.empty(0, np.int64), *places])
+    text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
+    return Texts(text, _joined(parts), place_of, len(np.unique(place_of)), complete)
+
+
+def forecast(collection: Collection, job: Job, place: Workplace) -> Forecast:
+    """Read a sample, join it by the method that the run would choose, and estimate what all would come to."""
+    trace, costs = Trace(), known_costs().costs
+    threads = job.threads or usable_cores()
+    planned = planned_for(job, trace)
+    read = read_texts(collection, job)
+    sampled, nbytes, sets = len(read.texts), collection.nbytes, read.sets
+    mean = read.texts.nbytes / max(1, sampled)
+    total = sampled if read.complete else max(sampled, collection.rows_hint or round(nbytes / max(1.0, mean)))
+    grow = total / max(1, sampled)
     with Pool(threads) as pool:
-        sets = _joined(parts)
         classes = collapse(sets, fingerprints(sets))
         firsts = classes.firsts
         items = Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], np.full(len(classes), 3, np.uint8))
-        sampled = sum(len(part) for part in texts)
-        nbytes = collection.nbytes
-        mean = sum(part.nbytes for part in texts) / max(1, sampled)
-        total = collection.rows_hint or max(sampled, round(nbytes / max(1.0, mean)))
-        grow = total / max(1, sampled)
+        empty = sampled - len(classes.members)
+        known = round((sampled - empty) * grow)
+        near = read.places > 1 and not read.complete
+        group = read.place if near else np.arange(sampled) % PLACES
+        drawn = Drawn(known, classes.numbers, group[classes.members], int(group.max(initial=0)) + 1, near)
+        count = different(drawn.number, known)
         seen = preview(items, job.bar(), pool, seed=job.seed)
-        choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget)
         size = size_of(classes, seen, -1)
-        pairs_of_items = size.expected * grow * grow
-        load = Load(
-            items=max(1, total), mean_bytes=max(1.0, nbytes / max(1, total)),
-            copies=1 - max(1, len(classes)) / max(1, sampled),
-            shingle_bytes=max(1e-9, mean * sampled / max(1, len(sets.elements))),
-        )  # fmt: skip
-        candidates, work = 0.0, sum(reading(load, costs).values())
-        if seen is not None:
-            whole = grow * seen.grow
-            if choice.method == "lsh" and planned is not None:
-                join = BandedJoin(seen.sample, job.recipe(), planned, job.bar(), pool, Trace(), Space(Keeper(budget)))
-                candidates = sum(band.bucket_pairs()[0] for band in join.bands()) * whole * whole
-                checked = min(candidates, pairs_of_items)  # few others pass the check of their signatures
-                met = Candidates(candidates, 0.0, candidates, checked, pairs_of_items, checked)
-                work += sum(banding(load, planned, met, costs, audit=job.audit > 0).values())
-            else:
-                candidates = seen.postings.bucket_pairs()[0] * whole * whole
-                work += choice.seconds.get(choice.method, 0.0) * grow + candidates * costs.posting_visited / 1e9
-    text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
+        seen = seen or joined(Preview.of_all(items, job.bar(), pool), job.bar(), pool)
+        limit = place.memory if place.stated else 1 << 62
+        elements = float(items.sizes.sum()) / max(1, len(items)) * count
+        choice = decide(job, count, elements, seen, planned, pool, budget=limit)
+        if elements * LISTED > SHARE * place.memory:
+            choice = replace(choice, way="prefixes")
+        costed = partial(_nanoseconds, choice, seen, job, planned, pool)
+        share = min(1.0, math.sqrt(REHEARSED / max(1.0, costed(len(items), SHIPPED, limit))))
+        if share < 1:
+            drawn = drawn.thinned(share, job.seed)
+        kept, number = np.unique(drawn.number, return_inverse=True)
+        drawn = replace(drawn, number=number)
+        rehearsal = rehearse(items.take(kept), choice, job, planned, pool)
+        pairs, candidates = _scaled(rehearsal, drawn, len(kept), count, sampled / max(1, total))
+        work = sum(reading(_load(nbytes, total, mean, sampled, len(sets.elements)), costs).values())
+        work += costed(count, costs, limit) / 1e9
+    folder = is_large(nbytes, place.memory)
     memory = int(BASE + GROWTH * nbytes)
-    folder = is_large(nbytes, budget)
-    elements = len(sets.elements) * grow
+    seconds = costs.start + work / threads
     return Forecast(
-        documents=total, bytes=nbytes, sampled=sampled, places=len(places),
+        documents=total, bytes=nbytes, sampled=sampled, places=read.places, complete=read.complete,
         exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
-        pairs=round(pairs_of_items), method=choice.method, why=choice.why, candidates=round(candidates),
-        crowds=[crowd.words(lambda item: _begin(text, item), grow) for crowd in size.crowds if crowd.size >= CROWD],
-        seconds=costs.start + work / threads, threads=threads,
-        memory=min(memory, budget) if folder else memory, budget=budget,
-        work_folder=folder, disk=round(8 * elements + total * 4 * job.num_hashes * 2) if folder else 0,
+        pairs=pairs.value, pairs_interval=(pairs.low, pairs.high), method=choice.method, why=choice.why,
+        candidates=candidates.value, candidates_interval=(candidates.low, candidates.high),
+        crowds=[one.words(lambda item: _begin(read.texts, item), grow) for one in size.crowds if one.size >= CROWD],
+        seconds=seconds, seconds_interval=(seconds / TIME_FACTOR, seconds * TIME_FACTOR), threads=threads,
+        memory=min(memory, place.memory) if folder else memory, budget=place.memory, work_folder=folder,
+        disk=round(8 * len(sets.elements) * grow + total * 4 * job.num_hashes * 2) if folder else 0,
         warnings=trace.warnings if choice.method == "lsh" else [],
     )  # fmt: skip
+
+
+def _load(nbytes: int, total: int, mean: float, sampled: int, elements: int) -> Load:
+    shingle_bytes = max(1e-9, mean * sampled / max(1, elements))
+    return Load(items=max(1, total), mean_bytes=max(1.0, nbytes / max(1, total)), shingle_bytes=shingle_bytes)
+
+
+def _nanoseconds(
+    choice: Choice, seen: Preview, job: Job, plan: Plan | None, pool: Pool, count: int, costs: Costs, budget: int
+) -> float:
+    """What the chosen join of so many items costs on one core, without reading."""
+    grow = count / max(1, len(seen.sample))
+    if choice.method != "lsh" or plan is None:
+        return seen.exact_way(grow, budget, costs)[1]
+    elements = float(seen.sample.sizes.sum()) * grow
+    bucket_pairs, candidates = seen.banding(plan, job.recipe(), job.bar(), pool)
+    audited = elements * costs.element_audited if job.audit else 0.0
+    sketched = elements * costs.element_sketched + count * job.num_hashes * costs.slot
+    sketched += count * plan.bands * math.log2(max(2, count)) * costs.key_sorted
+    met = bucket_pairs * grow * grow * costs.bucket_pair + scoring(candidates * grow * grow, count, elements, costs)
+    return sketched + audited + met
+
+
+def _scaled(
+    rehearsal: Rehearsal, drawn: Drawn, classes: int, count: int, share_read: float
+) -> tuple[Interval, Interval]:
+    """(pairs of documents, candidates) of the run. count: different documents of the collection."""
+    sizes = np.bincount(drawn.group, minlength=drawn.groups)
+    # Of neighbours, one place in 1 / share_read was read, and of each two the square of what thinning left.
+    neighbours = share_read / max(1e-12, drawn.share) ** 2
+    pairs = touched_pairs(drawn, classes, rehearsal.left, rehearsal.right)
+    counted = scaled(pairs, sizes, drawn.total, near=drawn.near, neighbours=neighbours)
+    firsts = np.unique(drawn.number, return_index=True)[1]
+    sizes = np.bincount(drawn.group[firsts], minlength=drawn.groups)
+    neighbours = share_read / max(1e-12, classes / max(1, count)) ** 2
+    known = (rehearsal.left, rehearsal.right) if isinstance(rehearsal.proposed, int) else rehearsal.proposed
+    proposed = touched_candidates(drawn, classes, *known)
+    candidates = scaled(proposed, sizes, count, near=drawn.near, neighbours=neighbours)
+    if isinstance(rehearsal.proposed, int):  # matches are counted, others only all together: they may be all pairs
+        value = max(candidates.low, round(rehearsal.proposed * (count / max(1, classes)) ** 2))
+        whole = classes >= count
+        candidates = Interval(value, value if whole else candidates.low, value if whole else count * (count - 1) // 2)
+    return counted, candidates
 
 
 def _joined(parts: list[Sets]) -> Sets:

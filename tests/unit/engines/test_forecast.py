@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
+from lookalike.engines import forecast as forecasts
 from lookalike.engines.forecast import PLACES, sample
 from lookalike.io.read import open_collection
 
@@ -36,13 +37,16 @@ def test_many_files_are_looked_into(tmp_path: Path) -> None:
     assert seen[-1] == "file 96"
 
 
-def test_pairs_and_crowds_are_foretold(tmp_path: Path) -> None:
+def test_pairs_and_crowds_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """3,000 of 12,000 documents are near-copies of one template: 4,498,500 pairs."""
     pq.write_table(pa.table({"text": texts(12_000, copies=3000)}), tmp_path / "x.parquet", row_group_size=500)
+    monkeypatch.setattr(forecasts, "READ_BYTES", 1 << 20)
     made = la.forecast(tmp_path / "x.parquet", threshold=0.8)
-    assert (made.documents, made.places) == (12_000, PLACES)
+    assert (made.documents, made.places, made.complete) == (12_000, PLACES, False)
+    assert made.sampled < 8000
     assert abs(made.pairs / 4_498_500 - 1) < 0.2
-    assert made.candidates >= made.pairs
+    assert made.pairs_interval[0] <= 4_498_500 <= made.pairs_interval[1]
+    assert made.candidates_interval[1] >= 4_498_500
     assert len(made.crowds) == 1
     assert made.crowds[0].startswith("about ")
     assert "look-alikes: 't0 t1 t2 t3" in made.crowds[0]
