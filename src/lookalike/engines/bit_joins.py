@@ -22,6 +22,7 @@ from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
 from lookalike.stages.audit import Audit, measure
 from lookalike.stages.pieces import Costs, Piece, PiecePlan, every_pair, exact_plan, lsh_plan
+from lookalike.stages.sampling import draw, found_partners
 
 ADVICE = "Lower --max-bits, or raise --max-pairs."
 ROOM = 1 << 16  # pairs that one call of a kernel has room for, at least
@@ -142,14 +143,15 @@ class BitsJoin:
     def audit(self, found: Pairs, plan: PiecePlan) -> Audit:
         """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""
         with self.trace.stage("audit"):
-            sample, exact = self.audit_sample(plan)
-            blocks = list(self._look_up(exact, sample))
+            size, exact = self.audit_size(plan)
+            sample = draw(found_partners(found, len(self.codes)), size, self.job.seed)
+            blocks = list(self._look_up(exact, sample.items))
             left, right, score = (np.concatenate([block[i] for block in blocks]) for i in range(3))
             truth = Pairs(left.astype(np.int64), right.astype(np.int64), score)
-            return measure(truth, found, len(sample), (plan.probability(-s) for s in truth.similarity))
+            return measure(truth, found, sample, (plan.probability(-s) for s in truth.similarity))
 
-    def audit_sample(self, plan: PiecePlan) -> tuple[I64, PiecePlan]:
-        """Which codes to look up, and by which exact way: an index, or a comparison with every code."""
+    def audit_size(self, plan: PiecePlan) -> tuple[int, PiecePlan]:
+        """How many codes to look up, and by which exact way: an index, or a comparison with every code."""
         seconds = max(AUDIT_SECONDS, AUDIT_SHARE * self.costs.of(plan))
         n, size = self.count, min(self.job.audit, self.count)
         ways = []
@@ -158,7 +160,7 @@ class BitsJoin:
             each = 2 * self.costs.of(way) / n
             ways.append((min(size, max(1, int((seconds - fixed) / each)) if seconds > fixed else 0), way))
         count, way = max(ways, key=lambda one: one[0])
-        return drawn(n, max(1, count), self.job.seed), way
+        return max(1, count), way
 
     def _sampled_pairs(self) -> int:
         """How many pairs the sample has, every two compared."""

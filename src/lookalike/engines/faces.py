@@ -18,6 +18,7 @@ from lookalike.engines.trace import Trace
 from lookalike.io.vectors import Vectors
 from lookalike.kernels import buckets, measurements
 from lookalike.stages.audit import Audit, measure
+from lookalike.stages.sampling import draw, found_partners
 
 FEW = 2000  # different items below which every pair is looked at
 SAMPLED = 300  # items whose pairs tell how ranges meet
@@ -166,15 +167,14 @@ def _audit(join: RangeJoin, got: Pairs, trace: Trace) -> Audit:
     """How many of the exact partners of a sample were found."""
     rows, job = join.rows, join.job
     with trace.stage("audit"):
-        random = np.random.default_rng([job.seed, 7])
-        sample = np.sort(random.choice(len(rows), min(job.audit, len(rows)), replace=False))
-        truth = _exact(rows, job, join.pool, Trace(), sample)
+        sample = draw(found_partners(got, len(rows)), job.audit, job.seed)
+        truth = _exact(rows, job, join.pool, Trace(), sample.items)
         agree, meet = np.empty(len(truth)), np.empty(len(truth))
         measurements.meet_shares(
             rows.values, rows.firsts[truth.right], rows.firsts[truth.left], join.offsets, join.plan.width,
             job.tolerance, agree, meet,
         )  # fmt: skip
-        return measure(truth, got, len(sample), join.plan.probability(meet).tolist())
+        return measure(truth, got, sample, join.plan.probability(meet).tolist())
 
 
 def _exact(rows: Rows, job: FaceJob, pool: Pool, trace: Trace, others: I64) -> Pairs:

@@ -41,7 +41,7 @@ def run(collection: Collection, job: Job, plan: FoldingPlan, trace: Trace) -> Fo
         )  # fmt: skip
         with trace.stage("match"):
             pairs = distinct(scored(_pieces(items, job, plan, pool), trace, job.max_pairs))
-        if not len(items):
+        if not len(items) or not job.audit:
             return replace(found, pairs=pairs)
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
         return replace(found, pairs=pairs, audit=checked)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import F64, Pairs
-from lookalike.engines.audits import audit
+from lookalike.engines.audits import audit, audit_groups
 from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import Preview, decide, preview
 from lookalike.engines.counting import LISTED, counted_pairs
@@ -30,6 +30,7 @@ from lookalike.engines.work import Space, Workplace
 from lookalike.errors import PairLimitReached, RecallWarning, UsageError
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan, plan
+from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
 from lookalike.stages.preference import preference, preferred_column
@@ -144,14 +145,19 @@ def _banded(
     """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
     found = replace(found, plan=plan)
     join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace, found.space)
+    checked: Audit | None = None
     if want != "pairs" and found.split < 0 and join.crowded(CROWDED):
-        make = join.components if want == "components" else join.stars
-        return replace(found, groups=make(trace, found.order))
+        stars = want == "stars"
+        groups = (join.stars if stars else join.components)(trace, found.order)
+        if job.audit and len(items):
+            checked = audit_groups(
+                items, groups, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, stars=stars
+            )
+        return replace(found, groups=groups, audit=checked)
     with _within(limit, job, want, found.space):
         pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
-    checked = None
     if job.audit and len(items):
-        checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
+        checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, verified=job.verify)
     return replace(found, pairs=pairs, audit=checked)
 
 

@@ -51,7 +51,7 @@ def _warnings(sources: Sequence[Source]) -> list[str]:
 
 
 def _audited(found: Found, job: Question) -> dict[str, object] | None:
-    return None if found.audit is None else found.audit.as_dict(len(found.pairs or ()), job.scale.sign)
+    return None if found.audit is None else found.audit.as_dict(job.scale.sign)
 
 
 def bucket_sizes(trace: Trace) -> dict[str, int]:

@@ -16,6 +16,7 @@ from lookalike.engines.record_search import Search
 from lookalike.engines.trace import Trace
 from lookalike.stages.audit import Audit, measure
 from lookalike.stages.record_keys import KeyIndex
+from lookalike.stages.sampling import draw, found_partners
 
 COMPARED = 1_000_000  # pairs that an audit may compare
 WIDE = 100  # others that a sampled record of a large table is compared with
@@ -27,25 +28,24 @@ def audit(search: Search, job: RecordJob, pool: Pool, trace: Trace) -> Audit:
     """The share of the sampled records' pairs at or above the threshold that are among the candidates."""
     n = search.table.records
     with trace.stage("audit"):
-        rng = np.random.default_rng(job.seed)
         whole = n * min(job.audit, n) <= COMPARED
         size = min(job.audit, n) if whole else min(job.audit, n, COMPARED // WIDE)
-        sample = np.sort(rng.choice(n, size, replace=False)) if n else np.empty(0, np.int64)
+        found = search.pairs(search.plain_scores(job.rules), job.threshold)
+        sample = draw(found_partners(found, n), size, job.seed)
         index = None if whole else _index(search)
 
         def matches(record: int) -> I64:
             others = _others(search, record) if index is None else _wide(search, index, record)
             mine = np.full(len(others), record, np.uint32)
             _, score = search.rate(job.rules, mine, others.astype(np.uint32))
-            return others[score >= job.threshold]
+            return others[score >= np.float32(job.threshold)]
 
-        true = list(pool.map(matches, sample.tolist()))
-        one, other = np.repeat(sample, [len(some) for some in true]), np.concatenate([np.empty(0, np.int64), *true])
+        true = list(pool.map(matches, sample.items.tolist()))
+        one = np.repeat(sample.items, [len(partners) for partners in true])
+        other = np.concatenate([np.empty(0, np.int64), *true])
         both = np.unique(np.minimum(one, other) << 32 | np.maximum(one, other))
-        table = search.table
-        met = Pairs(table.left.astype(np.int64), table.right.astype(np.int64), np.ones(len(table)))
         truth = Pairs(both >> 32, both & 0xFFFFFFFF, np.ones(len(both)))
-        return measure(truth, met, len(sample), (), among=None if whole else AMONG)
+        return measure(truth, found, sample, (), among=None if whole else AMONG)
 
 
 def _others(search: Search, record: int) -> I64:

@@ -178,9 +178,13 @@ class Search:
         """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
         seen = [compare(field, left, right) for field in self.fields]
         table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
+        return table, replace(self, table=table).plain_scores(rules)
+
+    def plain_scores(self, rules: RecordRules) -> F32:
+        """The score of every candidate by rules that are complete, whatever its rivals."""
         if rules.prior is not None:
-            return table, weigh(table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
-        return table, table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
+            return weigh(self.table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
+        return self.table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
 
     def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
         """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record

@@ -22,6 +22,7 @@ from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vector_space import Space, make_space
 from lookalike.io.vectors import Vectors
 from lookalike.stages.audit import Audit, measure
+from lookalike.stages.sampling import draw, found_partners
 
 FEW = 3000  # different items below which every pair is looked at
 LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
@@ -71,7 +72,7 @@ def find_pairs(rows: Rows, job: VectorJob, want: Want, pool: Pool, trace: Trace)
     audit = None
     if job.audit and len(rows):
         with trace.stage("audit"):
-            audit = _audit(space, look, pairs, job.audit, pool)
+            audit = _audit(space, look.plan, pairs, pool)
     return replace(found, plan=look.plan, pairs=pairs, audit=audit)
 
 
@@ -169,15 +170,11 @@ def _check_size(space: Space, look: Look, trace: Trace) -> None:
     check_size(expected, space.job.max_pairs, sampled=len(look.truth), sample=sample, advice=ADVICE)
 
 
-def _audit(space: Space, look: Look, pairs: Pairs, size: int, pool: Pool) -> Audit:
-    """How many of the exact partners of a sample were found: of the sample that was looked at before, or a larger."""
-    sample, truth = look.sample, look.truth
-    if size > len(sample) and len(sample) < len(space):
-        random = np.random.default_rng([space.job.seed, 3])
-        sample = np.sort(random.choice(len(space), min(size, len(space)), replace=False))
-        truth = partners(space, sample, pool)
-    assert look.plan is not None
-    return measure(truth, pairs, len(sample), chances(space, truth, look.plan))
+def _audit(space: Space, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
+    """Measure how many of the exact partners of sampled items were found."""
+    sample = draw(found_partners(pairs, len(space)), space.job.audit, space.job.seed)
+    truth = partners(space, sample.items, pool)
+    return measure(truth, pairs, sample, chances(space, truth, plan))
 
 
 def chances(space: Space, truth: Pairs, plan: SignPlan) -> list[float]:

@@ -1,4 +1,4 @@
-"""Measured recall: all true partners of a random sample, found exactly, and how many of them the run had."""
+"""Measured recall: all true partners of sampled items, found exactly, and how many of them the run had."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ from lookalike.data import F64, I64, U32, U64, Pairs
 from lookalike.kernels import audit, bounds, prefixes
 from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items, commonness
+from lookalike.stages.recall_interval import Total, total_missed
+from lookalike.stages.sampling import Sample
 
-OVER = "pairs of different items, also the interval and what was missed: exact copies count once"
-PARTS, ENOUGH = 8, 25  # ranges of the score in which recall is told apart, at most; pairs in one, at least
+ONCE = "exact copies count once"
+OVER = f"pairs of different items; {ONCE}"
+OVER_GROUPS = f"pairs of different items, found where both are in one group; {ONCE}"
+OVER_KEPT = f"pairs of different items, found unless both are kept; {ONCE}"
+MOST_PARTS, PAIRS_OF_PART = (
+    8,
+    25,
+)  # ranges of the score with a recall of their own, at most; sampled pairs in each, at least
+BLOCK = 1 << 22  # found pairs that are looked at together
+
+Counted = Callable[[F64], I64]  # scores to how many pairs the run found at or above each
 
 
 @dataclass(frozen=True)
@@ -72,65 +83,82 @@ def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
 
 
 @dataclass(frozen=True)
-class Part:
-    """The true pairs of the sample whose scores lie in one range: their mean score, how many, how many were found, and
-    the share that the plan expects."""
+class Share:
+    """Pairs of which the run found a part.
 
-    score: float
+    true, found: pairs of sampled items, and those of them that the run found. run: pairs that the whole run found,
+    estimated where `is_counted` is false. missed: pairs that it missed, estimated. predicted: the recall that the plan
+    expects at the similarities of the sampled pairs.
+    """
+
     true: int
     found: int
+    run: float
+    is_counted: bool
+    missed: Total
     predicted: float
 
-    def as_dict(self, sign: int) -> dict[str, object]:
+    @property
+    def recall(self) -> float | None:
+        """The estimated recall; None where no pair is known."""
+        return self._at(self.missed.value)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        low, high = self._at(self.missed.high), self._at(self.missed.low)
+        return None if low is None or self.recall is None else (low, self.recall if high is None else high)
+
+    def _at(self, missed: float) -> float | None:
+        return self.run / (self.run + missed) if self.run + missed > 0 else None
+
+    def as_dict(self) -> dict[str, object]:
         return {
-            "at": sign * self.score,
             "true_pairs": self.true,
             "found_pairs": self.found,
-            "recall": self.found / self.true,
-            "interval_95": list(clopper_pearson(self.found, self.true)),
+            "recall": self.recall,
+            "interval_95": None if self.interval is None else list(self.interval),
             "predicted": self.predicted,
         }
 
 
 @dataclass(frozen=True)
+class Part:
+    """The pairs whose scores lie in one range around `score`."""
+
+    score: float
+    share: Share
+
+    def as_dict(self, sign: int) -> dict[str, object]:
+        return {"at": sign * self.score, **self.share.as_dict()}
+
+
+@dataclass(frozen=True)
 class Audit:
-    """sampled: items looked at; true, found: their pairs; predicted: the recall that the plan expects at the
-    similarities observed; parts: the same in ranges of the score, where the plan expects something of each pair; among:
-    what the sampled items were compared with, where not with all others."""
+    """The recall of a run, measured on sampled items.
+
+    parts: the same in ranges of the score, where the plan expects something of each pair. among: what the sampled items
+    were compared with, where not with all others. over: which pairs count, and as what.
+    """
 
     sampled: int
-    true: int
-    found: int
-    predicted: float
+    share: Share
     parts: tuple[Part, ...] = ()
     among: str | None = None
+    over: str = OVER
 
-    def as_dict(self, pairs: int, sign: int = 1) -> dict[str, object]:
-        """For the receipt. pairs: how many the whole run found, from which the missed are reckoned; sign: -1 where
-        scores are distances."""
-        if self.true == 0:
-            none: dict[str, object] = {
-                "sampled": self.sampled,
-                "true_pairs": 0,
-                "recall": None,
-                "note": "no pairs in the sample",
-            }
-            return none | ({"among": self.among} if self.among else {})
-        recall = self.found / self.true
-        low, high = clopper_pearson(self.found, self.true)
+    def as_dict(self, sign: int = 1) -> dict[str, object]:
+        """For the receipt. sign: -1 where scores are distances."""
+        share = self.share
         return {
             "sampled": self.sampled,
-            "over": OVER,
-            "true_pairs": self.true,
-            "found_pairs": self.found,
-            "recall": recall,
-            "interval_95": [low, high],
-            "predicted": self.predicted,
+            "over": self.over,
+            **share.as_dict(),
             **({"among": self.among} if self.among else {}),
-            "probably_missed": None if recall == 0 else round(pairs * (1 - recall) / recall),
-            "probably_missed_at_most": None if low == 0 else math.ceil(pairs * (1 - low) / low),
+            "run_pairs": int(share.run) if share.is_counted else None,
+            "probably_missed": round(share.missed.value),
+            "probably_missed_at_most": math.ceil(share.missed.high),
             "parts": [part.as_dict(sign) for part in self.parts],
-        }
+        } | ({} if share.recall is not None else {"note": "no pairs were found, and none are in the sample"})
 
 
 def jaccard_of(pairs: Pairs, items: Items, bar: Bar) -> F64:
@@ -147,82 +175,103 @@ def jaccard_of(pairs: Pairs, items: Items, bar: Bar) -> F64:
 
 
 def measure(
-    truth: Pairs, found: Pairs, sampled: int, probability: Iterable[float], *, among: str | None = None
-) -> Audit:
-    """How many of the true pairs of the sample are among the pairs that the run found."""
-    known = np.sort(_packed(found))
-    wanted = _packed(truth)
-    at = np.searchsorted(known, wanted)
-    hit = np.zeros(len(wanted), np.bool_)
-    inside = at < len(known)
-    hit[inside] = known[at[inside]] == wanted[inside]
-    chances = np.array(list(probability), np.float64)
-    parts: tuple[Part, ...] = ()
-    if len(chances):  # in an order of their own, so that sums do not depend on the order of the pairs
-        order = np.lexsort((chances, hit, truth.similarity))
-        chances = chances[order]
-        parts = _parts(truth.similarity[order], hit[order], chances)
-    return Audit(sampled, len(wanted), int(hit.sum()), float(chances.mean()) if len(chances) else 1.0, parts, among)
+    truth: Pairs, found: Pairs, sample: Sample, chances: Iterable[float], *, verified: bool = True,
+    among: str | None = None,
+) -> Audit:  # fmt: skip
+    """Compare the true pairs of the sample with the pairs that the run found.
 
-
-def _parts(score: F64, hit: npt.NDArray[np.bool_], chance: F64) -> tuple[Part, ...]:
-    """Ranges of the score with about as many pairs each, enough to tell something; equal scores stay together."""
-    count = max(1, min(PARTS, len(score) // ENOUGH))
-    edges = np.unique(np.quantile(score, np.arange(1, count) / count))
-    number = np.searchsorted(edges, score, side="right")
-    made = []
-    for part in np.unique(number):
-        here = number == part
-        told = int(here.sum()), int(hit[here].sum())
-        made.append(Part(float(score[here].mean()), *told, float(chance[here].mean())))
-    return tuple(made)
-
-
-def _packed(pairs: Pairs) -> U64:
-    low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
-    return low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)
-
-
-def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a share: the p at which so many hits, or so few, would be a surprise.
-
-    >>> [round(p, 4) for p in clopper_pearson(99, 100)]
-    [0.9455, 0.9997]
+    chances: how likely the plan finds each true pair, or nothing. verified: every found pair is a true one.
     """
-    tail = (1 - confidence) / 2
-    low = 0.0 if hits == 0 else _bisect(lambda p: _incomplete_beta(hits, trials - hits + 1, p) < tail)
-    high = 1.0 if hits == trials else _bisect(lambda p: _incomplete_beta(hits + 1, trials - hits, p) < 1 - tail)
-    return low, high
+
+    def counted(scores: F64) -> I64:
+        return np.array([np.count_nonzero(found.similarity >= score) for score in scores], np.int64)
+
+    return audit_of(
+        truth, _are_found(truth, found, sample), sample, chances, counted if verified else None, among=among
+    )
 
 
-def _bisect(below: Callable[[float], bool]) -> float:
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) else (low, middle)
-    return (low + high) / 2
+def audit_of(
+    truth: Pairs, hit: npt.NDArray[np.bool_], sample: Sample, chances: Iterable[float], counted: Counted | None, *,
+    among: str | None = None, over: str = OVER,
+) -> Audit:  # fmt: skip
+    """Estimate the recall from the true pairs of a sample. hit bool[p]: found by the run; counted: None where the run
+    cannot tell how many true pairs it found."""
+    ends = np.stack([sample.places(truth.left), sample.places(truth.right)])
+    weight = np.where(ends >= 0, np.append(sample.weights, 0.0)[ends], 0.0).sum(axis=0) / 2
+    chance = np.asarray(chances if isinstance(chances, np.ndarray) else list(chances), np.float64)
+    has_plan = len(chance) > 0
+    chance = chance if has_plan else np.ones(len(hit))
+    # in an order of their own, so that sums do not depend on the order of the pairs
+    order = np.lexsort((weight, chance, hit, truth.similarity))
+    score, hit, chance, weight, ends = truth.similarity[order], hit[order], chance[order], weight[order], ends[:, order]
+
+    def share(here: npt.NDArray[np.bool_], run: int | None) -> Share:
+        expected = float(np.average(chance[here], weights=weight[here])) if here.any() else 1.0
+        return share_of(sample, _halves(ends[:, here & hit], sample), _halves(ends[:, here & ~hit], sample), run,
+                        true=int(here.sum()), found=int((here & hit).sum()), predicted=expected)  # fmt: skip
+
+    everywhere = np.ones(len(hit), np.bool_)
+    whole = share(everywhere, None if counted is None else int(counted(np.array([-np.inf]))[0]))
+    parts = []
+    if has_plan:
+        edges = _edges(score)
+        number = np.searchsorted(edges, score, side="right")
+        runs = None if counted is None else -np.diff(counted(np.array([-np.inf, *edges, np.inf])))
+        for part in np.unique(number):
+            here = number == part
+            made = share(here, None if runs is None else int(runs[part]))
+            parts.append(Part(float(np.average(score[here], weights=weight[here])), made))
+    return Audit(len(sample), whole, tuple(parts), among, over)
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction (modified Lentz)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(b, a, 1 - x)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    tiny = 1e-300
-    f, c, d = 1.0, 1.0, 0.0
-    for i in range(10_000):
-        m = i // 2
-        if i == 0:
-            numerator = 1.0
-        elif i % 2 == 0:
-            numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        else:
-            numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / (1 + numerator * d or tiny)
-        c = 1 + numerator / (c or tiny) or tiny
-        f *= c * d
-        if abs(1 - c * d) < 1e-14:
-            break
-    return front * (f - 1)
+def share_of(
+    sample: Sample, found_halves: F64, missed_halves: F64, run: int | None, *, true: int, found: int, predicted: float
+) -> Share:
+    """The recall from what each sampled item has found and missed, in halves of pairs. f64[n] both."""
+    if run is not None:
+        missed = total_missed(sample, missed_halves)
+        return Share(true, found, float(run), True, _at_least(missed, true - found), predicted)
+    estimated = float((sample.weights * found_halves).sum())
+    ratio = float((sample.weights * missed_halves).sum()) / estimated if estimated else 0.0
+    missed = total_missed(sample, missed_halves, missed_halves - ratio * found_halves)
+    return Share(true, found, estimated, False, _at_least(missed, true - found), predicted)
+
+
+def _at_least(missed: Total, seen: int) -> Total:
+    """No fewer than were seen."""
+    return Total(max(missed.value, seen), max(missed.low, seen), max(missed.high, seen))
+
+
+def _halves(ends: I64, sample: Sample) -> F64:
+    """Half of the number of pairs that each sampled item has. ends i64[2, p]: places in the sample, or -1."""
+    both = ends.ravel()
+    return np.bincount(both[both >= 0], minlength=len(sample)) / 2
+
+
+def _edges(score: F64) -> F64:
+    """Scores between ranges with about as many sampled pairs each; equal scores stay together."""
+    count = max(1, min(MOST_PARTS, len(score) // PAIRS_OF_PART))
+    return np.unique(np.quantile(score, np.arange(1, count) / count)) if len(score) else np.empty(0)
+
+
+def _are_found(truth: Pairs, found: Pairs, sample: Sample) -> npt.NDArray[np.bool_]:
+    """Which true pairs are among the found ones. bool[p]"""
+    sampled = np.zeros(1 + max((int(side.max(initial=-1)) for side in (found.left, found.right)), default=0), np.bool_)
+    sampled[sample.items[sample.items < len(sampled)]] = True
+    parts = [np.empty(0, np.uint64)]
+    for low in range(0, len(found), BLOCK):
+        left, right = found.left[low : low + BLOCK], found.right[low : low + BLOCK]
+        here = sampled[left] | sampled[right]
+        parts.append(_packed(left[here], right[here]))
+    known, wanted = np.sort(np.concatenate(parts)), _packed(truth.left, truth.right)
+    place = np.searchsorted(known, wanted)
+    hit = np.zeros(len(wanted), np.bool_)
+    inside = place < len(known)
+    hit[inside] = known[place[inside]] == wanted[inside]
+    return hit
+
+
+def _packed(left: I64, right: I64) -> U64:
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    return low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)

@@ -110,6 +110,12 @@ class Matched:
         gone = walked.select("item", "kept")
         return self.grouped(gone.union(gone.selectExpr("kept as item", "kept").distinct()))
 
+    @property
+    def star_roots(self) -> DataFrame:
+        """item, root: of every representative of a class in a star, the item that is kept."""
+        gone = self.stars.selectExpr("item", "kept as root")
+        return gone.union(gone.selectExpr("root as item", "root").distinct())
+
     @cached_property
     def stars(self) -> DataFrame:
         """item, kept, similarity: of every representative of a class that goes."""

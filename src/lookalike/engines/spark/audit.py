@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import Pairs
-from lookalike.engines.audits import FEW, LEAN
+from lookalike.engines.audits import affordable
 from lookalike.engines.job import Job
 from lookalike.engines.spark.batches import Stage, mapped, numbers, words
-from lookalike.engines.spark.samples import WORDS
+from lookalike.engines.spark.sampling import draw, ends_of
 from lookalike.kernels import audit as kernel
 from lookalike.plan import Plan
 from lookalike.stages.arrow import as_arrow
-from lookalike.stages.audit import Audit, index_sample, jaccard_of
+from lookalike.stages.audit import OVER, OVER_GROUPS, OVER_KEPT, Audit, index_sample, jaccard_of, share_of
 from lookalike.stages.candidates import Items
 from lookalike.stages.verify import verified
 
@@ -28,30 +28,73 @@ TRUE = "left long, right long, jaccard double"
 
 
 def audit(firsts: DataFrame, edges: DataFrame, job: Job, plan: Plan) -> Audit:
-    """Recall over all pairs with at least one of the sampled classes: at most job.audit, those of the lowest prints.
+    """Measure recall over all pairs of sampled items, whose partners are found exactly.
 
-    The sample goes to every task; two jobs over the sets. No pair of the run is looked at but by its numbers.
+    The sample goes to every task. Of the pairs of the run only their numbers are looked at.
     """
-    sets = firsts.select("item", "side", "print", "size", "elements")
+
+    def mark(truth: DataFrame) -> DataFrame:
+        marked = truth.join(edges.selectExpr("left", "right", "true as hit"), ["left", "right"], "left")
+        return marked.fillna({"hit": False})
+
+    return _audit(firsts, ends_of(edges), mark, edges.count() if job.verify else None, job, plan, OVER)
+
+
+def audit_groups(firsts: DataFrame, roots: DataFrame, job: Job, plan: Plan, *, stars: bool) -> Audit:
+    """Measure recall where groups were made without a list of pairs, as `engines.audits.audit_groups`.
+
+    roots: item, root of every item in a group of two or more; of stars, the root is the item that is kept.
+    """
+    sizes = roots.groupBy("root").count()
+    partners = roots.join(sizes, "root").selectExpr("item", "count - 1 as partners")
+
+    def mark(truth: DataFrame) -> DataFrame:
+        for side in ("left", "right"):
+            truth = truth.join(roots.selectExpr(f"item as {side}", f"root as {side}_root"), side, "left")
+        left, right = "coalesce(left_root, left)", "coalesce(right_root, right)"
+        hit = f"{left} != left or {right} != right" if stars else f"{left} = {right}"
+        return truth.selectExpr("left", "right", "jaccard", f"{hit} as hit")
+
+    return _audit(firsts, partners, mark, None, job, plan, OVER_KEPT if stars else OVER_GROUPS)
+
+
+def _audit(
+    firsts: DataFrame, partners: DataFrame, mark: Callable[[DataFrame], DataFrame], run_pairs: int | None, job: Job,
+    plan: Plan, over: str,
+) -> Audit:  # fmt: skip
+    """Draw a sample, find its true pairs and count what was found of them.
+
+    partners: item, partners, by which the sample is drawn. mark: adds the column hit to true pairs. run_pairs: true
+    pairs that the run found, where it knows.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sets = firsts.select("item", "side", "size", "elements")
     total = sets.selectExpr("count(1) as items", "sum(size) as elements", "max(size) as longest").collect()[0]
-    if not total["items"]:
-        return Audit(0, 0, 0, 1.0)
-    mean = max(1.0, total["elements"] / total["items"])
-    size = min(job.audit, int(max(FEW, total["elements"] / LEAN) / mean), total["items"])
-    limit = int(-(2**63) + min(1.0, size / total["items"]) * WORDS) if size < total["items"] else 2**63 - 1
-    chosen = sets.where(f"print <= {limit}L").orderBy("item").toArrow().combine_chunks()
+    size = affordable(job.audit, total["items"], total["elements"] or 0)
+    sample, _ = draw(sets.selectExpr("item as number", "item"), partners, size, job.seed)
+    chosen = sets.where(sets["item"].isin(sample.items.tolist())).toArrow().combine_chunks()
     if not chosen.num_rows:
-        return Audit(0, 0, 0, 1.0)
-    sample = chosen.to_batches()[0]
-    truth = (
-        mapped(sets, partners_of(sample, int(total["longest"]), job), TRUE).dropDuplicates(["left", "right"]).persist()
-    )
-    found = truth.join(edges.select("left", "right"), ["left", "right"], "left_semi").count()
-    histogram = truth.selectExpr("round(jaccard, 4) as s").groupBy("s").count().collect()
+        return Audit(
+            0, share_of(sample, np.empty(0), np.empty(0), run_pairs, true=0, found=0, predicted=1.0), over=over
+        )
+    pairs = mapped(sets, partners_of(chosen.to_batches()[0], int(total["longest"]), job), TRUE)
+    truth = mark(pairs.dropDuplicates(["left", "right"])).persist()
+    true, found = truth.selectExpr("count(1)", "count_if(hit)").collect()[0]
+    ends = truth.selectExpr("left as item", "jaccard", "hit").union(truth.selectExpr("right", "jaccard", "hit"))
+    ends = ends.where(ends["item"].isin(sample.items.tolist()))
+    each = ends.groupBy("item").agg(F.expr("count_if(hit) as hits"), F.expr("count_if(not hit) as misses")).toArrow()
+    weights = dict(zip(sample.items.tolist(), sample.weights.tolist(), strict=True))
+    histogram = ends.selectExpr("item", "round(jaccard, 4) as s").groupBy("item", "s").count().toArrow()
     truth.unpersist()
-    true = sum(row["count"] for row in histogram)
-    chance = sum(plan.probability(row["s"]) * row["count"] for row in histogram)
-    return Audit(sample.num_rows, true, found, chance / true if true else 1.0)
+    place = sample.places(each["item"].to_numpy())
+    halves = np.zeros((2, len(sample)))
+    halves[0, place], halves[1, place] = each["hits"].to_numpy() / 2, each["misses"].to_numpy() / 2
+    weight = np.array([weights[item] for item in histogram["item"].to_pylist()]) * histogram["count"].to_numpy()
+    chance = np.array([plan.probability(s) for s in histogram["s"].to_pylist()])
+    predicted = float(np.average(chance, weights=weight)) if true else 1.0
+    share = share_of(sample, halves[0], halves[1], run_pairs, true=true, found=found, predicted=predicted)
+    return Audit(len(sample), share, over=over)
 
 
 def partners_of(sample: pa.RecordBatch, longest: int, job: Job) -> Stage:

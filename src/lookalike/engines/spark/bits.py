@@ -22,6 +22,7 @@ from lookalike.engines.spark.cell_run import CellRun
 from lookalike.engines.spark.cells import across, cell_edges, cell_sides
 from lookalike.engines.spark.flow import EDGES
 from lookalike.engines.spark.reading import read_items
+from lookalike.engines.spark.sampling import counted, draw, ends_of, named
 from lookalike.engines.spark.session import open_session, tune
 from lookalike.engines.spark.vectors import nothing
 from lookalike.engines.trace import Trace
@@ -29,7 +30,7 @@ from lookalike.errors import UsageError
 from lookalike.io.code_forms import Form, parse
 from lookalike.kernels import bits as kernels
 from lookalike.stages.arrow import as_arrow
-from lookalike.stages.audit import Audit, measure
+from lookalike.stages.audit import Audit, audit_of
 from lookalike.stages.pieces import PiecePlan, exact_plan
 from lookalike.stages.preference import preferred_column
 
@@ -142,16 +143,15 @@ class BitsRun(CellRun):
         if plan is None or not self.job.audit or not self.classes:
             return None
         with Pool(1) as pool:
-            chosen = self._look(pool).audit_sample(plan)[0]
-        sample = self.listed.where(F.col("number").isin(chosen.tolist())).toArrow().combine_chunks().to_batches()[0]
-        truth = mapped(self.listed, partners_of(sample, self.job, self.places), EDGES).distinct()
+            size = self._look(pool).audit_size(plan)[0]
+        sample, items = draw(self.listed.select("number", "item"), ends_of(self.edges), size, self.job.seed)
+        rows = self.listed.where(F.col("item").isin(items.tolist())).toArrow().combine_chunks().to_batches()[0]
+        truth = mapped(self.listed, partners_of(rows, self.job, self.places), EDGES).distinct()
         hits = truth.join(self.edges.selectExpr("left", "right", "1 as hit"), ["left", "right"], "left").toArrow()
-        pairs = Pairs(*(hits[name].to_numpy() for name in ("left", "right", "similarity")))
+        true = Pairs(*(hits[name].to_numpy() for name in ("left", "right", "similarity")))
         hit = hits["hit"].is_valid().to_numpy(zero_copy_only=False)
-        _, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
-        true = Pairs(place[: len(hit)], place[len(hit) :], pairs.similarity)
-        found = Pairs(true.left[hit], true.right[hit], true.similarity[hit])
-        return measure(true, found, len(chosen), (plan.probability(-score) for score in true.similarity))
+        chances = (plan.probability(-score) for score in true.similarity)
+        return audit_of(true, hit, named(sample, items), chances, counted(self.edges))
 
 
 def features(words: U64, there: pa.Array, bits: int) -> dict[str, pa.Array]:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.data import I64, Pairs
 from lookalike.engines.record_audit import AMONG, COMMON, COMPARED, WIDE
 from lookalike.engines.spark.batches import as_binary, mapped, numbers
 from lookalike.engines.spark.flow import meet
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.proposals import nearest_few, word_lists
 from lookalike.engines.spark.records import each_once, fields_of, join_parts, of_records, text_columns
+from lookalike.engines.spark.sampling import counted, draw, ends_of, named
 from lookalike.measures.fields import RecordRules
 from lookalike.stages.arrow import as_arrow
-from lookalike.stages.audit import Audit
+from lookalike.stages.audit import Audit, audit_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,30 +32,20 @@ WORDS = "item long, side byte, size int, keys binary, places binary"
 def audit(run: RecordRun) -> Audit:
     """The share of the sampled records' pairs at or above the threshold that are among the candidates."""
     n, job = run.records, run.job
-    if not n:
-        return Audit(0, 0, 0, 1.0)
     whole = n * min(job.audit, n) <= COMPARED
     size = min(job.audit, n) if whole else min(job.audit, n, COMPARED // WIDE)
-    chosen = np.sort(np.random.default_rng(job.seed).choice(n, size, replace=False))
-    sample = _items(run, chosen)
-    pairs = _with_all(run, sample) if whole else _with_near(run, sample)
+    order = ["side", "item"] if len(run.origins) == 2 else ["item"]  # as one machine numbers its records
+    listed = numbered(run.reps.select("item", "side"), order, "number").select("number", "item")
+    found = run.scored.where(run.scored["similarity"] >= run.cut)
+    sample, items = draw(listed, ends_of(found), size, job.seed)
+    pairs = _with_all(run, items) if whole else _with_near(run, items)
     true = run.rate(pairs)
-    true = true.where(true["similarity"] >= run.cut).select("left", "right").persist()
-    met = true.join(run.scored.select("left", "right"), ["left", "right"], "left_semi")
-    made = Audit(len(chosen), true.count(), met.count(), 1.0, among=None if whole else AMONG)
-    true.unpersist()
-    return made
-
-
-def _items(run: RecordRun, chosen: I64) -> I64:
-    """The items whose classes have these numbers on one machine: by their first records, those of a second table
-    after all of the first."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    order = ["side", "item"] if len(run.origins) == 2 else ["item"]
-    listed = numbered(run.reps.select("item", "side"), order, "number")
-    rows = listed.where(F.col("number").isin(chosen.tolist())).select("item").toArrow()
-    return np.sort(rows["item"].to_numpy())
+    true = true.where(true["similarity"] >= run.cut).select("left", "right")
+    hits = true.join(found.selectExpr("left", "right", "1 as hit"), ["left", "right"], "left").toArrow()
+    truth = Pairs(hits["left"].to_numpy(), hits["right"].to_numpy(), np.ones(len(hits)))
+    hit = hits["hit"].is_valid().to_numpy(zero_copy_only=False)
+    among = None if whole else AMONG
+    return audit_of(truth, hit, named(sample, items), (), counted(found), among=among)
 
 
 def _with_all(run: RecordRun, sample: I64) -> DataFrame:

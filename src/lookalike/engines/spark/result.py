@@ -98,7 +98,6 @@ class SparkResult:
             origins = [
                 {**origin.describe(), "rows": rows} for origin, rows in zip(run.origins, self._rows, strict=True)
             ]
-            edges = run.edges.count() if run.pairs_complete else 0
         plan = run.banded
         return {
             "asked": self.asked,
@@ -112,7 +111,7 @@ class SparkResult:
             "choice": run.choice.as_dict(),
             "plan": None if plan is None else plan.as_dict(),
             "recall_at_threshold": run.promised,
-            "recall_measured": None if measured is None else measured.as_dict(edges, run.job.scale.sign),
+            "recall_measured": None if measured is None else measured.as_dict(run.job.scale.sign),
             "verified": run.job.verify,
             "pairs_complete": run.pairs_complete,
             "counts": trace.counts,

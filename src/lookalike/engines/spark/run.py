@@ -15,7 +15,7 @@ from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.prefixes import COUNTED
 from lookalike.engines.size import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
-from lookalike.engines.spark.audit import audit
+from lookalike.engines.spark.audit import audit, audit_groups
 from lookalike.engines.spark.boilerplate import without_common
 from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
 from lookalike.engines.spark.crowds import Crowded, linked
@@ -188,9 +188,13 @@ class Run:
 
     def audited(self) -> Audit | None:
         """The recall as measured; None where the answer is exact, or nobody asked."""
-        if self.banded is None or not self.job.audit or not self.pairs_complete:
+        if self.banded is None or not self.job.audit:
             return None
-        return audit(self.firsts, self.edges, self.job, self.banded)
+        if self.pairs_complete:
+            return audit(self.firsts, self.edges, self.job, self.banded)
+        stars = self.want == "stars"
+        roots = self.matched.star_roots if stars else self.matched.labels
+        return audit_groups(self.firsts, roots, self.job, self.banded, stars=stars)
 
     def count_pairs(self) -> int:
         """How many pairs there are; TooManyPairs above the limit."""

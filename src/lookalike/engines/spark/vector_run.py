@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F32, I64, Pairs
+from lookalike.data import F32, I64
 from lookalike.engines.choice import Choice
 from lookalike.engines.sign_plan import SignPlan
 from lookalike.engines.size import check_size
@@ -20,6 +20,7 @@ from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight, candidates, meet, verify, weigh
 from lookalike.engines.spark.item_run import ItemRun
 from lookalike.engines.spark.reading import read_items
+from lookalike.engines.spark.sampling import counted, draw, ends_of
 from lookalike.engines.spark.vectors import (
     FEATURES,
     Truth,
@@ -37,7 +38,7 @@ from lookalike.engines.vector_space import Space, centred
 from lookalike.engines.vectors import ADVICE, FEW, Look, chances, choose, look_at, looked_at
 from lookalike.errors import InputError, UsageError
 from lookalike.io.lists import numbers_of
-from lookalike.stages.audit import Audit, measure
+from lookalike.stages.audit import Audit, audit_of
 from lookalike.stages.preference import preferred_column
 
 if TYPE_CHECKING:
@@ -184,22 +185,22 @@ class VectorRun(ItemRun):
         return {name: row[name] or 0 for name in ("vectors", "skipped", "bytes")}
 
     def audited(self) -> Audit | None:
-        """Exact partners of the sample that was looked at, or of a larger one, and how many of them were found."""
+        """Measure how many of the exact partners of sampled items were found."""
         from pyspark.sql import functions as F  # noqa: N812
 
         if self.banded is None or not self.job.audit or self._truth is None:
             return None
-        (truth, _), (count, _, _) = self._truth, self._size
-        if self.job.audit > len(truth.sample) and len(truth.sample) < count:
-            random = np.random.default_rng([self.job.seed, 3])
-            sample = np.sort(random.choice(count, min(self.job.audit, count), replace=False))
-            truth = exact_partners(self.listed, sample, self.job, self.centre)
+        sample, _ = draw(self.listed.select("number", "item"), ends_of(self.edges), self.job.audit, self.job.seed)
+        truth = exact_partners(self.listed, sample.items, self.job, self.centre)
         names = self.listed.where(F.col("number").isin(truth.items.tolist())).select("number", "item")
         pairs = self.edges
         for side in ("left", "right"):
             pairs = pairs.join(names.toDF(f"{side}_number", side), side)
-        batch = pairs.select("left_number", "right_number", "similarity").toArrow()
-        one, other = (np.searchsorted(truth.items, batch[f"{side}_number"].to_numpy()) for side in ("left", "right"))
-        found = Pairs(np.minimum(one, other), np.maximum(one, other), batch["similarity"].to_numpy())
+        batch = pairs.select("left_number", "right_number").toArrow()
+        ends = [np.searchsorted(truth.items, batch[f"{side}_number"].to_numpy()) for side in ("left", "right")]
+        one, other = np.minimum(*ends), np.maximum(*ends)
         space: Space = space_of(truth.values, self.job, self.centre)
-        return measure(truth.pairs, found, len(truth.sample), chances(space, truth.pairs, self.banded))
+        places = np.int64(len(truth.items)) * np.minimum(truth.pairs.left, truth.pairs.right)
+        hit = np.isin(places + np.maximum(truth.pairs.left, truth.pairs.right), len(truth.items) * one + other)
+        chance = chances(space, truth.pairs, self.banded)
+        return audit_of(truth.pairs, hit, replace(sample, items=truth.sample), chance, counted(self.edges))
