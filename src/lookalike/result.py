@@ -204,7 +204,7 @@ class Result:
         counts, measured = self.receipt["counts"], self.receipt["recall_measured"]
         names = (self.job.noun, "pairs", "groups", "kept", "removed")
         facts: list[tuple[str, object]] = [(name, f"{counts[name]:,}") for name in names if name in counts]
-        if measured and measured["true_pairs"]:
+        if measured and measured["recall"] is not None:
             facts.append(("recall, measured", f"{measured['recall']:.4f}"))
         seconds = sum(self.receipt["seconds"].values())
         facts.append(("seconds", f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"))

@@ -16,6 +16,10 @@ NOT_COUNTED = {  # shingles of passages that were not compared
     "boilerplate_shingles": "shingles of boilerplate",
 }
 READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
+COUNTED_AS = {  # what counts as found where no list of pairs was made, by a part of what the receipt says of it
+    "in one group": "found where both are in one group",
+    "both are kept": "found unless both are kept",
+}
 NOTED = {
     "empty": "empty",
     "null_texts": "null",
@@ -40,6 +44,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"
     if receipt["recall_measured"]:
         yield "Recall", _measured(receipt)
+    elif receipt["plan"] and receipt["job"].get("audit") == 0:
+        yield "Recall", f"{_planned(receipt)} · not measured; --audit 2000 measures it"
     found = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
     yield "Found", f"{found} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     if counts.get("all_pairs"):
@@ -89,15 +95,24 @@ def _how(receipt: dict[str, Any]) -> str:
 
 
 def _measured(receipt: dict[str, Any]) -> str:
-    planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
-    first = "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"
-    if not measured["true_pairs"]:
-        return f"{first} · no pairs among {measured['sampled']:,} sampled items to measure it"
+    first, measured = _planned(receipt), receipt["recall_measured"]
+    if measured["recall"] is None:
+        return (
+            f"{first} · not measured: no pairs were found, and none are among {measured['sampled']:,} sampled items "
+            f"· at most {measured['probably_missed_at_most']:,} missed "
+            f"· --audit {max(5000, 4 * measured['sampled'])} looks at more items"
+        )
     low, high = measured["interval_95"]
     first += f", among {measured['among']}" if "among" in measured else ""
     once = ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
     of = count(measured["true_pairs"], "pairs") + once
+    rule = next((f", {words}" for mark, words in COUNTED_AS.items() if mark in measured["over"]), "")
     return (
-        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {of} "
-        f"· about {measured['probably_missed']:,} missed"
+        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {of}{rule} "
+        f"· about {measured['probably_missed']:,} missed, at most {measured['probably_missed_at_most']:,}"
     )
+
+
+def _planned(receipt: dict[str, Any]) -> str:
+    planned = receipt["recall_at_threshold"]
+    return "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"

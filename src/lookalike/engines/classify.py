@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lookalike.data import F64, I64, Sets
 from lookalike.engines.pool import Pool
 from lookalike.kernels import voting
-from lookalike.stages.audit import clopper_pearson
+from lookalike.stages.binomial import clopper_pearson
 
 Weight = Literal["idf", "none"]
 QUERIES_PER_TASK = 256

@@ -16,6 +16,7 @@ from lookalike.engines.passages import Shared
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.kernels.unicode import unicode_version
+from lookalike.stages.audit import Audit
 
 NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # of a run without a folder of its own
 
@@ -39,7 +40,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "bucket_sizes": bucket_sizes(trace),
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
-        "warnings": [*_warnings(sources), *trace.warnings],
+        "warnings": [*_warnings(sources), *trace.warnings, *recall_warnings(found.audit, _planned_recall(found), job)],
         "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
         "work": _work(found.space),
         "versions": versions(),
@@ -52,6 +53,19 @@ def _warnings(sources: Sequence[Source]) -> list[str]:
 
 def _audited(found: Found, job: Question) -> dict[str, object] | None:
     return None if found.audit is None else found.audit.as_dict(job.scale.sign)
+
+
+def recall_warnings(audit: Audit | None, planned: float | None, job: Question) -> list[str]:
+    """Say so where the whole interval of the measured recall lies below what was promised."""
+    if audit is None or planned is None or audit.share.interval is None:
+        return []
+    promised, (_, high) = min(planned, float(getattr(job, "recall", planned))), audit.share.interval
+    if high >= promised:
+        return []
+    return [
+        f"the measured recall is {audit.share.recall:.4f}, at most {high:.4f}, and {promised:g} was promised. "
+        "Ask for --method exact, or for a higher --recall."
+    ]
 
 
 def bucket_sizes(trace: Trace) -> dict[str, int]:

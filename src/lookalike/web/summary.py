@@ -103,7 +103,7 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:
         made.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{planned:.4f} planned"))
-    if measured and measured["true_pairs"]:
+    if measured and measured["recall"] is not None:
         low, high = measured["interval_95"]
         said = f"{measured['recall']:.4f} ({low:.4f} to {high:.4f}), {measured['sampled']:,} sampled items"
         said += ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""

@@ -1,4 +1,4 @@
-"""Measured recall: the sample's true partners are all found, and the interval is the exact one."""
+"""Measured recall: the sample's true partners are all found, and what was missed is estimated from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.trace import Trace
 from lookalike.measures import bar, set_measure
 from lookalike.plan import plan
-from lookalike.stages.audit import clopper_pearson, index_sample, measure
+from lookalike.stages.audit import index_sample, measure
+from lookalike.stages.binomial import clopper_pearson
+from lookalike.stages.recall_interval import total_missed
+from lookalike.stages.sampling import STRATA, Sample, draw, found_partners, strata_of
 from lookalike.stages.verify import verified
 from oracles import MEASURES, join
 from strategies import families, make_items
@@ -61,19 +64,82 @@ def test_recall_is_the_share_of_the_true_pairs_that_were_found() -> None:
     with Pool(2) as pool:
         whole = audit(items, found, planned, reach, pool, Trace(), size=1000, seed=1)
         none = audit(items, NO_PAIRS, planned, reach, pool, Trace(), size=1000, seed=1)
-    assert (whole.true, whole.found, whole.sampled) == (50, 40, 100)
-    assert whole.predicted == pytest.approx(planned.probability(40 / 42))
-    receipt = whole.as_dict(40)
-    assert receipt["recall"] == 0.8
-    assert receipt["probably_missed"] == 10
-    assert none.as_dict(0)["recall"] == 0
+    assert (whole.share.true, whole.share.found, whole.sampled) == (50, 40, 100)
+    assert whole.share.predicted == pytest.approx(planned.probability(40 / 42))
+    receipt = whole.as_dict()
+    assert (receipt["recall"], receipt["interval_95"], receipt["run_pairs"]) == (0.8, [0.8, 0.8], 40)
+    assert (receipt["probably_missed"], receipt["probably_missed_at_most"]) == (10, 10)
+    assert (none.as_dict()["recall"], none.as_dict()["probably_missed"]) == (0, 50)
 
 
 def test_nothing_to_measure_is_said() -> None:
     with Pool(1) as pool:
         made = audit(make_items([{1}, {2}]), NO_PAIRS, plan(0.8), bar(set_measure("jaccard"), 0.8), pool, Trace(),
                      size=10, seed=1)  # fmt: skip
-    assert made.as_dict(0) == {"sampled": 2, "true_pairs": 0, "recall": None, "note": "no pairs in the sample"}
+    told = made.as_dict()
+    assert (told["sampled"], told["true_pairs"], told["recall"], told["interval_95"]) == (2, 0, None, None)
+    assert told["note"] == "no pairs were found, and none are in the sample"
+
+
+def all_of(items: int) -> Sample:
+    """Every item, in one stratum."""
+    sizes = np.bincount([0], [items], minlength=STRATA).astype(np.int64)
+    return Sample(np.arange(items), np.zeros(items, np.int64), sizes, sizes, np.zeros(STRATA))
+
+
+@given(
+    partners=st.lists(st.integers(0, 300), min_size=1, max_size=400),
+    size=st.integers(1, 500),
+    seed=st.integers(0, 2**63),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_sample_draws_from_every_stratum_without_repeats(partners: list[int], size: int, seed: int) -> None:
+    count = np.array(partners)
+    sample = draw(count, size, seed)
+    assert np.all(np.diff(sample.items) > 0)
+    assert np.array_equal(sample.stratum, strata_of(count)[sample.items])
+    assert np.array_equal(sample.sizes, np.bincount(strata_of(count), minlength=STRATA))
+    assert np.array_equal(sample.drawn > 0, sample.sizes > 0)
+    assert sample.weights.sum() == pytest.approx(len(partners))
+    assert np.array_equal(sample.places(np.arange(len(partners))) >= 0, np.isin(np.arange(len(partners)), sample.items))
+    if size >= len(partners):
+        assert len(sample) == len(partners)
+
+
+def test_items_with_many_partners_are_drawn_more_often() -> None:
+    count = np.array([0] * 9_000 + [100] * 1_000)
+    sample = draw(count, 200, seed=1)
+    assert sample.drawn[strata_of(np.array([100]))[0]] > 150
+    assert 190 <= len(sample) <= 240
+
+
+def test_the_budget_of_partners_bounds_the_sample() -> None:
+    sample = draw(np.full(20_000, 10_000), 2000, seed=1)
+    assert len(sample) == 1000  # 10**7 partners, for a tenth of the 10**8 pairs that were found
+    assert len(draw(np.full(2_000, 1_999), 2000, seed=1)) < 200
+
+
+def test_a_sample_of_everything_knows_exactly() -> None:
+    total = total_missed(all_of(4), np.array([0.5, 0.5, 0.0, 0.0]))
+    assert (total.value, total.low, total.high) == (1.0, 1.0, 1.0)
+
+
+def test_a_sample_without_a_miss_has_an_upper_limit() -> None:
+    """The rule of three: what 1 - 0.025**(1/n) of all items might do, n of them do not."""
+    sample = draw(np.zeros(100_000, np.int64), 1000, seed=1)
+    total = total_missed(sample, np.zeros(len(sample)))
+    assert (total.value, total.low) == (0.0, 0.0)
+    assert total.high == pytest.approx(100_000 / 2 * (1 - 0.025 ** (1 / 1000)), rel=0.02)
+
+
+def test_unverified_pairs_are_not_counted_as_found() -> None:
+    truth = Pairs(np.arange(0, 20, 2), np.arange(1, 20, 2), np.ones(10))
+    wrong = Pairs(np.arange(20, 40, 2), np.arange(21, 40, 2), np.ones(10))
+    found = Pairs(*(np.concatenate([a[:5], b]) for a, b in ((truth.left, wrong.left), (truth.right, wrong.right),
+                                                            (truth.similarity, wrong.similarity))))  # fmt: skip
+    sample = draw(found_partners(found, 40), 40, seed=1)
+    made = measure(truth, found, sample, (), verified=False).as_dict()
+    assert (made["recall"], made["run_pairs"], made["probably_missed"]) == (0.5, None, 5)
 
 
 def binomial_tail(trials: int, least: int, p: float) -> float:
@@ -99,7 +165,7 @@ def test_recall_is_told_apart_by_the_score() -> None:
     truth = Pairs(np.arange(150), np.arange(150) + 1000, score)
     kept = np.concatenate([np.arange(30), np.arange(50, 150)])
     found = Pairs(truth.left[kept], truth.right[kept], score[kept])
-    told = measure(truth, found, 9, np.where(score > 0.85, 1.0, 0.6)).as_dict(130)
+    told = measure(truth, found, all_of(1150), np.where(score > 0.85, 1.0, 0.6)).as_dict()
     parts = told["parts"]
     assert sum(part["true_pairs"] for part in parts) == 150
     assert sum(part["found_pairs"] for part in parts) == 130
@@ -107,12 +173,12 @@ def test_recall_is_told_apart_by_the_score() -> None:
         (0.8, 50, 0.6)
     )  # equal scores stay together
     assert all(part["recall"] == 1.0 and part["predicted"] == 1.0 for part in parts[1:])
-    assert parts[0]["interval_95"][0] < 0.6 < parts[0]["interval_95"][1]
+    assert parts[0]["interval_95"] == pytest.approx([0.6, 0.6])
     assert [part["at"] for part in parts] == sorted(part["at"] for part in parts)
 
 
 def test_distances_are_told_as_they_are_shown() -> None:
     truth = Pairs(np.arange(3), np.arange(3) + 10, np.array([-1.0, -2.0, -3.0]))
-    parts = measure(truth, truth, 3, [1.0, 1.0, 1.0]).as_dict(3, sign=-1)["parts"]
+    parts = measure(truth, truth, all_of(13), [1.0, 1.0, 1.0]).as_dict(sign=-1)["parts"]
     assert [part["at"] for part in parts] == [2.0]
-    assert measure(truth, truth, 3, ()).as_dict(3)["parts"] == []
+    assert measure(truth, truth, all_of(13), ()).as_dict()["parts"] == []

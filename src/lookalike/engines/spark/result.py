@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from lookalike.engines.receipt import NO_WORK, peak_memory
+from lookalike.engines.receipt import NO_WORK, peak_memory, recall_warnings
 from lookalike.engines.spark.run import Run
 from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.told import told
@@ -117,7 +117,7 @@ class SparkResult:
             "counts": trace.counts,
             "seconds": trace.seconds,
             "peak_memory_mb": round(peak_memory() / 1e6),
-            "warnings": trace.warnings,
+            "warnings": [*trace.warnings, *recall_warnings(measured, run.promised, run.job)],
             "left_out": [],
             "work": NO_WORK,
             **spark_versions(),

@@ -269,7 +269,7 @@ const fillOverview = () => {
   flow();
   const measured = curve && curve.measured;
   id("curve-note").textContent = !curve ? "The search was exact: every pair within the threshold was found." :
-    [curve.shape, curve.planned !== null ? `planned ${curve.planned.toFixed(4)} at the threshold` : "", measured && measured.true_pairs ? `measured ${measured.recall.toFixed(4)} on ${number.format(measured.true_pairs)} pairs` : ""].filter(Boolean).join(" · ");
+    [curve.shape, curve.planned !== null ? `planned ${curve.planned.toFixed(4)} at the threshold` : "", measured && measured.recall !== null ? `measured ${measured.recall.toFixed(4)} on ${number.format(measured.true_pairs)} pairs` : ""].filter(Boolean).join(" · ");
   const any = Object.keys(buckets).length > 0;
   id("buckets-note").textContent = any ? "How many keys are shared by so many items." : "This way of searching has no buckets.";
   fillBuckets(id("buckets"), buckets);

@@ -117,7 +117,7 @@ const drawCurve = (svg, overview) => {
   niceTicks(low, high, 6).forEach((value) => parts.push(label(Math.min(width - 10, x(value)), height - 9, tickText(value), { class: "tick", "text-anchor": "middle" })));
   const wanted = sign > 0 ? [x(threshold), width - right] : [left, x(threshold)];
   parts.unshift(draw("rect", { class: "wanted", x: wanted[0], y: head, width: Math.max(0, wanted[1] - wanted[0]), height: height - head - foot }));
-  const only = curve && exact && curve.measured && curve.measured.true_pairs ? curve.measured : null; // one number for all
+  const only = curve && exact && curve.measured && curve.measured.recall !== null ? curve.measured : null; // one number for all
   if (only) {
     const [least, most] = only.interval_95;
     parts.push(draw("rect", { class: "likely", x: wanted[0], y: y(most), width: Math.max(0, wanted[1] - wanted[0]), height: Math.max(1.5, y(least) - y(most)) }),
@@ -134,7 +134,7 @@ const drawCurve = (svg, overview) => {
       draw("line", { x1: at, x2: at, y1: y(least), y2: y(most) }), draw("line", { x1: at - 4, x2: at + 4, y1: y(least), y2: y(least) }),
       draw("line", { x1: at - 4, x2: at + 4, y1: y(most), y2: y(most) }), draw("circle", { cx: at, cy: y(part.recall), r: 4 }));
     if (!points.length) dot.append(draw("line", { class: "foretold", x1: at - 7, x2: at + 7, y1: y(part.predicted), y2: y(part.predicted) }));
-    dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} found, planned ${part.predicted.toFixed(4)}`));
+    dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} sampled pairs found, recall ${part.recall.toFixed(4)}, planned ${part.predicted.toFixed(4)}`));
     parts.push(dot);
   });
   const now = draw("line", { class: "now", y1: head, y2: height - foot });
