@@ -158,7 +158,7 @@ def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(record_audit, "COMPARED", 40_000)
     made = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
     assert made["among"].startswith("the 100 others")
-    assert made["sampled"] == 400
+    assert made["sampled"] in range(400, 450)
     assert made["recall"] > 0.98
 
 

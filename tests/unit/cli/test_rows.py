@@ -45,7 +45,7 @@ def test_vectors_receipt(tmp_path: Path, lookalike) -> None:
     assert receipt["items"] == "vectors"
     assert receipt["job"]["measure"] == "angle"
     assert receipt["plan"]["recall_at_threshold"] >= 0.99
-    assert receipt["recall_measured"]["sampled"] == 128
+    assert receipt["recall_measured"]["sampled"] in range(128, 200)  # a few more, so that every stratum has some
 
 
 @pytest.mark.parametrize(
