@@ -34,13 +34,14 @@ class Planes:
 
 
 def draw_planes(space: Space, plan: SignPlan, seed: int) -> Planes:
-    """Normal directions: planes through the centre, or buckets of the planned width with random offsets."""
+    """Normal directions: planes through the shrunk centre, or buckets of the planned width with random offsets."""
     random = np.random.default_rng(seed)
     directions = random.standard_normal((space.width, plan.bits), np.float32)
     if space.is_flat:
         directions /= np.float32(plan.width)
         return Planes(directions, random.uniform(0.0, 2.0, plan.bits).astype(np.float32))
-    return Planes(directions, space.centre @ directions)
+    through: F32 = (plan.shrink * space.centre).astype(np.float32)
+    return Planes(directions, through @ directions)
 
 
 def draw_tables(plan: SignPlan, seed: int) -> I64:

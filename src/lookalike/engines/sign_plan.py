@@ -28,8 +28,8 @@ PER_TILED = 0.025
 class SignPlan:
     """bands: tables; rows: bits of a table's key; bits: of a sketch; cut: bits in which a candidate may differ.
 
-    agreement: how likely one bit agrees for a pair at the threshold, on average. width: of the buckets of projections
-    (0 for hyperplanes).
+    agreement: the least probability that one bit agrees for a pair at the threshold. width: of the buckets of
+    projections (0 for hyperplanes). shrink: the planes pass through the mean direction times this number.
     """
 
     threshold: float
@@ -41,6 +41,7 @@ class SignPlan:
     width: float
     agreement: float
     recall_at_threshold: float
+    shrink: float = 0.0
 
     def probability(self, agreement: F64) -> F64:
         """The chance that pairs whose bits agree with these probabilities are found."""
@@ -56,12 +57,13 @@ class SignPlan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a sample tells. width: of the buckets; near f64[k]: bit agreement of pairs at the threshold; far, weights
-    f64[j]: of pairs of any items, and their shares; pairs: of all items; items, numbers: how many, and in each row;
-    matches: pairs within the threshold to be expected."""
+    """What a sample tells. width: of the buckets; shrink: see SignPlan; near: least bit agreement of a pair at the
+    threshold; far, weights f64[j]: of pairs of any items, and their shares; pairs: of all items; items, numbers: how
+    many, and in each row; matches: pairs within the threshold to be expected."""
 
     width: float
-    near: F64
+    shrink: float
+    near: float
     far: F64
     weights: F64
     pairs: float
@@ -101,7 +103,7 @@ def plan_signs(samples: list[Sampled], threshold: float, recall: float) -> tuple
     best: tuple[float, float, SignPlan] | None = None
     for sample in samples:
         for bits in BITS:
-            near = differing(sample.near, bits).mean(axis=0)
+            near = differing(np.array([sample.near]), bits)[0]
             far = sample.weights @ differing(sample.far, bits)
             cut = int(np.searchsorted(np.cumsum(near), 1.0 - CHECK_SHARE * (1.0 - recall)))
             cut = min(cut, bits)
@@ -110,7 +112,7 @@ def plan_signs(samples: list[Sampled], threshold: float, recall: float) -> tuple
                 cost = _cost(sample, far, bits, rows, bands, cut)
                 made = SignPlan(
                     threshold=threshold, recall=recall, bits=bits, rows=rows, bands=bands, cut=cut,
-                    width=sample.width, agreement=float(sample.near.mean()), recall_at_threshold=reached,
+                    width=sample.width, agreement=sample.near, recall_at_threshold=reached, shrink=sample.shrink,
                 )  # fmt: skip
                 missing = max(0.0, recall - reached)
                 if best is None or (missing, cost) < best[:2]:

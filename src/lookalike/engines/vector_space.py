@@ -46,6 +46,13 @@ class Space:
         """True where positions are compared, not directions."""
         return self.job.measure == "distance"
 
+    def radius_about(self, shrink: float, radius: F64) -> F64:
+        """How far directions are from `shrink` times the centre, where they are `radius` from the centre itself."""
+        square = float(np.square(self.centre, dtype=np.float64).sum())
+        along = (1.0 + square - np.square(radius)) / 2.0  # the product of a direction with the centre
+        distance: F64 = np.sqrt(np.maximum(0.0, 1.0 - 2.0 * shrink * along + shrink * shrink * square))
+        return distance
+
     def block(self, low: int, high: int) -> F32:
         """Items `low` to before `high`, as directions, or as positions about the centre."""
         return self.take(np.arange(low, high))

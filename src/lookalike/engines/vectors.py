@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +26,8 @@ from lookalike.stages.sampling import draw, found_partners
 
 FEW = 3000  # different items below which every pair is looked at
 LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
-ENOUGH, MANY = 30, 500  # sampled pairs that tell where pairs lie, and the most that are asked
+SHRINKS = (0.0, 0.5, 0.75, 1.0)  # of the mean direction: planes through 0, through the mean, and between
+ROUNDED = 1e-6  # added to the threshold's chord: directions and their projections are float32
 ADVICE = "Ask for groups or dedup instead, ask for nearer pairs, or raise --max-pairs."
 WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # of the buckets, in units of the threshold
 BINS = 512
@@ -83,7 +84,8 @@ def _look(space: Space, pool: Pool) -> Look | None:
     sample, others = looked_at(len(space), space.job.seed)
     lefts, rights = (int((space.rows.sides & side > 0).sum()) for side in (1, 2))
     pairs = float(lefts) * rights if space.rows.split >= 0 else len(space) * (len(space) - 1) / 2
-    return look_at(space, sample, others, partners(space, sample, pool), len(space), pairs)
+    nearest = float(space.radius.min(initial=math.inf))
+    return look_at(space, sample, others, partners(space, sample, pool), len(space), pairs, nearest)
 
 
 def looked_at(count: int, seed: int) -> tuple[I64, I64]:
@@ -93,22 +95,28 @@ def looked_at(count: int, seed: int) -> tuple[I64, I64]:
     return sample, np.sort(random.choice(count, min(count, 1 << 12), replace=False))
 
 
-def look_at(space: Space, sample: I64, others: I64, truth: Pairs, count: int, pairs: float) -> Look:
+def look_at(space: Space, sample: I64, others: I64, truth: Pairs, count: int, pairs: float, nearest: float) -> Look:
     """The plan for `count` items with so many pairs, from a sample, its exact partners and other items, all in `space`
-    (which need not hold more than these)."""
+    (which need not hold more than these). nearest: the least distance of any item from the centre."""
     matches = len(truth) * count / max(1, len(sample)) / 2
     samples = [
-        Sampled(width, near, far, weights, pairs, count, space.width, matches)
-        for width, near, far, weights in _agreements(space, sample, others, truth)
+        Sampled(width, shrink, near, far, weights, pairs, count, space.width, matches)
+        for width, shrink, near, far, weights in _agreements(space, sample, others, nearest)
     ]
     plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
     exact = exact_seconds(count, pairs, space.width, matches)
     return Look(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
 
 
-def _agreements(space: Space, sample: I64, others: I64, truth: Pairs) -> list[tuple[float, F64, F64, F64]]:
-    """For each width of buckets: how likely a bit agrees for pairs at the threshold, for pairs of any items, and the
-    weights of these."""
+def _agreements(
+    space: Space, sample: I64, others: I64, nearest: float
+) -> Iterator[tuple[float, float, float, F64, F64]]:
+    """For each width of buckets, or place of the planes: (width, shrink, the least probability that a bit agrees for a
+    pair at the threshold, the same for pairs of any items, the weights of these).
+
+    The angle under which a pair of directions is seen from a point is widest where both are as near to the point as
+    any item: an isosceles triangle. So the nearest item says what every pair at the threshold can count on.
+    """
     near, far = space.take(sample).astype(np.float64), space.take(others).astype(np.float64)
     apart = np.square(space.radius[sample])[:, None] + np.square(space.radius[others])[None, :]
     if not space.is_flat:
@@ -117,17 +125,18 @@ def _agreements(space: Space, sample: I64, others: I64, truth: Pairs) -> list[tu
     if space.is_flat:
         centres, weights = _binned(between)
         unit = space.job.chord or float(np.median(between)) / 100.0 or 1.0
-        return [
-            (unit * w, parity_agreement(np.array([space.job.chord / (unit * w)])),
-             parity_agreement(centres / (unit * w)), weights)
-            for w in WIDTHS
-        ]  # fmt: skip
-    a, b = space.radius[truth.left[:MANY]], space.radius[truth.right[:MANY]]
-    if len(truth) < ENOUGH:
-        a = b = space.radius[sample]
-    angles = _angle(np.repeat(space.radius[sample], len(others)), np.tile(space.radius[others], len(sample)), between)
-    centres, weights = _binned(angles)
-    return [(0.0, 1.0 - _angle(a, b, np.full(len(a), space.job.chord)) / math.pi, 1.0 - centres / math.pi, weights)]
+        for times in WIDTHS:
+            width = unit * times
+            least = float(parity_agreement(np.array([space.job.chord / width]))[0])
+            yield width, 0.0, least, parity_agreement(centres / width), weights
+        return
+    a, b = np.repeat(space.radius[sample], len(others)), np.tile(space.radius[others], len(sample))
+    for shrink in SHRINKS:
+        centres, weights = _binned(_angle(space.radius_about(shrink, a), space.radius_about(shrink, b), between))
+        worst = float(space.radius_about(shrink, np.array([nearest]))[0])
+        chord = space.job.chord + ROUNDED
+        widest = 2.0 * math.asin(chord / (2.0 * worst)) if chord < 2.0 * worst else math.pi
+        yield 0.0, shrink, 1.0 - widest / math.pi, 1.0 - centres / math.pi, weights
 
 
 def _angle(a: F64, b: F64, between: F64) -> F64:
@@ -182,7 +191,7 @@ def chances(space: Space, truth: Pairs, plan: SignPlan) -> list[float]:
     if space.is_flat:
         agreement = parity_agreement(-truth.similarity / plan.width)
     else:
-        a, b = space.radius[truth.left], space.radius[truth.right]
+        a, b = (space.radius_about(plan.shrink, space.radius[side]) for side in (truth.left, truth.right))
         agreement = 1.0 - _angle(a, b, _chords(truth.similarity, space.job)) / math.pi
     found: list[float] = plan.probability(agreement).tolist()
     return found

@@ -28,6 +28,7 @@ from lookalike.engines.spark.vectors import (
     exact_partners,
     features,
     listed_rows,
+    nearest_to_centre,
     rows_of,
     space_of,
     table_keys,
@@ -124,7 +125,8 @@ class VectorRun(ItemRun):
         values = np.concatenate([truth.values, rows_of(batch)])
         space = space_of(values, self.job, self.centre)
         places = np.arange(len(truth.values), len(values))
-        look = look_at(space, truth.sample, places, truth.pairs, count, pairs)
+        nearest = nearest_to_centre(self.listed, self.job, self.centre)
+        look = look_at(space, truth.sample, places, truth.pairs, count, pairs, nearest)
         if self.want == "pairs":
             expected = round(len(truth.pairs) * count / max(1, len(truth.sample)) / 2)
             sampled = f"{len(truth.sample):,} sampled vectors have"

@@ -135,6 +135,15 @@ def vector_score(job: VectorJob, plan: SignPlan, centre: F32) -> Score:
     return score
 
 
+def nearest_to_centre(listed: DataFrame, job: VectorJob, centre: F32) -> float:
+    """The least distance of any row from the centre: one number from each batch."""
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"nearest": as_arrow(space_of(rows_of(batch), job, centre).radius.min(keepdims=True))})
+
+    return float(mapped(listed, stage, "nearest double").selectExpr("min(nearest) nearest").collect()[0]["nearest"])
+
+
 def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, width: int) -> DataFrame:
     """Every pair that reaches the threshold (EDGES): items in blocks, a task for every two blocks."""
     each = max(1, CELL // (4 * width))
