@@ -73,6 +73,7 @@ def test_any_codes_at_any_distance(values: list[int], most: int, against: bool) 
         assert found(la.bits.pairs(array, max_bits=most, method="exact")) == truth(values, most)
 
 
+@pytest.mark.promise("docs/how-to/bits.md", "finds a pair at `--max-bits` itself with probability 0.99 or more")
 @pytest.mark.parametrize(("width", "most"), [(64, 8), (64, 14), (256, 40)])
 def test_the_approximate_join_keeps_its_promise(width: int, most: int) -> None:
     """Nothing false; at the threshold itself at least the wished share, over many pairs and several seeds."""
@@ -146,6 +147,7 @@ def test_bits_that_never_vary_are_no_key() -> None:
     assert found(la.bits.pairs(np.array(values), max_bits=2, method="exact")) == truth(values, 2)
 
 
+@pytest.mark.promise("docs/how-to/bits.md", "work as those of documents do, with the same outputs")
 def test_groups_and_dedup() -> None:
     values = [0, 1, 3, 7, 255 << 30, (255 << 30) | 1]
     made = la.bits.groups(np.array(values), max_bits=1)

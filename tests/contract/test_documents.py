@@ -83,6 +83,12 @@ def tables(request: pytest.FixtureRequest) -> tuple[pa.Table, pa.Table | None]:
 Tables = tuple[pa.Table, pa.Table | None]
 
 
+@pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "Every pair is verified on the texts")
+@pytest.mark.promise("docs/reference/words.md", "It is 1 wherever pairs are verified, which is the default")
+@pytest.mark.promise("docs/explanation/curves.md", "because every candidate is scored exactly")
+@pytest.mark.promise("docs/explanation/cost.md", "All of them score every candidate exactly")
+@pytest.mark.promise("docs/design.md", "every candidate is scored exactly")
+@pytest.mark.promise("docs/index.md", "Every pair it reports is scored exactly")
 @pytest.mark.promise("README.md", "every pair is scored exactly")
 @pytest.mark.parametrize(("way", "measure"), WAYS)
 def test_pairs_are_the_true_ones(way: str, measure: str, tables: Tables) -> None:
@@ -126,6 +132,7 @@ def test_banding_refuses_what_it_cannot_promise(measure: str) -> None:
         run(documents(1), "lsh", measure)
 
 
+@pytest.mark.promise("docs/choosing.md", "an empty one never matches anything")
 @pytest.mark.parametrize("way", ["auto", *METHODS])
 @pytest.mark.parametrize("texts", [[], [""], ["", " ", "..."]])
 def test_empty_documents_match_nothing(way: Any, texts: list[str]) -> None:
@@ -156,6 +163,7 @@ def test_components_are_those_of_all_pairs(way: Any) -> None:
     assert [row["group"] for row in rows] == sorted(row["group"] for row in rows)
 
 
+@pytest.mark.promise("docs/tutorial/first-steps.md", "each removed text is itself similar to the one that is kept")
 @pytest.mark.promise("README.md", "each removed item is itself similar to the one kept")
 @pytest.mark.parametrize("way", METHODS)
 @pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
@@ -246,6 +254,8 @@ def test_twenty_thousand_copies(way: Any) -> None:
         la.pairs(many[:2], against=many[:20_000], method=way, max_pairs=39_999)
 
 
+@pytest.mark.promise("docs/how-to/large.md", "which never write the pairs of a crowd down")
+@pytest.mark.promise("docs/explanation/cost.md", "`groups` and `dedup` never write such pairs down")
 @pytest.mark.promise("README.md", "a million near-copies cost a million comparisons")
 def test_thousands_of_near_copies() -> None:
     """All pairs match, none are equal: groups and dedup never write the pairs down."""
@@ -260,6 +270,7 @@ def test_thousands_of_near_copies() -> None:
         _ = made.pairs
 
 
+@pytest.mark.promise("docs/how-to/large.md", "Above `--max-pairs` (100 million) it stops before the work")
 @pytest.mark.parametrize("way", ["lsh", "exact"])
 def test_more_pairs_than_allowed(way: Any) -> None:
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
@@ -282,6 +293,7 @@ def rows_of(frame: Any) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
+@pytest.mark.promise("docs/how-to/spark.md", "the same plan, the same pairs with the same scores, the same groups")
 @ON_SPARK
 @pytest.mark.parametrize(("way", "measure"), SPARK_WAYS)
 def test_spark_gives_the_same_pairs(way: Any, measure: str, spark: Any) -> None:
@@ -386,6 +398,7 @@ def test_spark_drops_the_same_common_shingles(spark: Any) -> None:
     assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
 
 
+@pytest.mark.promise("docs/how-to/spark.md", "where there are more, they are counted in a shuffle")
 @ON_SPARK
 @pytest.mark.parametrize("limit", ["blocks.HELD_BYTES", "flow.MOST_TASKS", "boilerplate.DRIVER_ELEMENTS"])
 def test_spark_gives_the_same_pairs_beyond_its_limits(limit: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,6 +409,9 @@ def test_spark_gives_the_same_pairs_beyond_its_limits(limit: str, spark: Any, mo
     assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
 
 
+@pytest.mark.promise(
+    "docs/how-to/spark.md", "The same choice of method, pairs, scores, groups, representatives and removed rows"
+)
 @ON_SPARK
 def test_spark_chooses_and_counts_as_the_local_engine_does(spark: Any) -> None:
     table = documents(1, count=120)

@@ -73,6 +73,10 @@ def truth(index: la.Index, queries: list[Any], items: list[Any]) -> list[list[tu
     return out
 
 
+@pytest.mark.promise("docs/how-to/index.md", "Codes of bits and strings: none is missed")
+@pytest.mark.promise(
+    "docs/how-to/index.md", "An item of the index exactly at the threshold is found with the recall that `info` states"
+)
 @pytest.mark.usefixtures("small_parts")
 def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -> None:
     items, queries = sample.items(120, 1), sample.items(140, 1)[90:]
@@ -89,6 +93,10 @@ def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -
         assert [query[:2] for query in found] == index.query(queries, k=2)
 
 
+@pytest.mark.promise("docs/how-to/postgres.md", "the same suite of tests runs over both")
+@pytest.mark.promise(
+    "docs/how-to/index.md", "Every match is scored exactly, by the same number that `la.pairs` reports"
+)
 @pytest.mark.parametrize("kind", ["documents", "sets", "bits", "strings", "vectors"])
 def test_the_same_as_batch(place: Place, kind: str) -> None:
     sample = SAMPLES[kind]
@@ -153,6 +161,7 @@ def index_added(count: int, replaced: int) -> Any:
     return Added(count, replaced)
 
 
+@pytest.mark.promise("docs/how-to/index.md", "With `--if-new` only what matches nothing goes in")
 @pytest.mark.usefixtures("small_parts")
 def test_only_what_is_new(place: Place, sample: Sample) -> None:
     items = sample.items(80, 4)
@@ -186,6 +195,7 @@ def edges_of(index: la.Index, items: list[Any]) -> list[tuple[int, int]]:
     return [(match.id, i) for i, found in enumerate(index.query(items)) for match in found if match.id < i]
 
 
+@pytest.mark.promise("docs/how-to/index.md", "adding items never renames a group")
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("asked", ["at the end", "after each"])
 def test_groups_are_components_and_keep_their_names(place: Place, sample: Sample, asked: str) -> None:
@@ -218,6 +228,7 @@ def test_groups_are_components_and_keep_their_names(place: Place, sample: Sample
         assert not gone & set(want)
 
 
+@pytest.mark.promise("docs/how-to/index.md", "what it had connected stays connected, under the same number")
 def test_a_merge_is_recorded_and_a_removal_splits_nothing(place: Place) -> None:
     left, right = "a b c d e f", "f g h i j k"
     between = "a b c d e f g h i j k"
@@ -330,6 +341,7 @@ def test_groups_do_not_depend_on_when_they_are_asked_for(place: Place) -> None:
     assert tables[0] == tables[1]
 
 
+@pytest.mark.promise("docs/how-to/index.md", "`compact` does all of that now")
 @pytest.mark.usefixtures("small_parts")
 def test_compaction_changes_no_answer(place: Place, sample: Sample) -> None:
     items = sample.items(90, 6)
@@ -385,6 +397,7 @@ def test_merge_refuses_another_recipe(place: Place) -> None:
             index.merge(third)
 
 
+@pytest.mark.promise("docs/how-to/postgres.md", "and see each commit at once")
 def test_a_commit_is_seen_by_others_at_once(place: Place, sample: Sample) -> None:
     items, where = sample.items(40, 9), place()
     with made(where, sample) as index, la.Index.open(where, read_only=True) as reader:
@@ -455,6 +468,7 @@ def test_ids_are_of_one_type(place: Place) -> None:
         assert list(index) == [41, 42]
 
 
+@pytest.mark.promise("docs/how-to/postgres.md", "Ids given by the index never repeat")
 def test_large_ids_leave_automatic_ids_alone(place: Place) -> None:
     with la.Index.create(place()) as index:
         index.add(["one text", "another"], ids=[9223372036854775000, 2**63 - 1])

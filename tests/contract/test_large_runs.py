@@ -64,6 +64,7 @@ def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, option
     assert expected.receipt["work"]["folder"] is None
 
 
+@pytest.mark.promise("docs/how-to/large.md", "The second command finds the sets of `old/` there and says so")
 def test_sets_are_kept_for_the_next_run(files: list[Path], tmp_path: Path) -> None:
     """The incremental way: yesterday's sets serve as the other side of today's run, whatever its threshold."""
     work = tmp_path / "work"
@@ -105,6 +106,7 @@ def test_damaged_sets_are_read_again(files: list[Path], tmp_path: Path, name: st
     assert same(expected, found)
 
 
+@pytest.mark.promise("docs/how-to/large.md", "a run works in a folder beside its output")
 def test_a_large_run_works_beside_its_output_and_cleans_up(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_tables_in_memory_go_to_a_folder_that_vanishes(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.promise("docs/how-to/large.md", "Make room and run the same command again")
 def test_a_full_disk_names_the_file_and_keeps_what_is_done(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +208,7 @@ main()
 """
 
 
+@pytest.mark.promise("docs/how-to/large.md", "writes the same bytes as an undisturbed run")
 @pytest.mark.promise("README.md", "killed at any moment, the same command goes on and writes the same bytes")
 def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_path: Path) -> None:
     """kill -9 at random moments, again and again; the answer has the same bytes as that of an undisturbed run."""
@@ -283,6 +287,7 @@ def test_a_long_document_among_short_ones() -> None:
     assert found.groups["group"].to_pylist() == [0, 0, 1, 1]
 
 
+@pytest.mark.promise("docs/how-to/large.md", "`lookalike passages` takes the same `--memory`")
 def test_passages_in_a_work_folder(files: list[Path], tmp_path: Path) -> None:
     """The same tables as in memory; tokens are read once, whatever the length of a passage."""
     work = tmp_path / "work"

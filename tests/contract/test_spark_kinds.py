@@ -160,6 +160,9 @@ def codes() -> list[str]:
     return whole
 
 
+@pytest.mark.promise(
+    "docs/how-to/spark-kinds.md", "in tasks that do what one machine does with two blocks: nothing is missed"
+)
 def test_bits(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bits, "EACH", 50)  # three blocks
     options: Any = {"max_bits": 6, "method": "lsh", "recall": 0.6}

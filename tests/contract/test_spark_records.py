@@ -75,6 +75,7 @@ CASES: dict[str, tuple[bool, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("docs/how-to/spark-kinds.md", "and the audit are those of one machine")
 @pytest.mark.parametrize("case", CASES)
 def test_pairs_scores_and_what_each_field_adds(spark: Any, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_scores, "FREQUENT", 0.1)  # some words travel with the score, others with the records

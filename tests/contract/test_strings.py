@@ -147,6 +147,7 @@ def test_case_and_accents() -> None:
     assert [(row["left"], row["right"]) for row in bare] == [(0, 1), (2, 3)]
 
 
+@pytest.mark.promise("docs/how-to/strings.md", "work as those of documents do, with the same outputs")
 def test_groups_dedup_and_a_stricter_bound() -> None:
     names = ["Jon Smith", "John Smith", "John Smyth", "Ann Lee", ""]
     assert la.strings.groups(names, max_edits=1).groups["id"].to_pylist() == [0, 1, 2]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+UNBACKED_CLAIMS = 245  # sentences of the docs that look like a claim and have no test named for them yet
 PAGES = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").rglob("*.md"))
 
 
@@ -29,6 +30,12 @@ def test_promises_are_listed_and_quote_their_pages() -> None:
     assert module["broken"]() == [], "these words do not occur on their page"
     there = (ROOT / "docs/reference/promises.md").read_text(encoding="utf-8")
     assert there == module["reference"](), "run: python scripts/make_promises.py"
+
+
+def test_claims_without_a_test_become_fewer() -> None:
+    """A new sentence with a number, "every", "never", "all" or "same" needs a promise marker; lower the bound with it."""
+    missing = script("make_promises.py")["unbacked"]()
+    assert len(missing) <= UNBACKED_CLAIMS, "run: python scripts/make_promises.py, which lists them"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -23,6 +23,7 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "every line here is executed by the tests")
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if p not in SPARK_PAGES], ids=lambda page: str(page.relative_to(ROOT))
 )

@@ -159,6 +159,7 @@ def test_intervals_of_real_runs(kind: Callable[[str], Any]) -> None:
         assert at_most >= 0.94
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "The receipt has that recall, a 95 % interval")
 def test_the_receipt_has_the_interval_of_the_whole_run() -> None:
     lists = token_lists(np.random.default_rng(3))
     exact = len(la.pairs(lists, threshold=0.5, method="exact").found.pairs)

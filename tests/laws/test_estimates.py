@@ -31,6 +31,9 @@ def check_mean_and_variance(shares: Any, similarity: float, length: int) -> None
     assert shares.var() < binomial * (1 + 5 * sqrt(2 / len(shares)))
 
 
+@pytest.mark.promise(
+    "docs/explanation/curves.md", "A minhash is a number made from a set such that two sets have the same number"
+)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize(
     ("scheme", "union", "pairs"),
@@ -41,6 +44,7 @@ def test_no_bias_over_many_pairs(scheme: Any, union: int, pairs: int, similarity
     check_mean_and_variance(agreements(sets, Recipe(scheme=scheme)), float(similarity), 128)
 
 
+@pytest.mark.promise("docs/explanation/estimates.md", "With n independent hash functions the error is")
 @pytest.mark.parametrize("scheme", ["fss-1", "minhash-1"])
 def test_no_bias_over_many_seeds(scheme: Any) -> None:
     """One and the same pair, near the threshold, under a thousand seeds."""

@@ -33,6 +33,9 @@ def found(tokens: pa.Array, **options: Any) -> tuple[float, dict[str, Any]]:
     return len(left) / PAIRS, result.receipt
 
 
+@pytest.mark.promise(
+    "docs/tutorial/first-steps.md", "a pair exactly at the threshold is found with probability 0.99 or more"
+)
 @pytest.mark.promise("README.md", "finds a pair at exactly 0.8 with probability 0.99 or more")
 @pytest.mark.parametrize(
     ("similarity", "recall", "options"),
@@ -67,6 +70,9 @@ def test_exact_ways_find_every_tie(method: Any) -> None:
     assert found(tokens, threshold=0.8000001, method=method)[0] == 0.0
 
 
+@pytest.mark.promise(
+    "docs/reference/formats.md", "so that 0.6000000000000001, which is 3 × 0.2 in floating point, means 3/5"
+)
 @pytest.mark.promise("README.md", "and 4/5 counts at 0.8")
 @pytest.mark.promise("docs/reference/formats.md", "Up to nine decimals are taken as written (six for cosine).")
 def test_a_threshold_means_its_decimals() -> None:
@@ -79,6 +85,10 @@ def test_a_threshold_means_its_decimals() -> None:
     assert bar(jaccard, 1 / 3)[1:] == bar(cosine, 1 / 3)[1:] == (1, 3)
 
 
+@pytest.mark.promise("docs/how-to/index.md", "A similarity of exactly 0.8 reaches a threshold of 0.8")
+@pytest.mark.promise("docs/reference/words.md", "It belongs to the pair: 4/5 counts at 0.8")
+@pytest.mark.promise("docs/reference/formats.md", "at 0.8 a similarity of exactly 4/5 counts")
+@pytest.mark.promise("docs/explanation/estimates.md", "`4/5` counts at 0.8")
 def test_a_tie_is_not_below_the_threshold() -> None:
     result = la.pairs(pa.table({"text": collection(Fraction(4, 5), seed=34)}), threshold=0.8, method="lsh", audit=0)
     assert result.pairs["similarity"].unique().to_pylist() == [0.8]

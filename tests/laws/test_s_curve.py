@@ -37,6 +37,7 @@ def slack(p: float, pairs: int) -> float:
     return 5 * sqrt(pairs * p * (1 - p)) + 3
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "With b bands, the chance of agreeing in at least one is")
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize(("scheme", "union", "pairs"), [("minhash-1", 40, 2500), ("fss-1", 2000, 2000)])
 def test_the_curve(similarity: str, scheme: Any, union: int, pairs: int) -> None:
@@ -46,6 +47,7 @@ def test_the_curve(similarity: str, scheme: Any, union: int, pairs: int) -> None
         assert abs(found - pairs * p) < slack(p, pairs), shape
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "The promise holds for sets of every size")
 @pytest.mark.promise("docs/explanation/curves.md", "`recall_at_threshold` is a lower bound over all set sizes")
 @pytest.mark.parametrize("union", [20, 60, 200, 1000])
 @pytest.mark.parametrize(("similarity", "hashes"), [("0.5", 128), ("0.8", 128), ("0.9", 128), ("0.95", 32)])

@@ -20,6 +20,7 @@ def given(bands: int, rows: int = 5, threshold: float = 0.8) -> la.Plan:
         return la.plan(threshold, num_hashes=100, bands=bands, rows=rows)
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "with 1 − (1 − sʳ)ᵇ")
 def test_twenty_bands_of_five_rows() -> None:
     plan = given(20)
     printed = [".006", ".047", ".186", ".470", ".802", ".975", ".9996"]
@@ -29,6 +30,7 @@ def test_twenty_bands_of_five_rows() -> None:
     assert round(plan.turning_point, 3) == 0.549
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "for pairs that are 80 % similar")
 def test_columns_that_are_eighty_percent_similar() -> None:
     assert round(and_of(0.8, 5), 3) == 0.328
     missed = 1 - or_of(and_of(0.8, 5), 20)
@@ -44,6 +46,7 @@ def test_columns_that_are_thirty_or_forty_percent_similar() -> None:
     assert given(20).probability(0.4) <= 20 * 0.01 == 0.2
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "With 15 bands instead of 20")
 def test_fifteen_bands_miss_more_and_find_less_in_vain() -> None:
     few, many = given(15), given(20)
     assert few.false_negative_area > many.false_negative_area
@@ -57,6 +60,7 @@ def test_fifteen_bands_miss_more_and_find_less_in_vain() -> None:
     assert all(few.probability(s) < many.probability(s) for s in (0.1, 0.3, 0.5, 0.7, 0.9))
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "a million columns make 5·10¹¹")
 def test_comparisons_of_a_million_columns() -> None:
     assert book.comparisons(10**6) == 499_999_500_000
     assert f"{book.comparisons(10**6):.0e}" == "5e+11"

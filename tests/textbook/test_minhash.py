@@ -69,12 +69,14 @@ def test_one_pass_with_two_hash_functions() -> None:
     assert noun.similarity(0, 3)[0] == 1.0
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "The first column ends with 1 and 2, the second with 0 and 0")
 def test_one_pass_over_two_columns() -> None:
     matrix = book.CharacteristicMatrix.of([{1, 3, 4}, {2, 3, 5}], rows=range(1, 6))
     *_, last = matrix.one_pass([lambda x: x % 5, lambda x: (2 * x + 1) % 5])
     assert [tuple(row[column] for row in last.rows) for column in (0, 1)] == [(1, 2), (0, 0)]
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "are 40 MB")
 def test_a_hundred_thousand_signatures_of_a_hundred_integers_are_forty_megabytes() -> None:
     signatures = Signatures(np.empty((100_000, 100), np.uint32), la.Recipe(length=100))
     assert signatures.values.nbytes == 40_000_000
@@ -91,6 +93,10 @@ def test_the_fast_code_agrees_on_any_permutation(columns: list[set[int]], permut
     assert tuple(INF if value == 0xFFFFFFFF else value for value in fast) == matrix.minhash(permutation)
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "Over all permutations the estimate is the truth")
+@pytest.mark.promise(
+    "docs/tutorial/textbook.md", "The chance that two columns have the same minhash is their Jaccard similarity"
+)
 @given(sets.filter(lambda columns: len(columns) > 1))
 @settings(max_examples=15, deadline=None)
 def test_over_all_permutations_minhashes_agree_as_often_as_columns_are_similar(columns: list[set[int]]) -> None:

@@ -25,6 +25,7 @@ def test_the_textbook_cascade() -> None:
     assert made.p2 == pytest.approx(0.0008715, abs=1e-7)
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "An AND followed by an OR has a fixed point")
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(2, 6)), min_size=1, max_size=4))
 def test_fixed_points_stay_and_others_move(steps: list[tuple[str, int]]) -> None:

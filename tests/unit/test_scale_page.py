@@ -32,6 +32,7 @@ def test_there_are_sums() -> None:
     assert len(SUMS) == 54
 
 
+@pytest.mark.promise("docs/explanation/scale.md", "with the arithmetic shown")
 @pytest.mark.parametrize(("words", "told"), SUMS)
 def test_a_sum_is_right(words: str, told: str) -> None:
     assert value(ast.parse(words, mode="eval").body) == pytest.approx(float(told), rel=0.006)

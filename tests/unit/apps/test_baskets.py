@@ -34,6 +34,7 @@ def occurrences(items: list[int]) -> set[tuple[int, int]]:
     return {(item, i) for item, times in Counter(items).items() for i in range(times)}
 
 
+@pytest.mark.promise("docs/how-to/baskets.md", "products are alike when the same customers have them")
 @pytest.mark.parametrize("bag", [False, True])
 @given(lists=families, percent=st.integers(5, 100))
 @settings(max_examples=60, deadline=None)
@@ -133,6 +134,7 @@ def test_groups_of_items_find_likeness_without_a_shared_item() -> None:
     assert ("ann", "bob") not in found(apart)
 
 
+@pytest.mark.promise("docs/how-to/baskets.md", "then compares customers by the groups they bought from")
 @given(lists=families, tenths=st.integers(1, 10), near=st.integers(1, 10))
 @settings(max_examples=40, deadline=None)
 def test_through_groups_is_brute_force(lists: list[list[int]], tenths: int, near: int) -> None:
@@ -147,6 +149,7 @@ def test_through_groups_is_brute_force(lists: list[list[int]], tenths: int, near
     assert found(made) == expected
 
 
+@pytest.mark.promise("docs/how-to/baskets.md", "customers match who bought from at least that many of the same groups")
 @given(lists=families, shared=st.integers(1, 3), near=st.integers(1, 10))
 @settings(max_examples=40, deadline=None)
 def test_shared_groups_are_counted(lists: list[list[int]], shared: int, near: int) -> None:

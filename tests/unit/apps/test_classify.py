@@ -40,6 +40,8 @@ def expected(query: set[str], labelled: list[set[str]], labels: list[str], k: in
     return nearest, votes
 
 
+@pytest.mark.promise("docs/how-to/classify.md", "`share` is the part of these votes that the chosen label has")
+@pytest.mark.promise("docs/how-to/classify.md", "then all texts of the input are labelled")
 @pytest.mark.promise("docs/how-to/classify.md", "Every text is compared with every labelled text, exactly")
 @given(labelled=texts, new=texts, data=st.data(), k=st.integers(1, 4), weight=st.sampled_from(["idf", "none"]))
 @settings(max_examples=60, deadline=None)

@@ -132,6 +132,8 @@ def test_groups_against_pairs(answer: Labels, truth: dict[Pair, float]) -> None:
     check_groups(made, 0, found, same_group(connected(set(truth), items), items), items)
 
 
+@pytest.mark.promise("docs/how-to/evaluate.md", "The table has them at every threshold that the answer allows")
+@pytest.mark.promise("docs/choosing.md", "draws precision, recall and F1 at every threshold")
 @given(scored, st.booleans(), scored, labelled)
 @settings(max_examples=300, deadline=None)
 def test_pairs_at_every_threshold(

@@ -38,6 +38,7 @@ def test_the_join_is_brute_force(number: int, data: Any) -> None:
     assert [(row["left"], row["right"]) for row in cross.pairs.to_pylist()] == between
 
 
+@pytest.mark.promise("docs/how-to/own-distance.md", "`close.all_pairs` what comparing every two would take")
 def test_far_items_are_not_compared() -> None:
     items = [1000 * group + offset for group in range(20) for offset in range(5)]
     made = la.metrics.pairs(items, lambda x, y: abs(x - y), max_distance=5)
@@ -76,12 +77,14 @@ def test_each_axiom_has_a_counterexample(axiom: str, distance: Any, words: str) 
     assert str(test).startswith("Not a metric (tested on ")
 
 
+@pytest.mark.promise("docs/how-to/own-distance.md", "Up to 10,000 triples are tested")
 def test_many_triples_are_sampled() -> None:
     test = la.metrics.check_axioms(range(100), lambda x, y: abs(x - y), max_triples=50)
     assert test.triples == 50
     assert str(test).startswith("All four axioms hold on ")
 
 
+@pytest.mark.promise("docs/how-to/own-distance.md", "Before the join, the axioms are tested on 20 random items")
 def test_what_is_no_metric_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^the distance is not a metric, so pairs could be missed; triangle ineq"):
         la.metrics.pairs([1, 2, 4], lambda x, y: (x - y) ** 2, max_distance=1)

@@ -149,6 +149,7 @@ def test_rivals_that_the_settings_name_count_and_no_others() -> None:
         replace(rules, rivals="top")
 
 
+@pytest.mark.promise("docs/how-to/records.md", "the summary says so")
 def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     from lookalike.engines import record_audit
 

@@ -57,6 +57,8 @@ def summary(result: Any) -> str:
     return dict(lines(result.receipt, []))["Recall"]
 
 
+@pytest.mark.promise("docs/how-to/evaluate.md", "Every approximate run measures its own recall")
+@pytest.mark.promise("docs/index.md", "every approximate run measures the recall it had")
 @pytest.mark.promise("README.md", "and every approximate run measures the recall it had")
 @pytest.mark.parametrize("kind", RUNS)
 def test_every_approximate_run_measures_its_recall(kind: str) -> None:

@@ -49,6 +49,7 @@ def test_the_smallest_partner(measure: str, a: int, share: Fraction) -> None:
     assert least in can or not can
 
 
+@pytest.mark.promise("docs/reference/formats.md", "Similarities are exact fractions, rounded once to float64")
 @pytest.mark.parametrize("measure", MEASURES)
 @given(a=sizes, b=sizes, share=st.floats(0, 1))
 @settings(max_examples=100, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,9 @@ def best_sum(pairs: list[tuple[tuple[int, int], float]], taken: frozenset[int] =
     return without if {a, b} & taken else max(without, score + best_sum(rest, taken | {a, b}))
 
 
+@pytest.mark.promise(
+    "docs/how-to/records.md", "it takes the assignment with the highest sum in which no record occurs twice"
+)
 @settings(deadline=None)
 @given(PAIRS)
 def test_the_assignment_is_the_best(pairs: dict[tuple[int, int], float]) -> None:

@@ -26,6 +26,7 @@ def angle(x: np.ndarray, y: np.ndarray) -> float:
     return math.degrees(math.atan2(math.sqrt(cross), float(dot)))
 
 
+@pytest.mark.promise("docs/how-to/vectors.md", "scores are computed from these in float64")
 @settings(max_examples=60, deadline=None)
 @given(rows=ROWS)
 def test_scores_are_those_of_exact_arithmetic(rows: np.ndarray) -> None:

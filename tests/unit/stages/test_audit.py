@@ -119,6 +119,7 @@ def test_the_budget_of_partners_bounds_the_sample() -> None:
     assert len(draw(np.full(2_000, 1_999), 2000, seed=1)) < 200
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "Where all items are in the sample, both ends are the recall itself")
 def test_a_sample_of_everything_knows_exactly() -> None:
     total = total_missed(all_of(4), np.array([0.5, 0.5, 0.0, 0.0]))
     assert (total.value, total.low, total.high) == (1.0, 1.0, 1.0)
@@ -146,6 +147,7 @@ def binomial_tail(trials: int, least: int, p: float) -> float:
     return math.fsum(math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(least, trials + 1))
 
 
+@pytest.mark.promise("docs/how-to/classify.md", "The interval covers the choice of the sample")
 @pytest.mark.parametrize(("hits", "trials"), [(1, 10), (9, 10), (50, 100), (99, 100), (3, 7), (199, 200)])
 def test_clopper_pearson_by_its_definition(hits: int, trials: int) -> None:
     low, high = clopper_pearson(hits, trials)

@@ -13,6 +13,10 @@ from oracles import without_common
 from strategies import families, make_sets
 
 
+@pytest.mark.promise(
+    "docs/how-to/clean-a-training-corpus.md",
+    "`--max-share 0.1` drops shingles that more than a tenth of the documents have",
+)
 @given(sets=families, percent=st.integers(1, 100))
 @settings(max_examples=200, deadline=None)
 @example(sets=[{1}, {1}, {1, 65537}, set()], percent=50)  # 65537 shares the counter of 1

@@ -51,6 +51,8 @@ def tokens(text: str, **options: bool) -> list[str]:
     return [text[a:b] for a, b in zip(placed.starts, placed.ends, strict=True)]
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "renaming does not hide a copy")
+@pytest.mark.promise("docs/how-to/detect-plagiarism.md", "`--language auto` counts all names as one")
 def test_renaming_does_not_hide_a_copy() -> None:
     found = la.passages(table(ORIGINAL, RENAMED, OTHER), language="python", comments=False)
     assert [(row["left"], row["right"]) for row in found.pairs.to_pylist()] == [("work/0.py", "work/1.py")]

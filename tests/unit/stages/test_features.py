@@ -102,6 +102,7 @@ def test_texts_that_differ(one: str, other: str, options: dict[str, Any]) -> Non
     assert sets.sizes.min() > 0
 
 
+@pytest.mark.promise("docs/choosing.md", "A document shorter than k units is one shingle")
 @pytest.mark.parametrize("unit", ["word", "char", "byte", "line"])
 def test_short_documents_are_one_shingle_and_empty_ones_none(unit: Any) -> None:
     sets = of_texts(["", "a", " \n\t", "a"], unit=unit, k=12, squeeze_space=True)

@@ -42,6 +42,7 @@ def test_stars_against_the_twin(pairs: dict[tuple[int, int], float], order: list
     assert made.similarity.tolist() == [expected[item][1] for item in range(10)]
 
 
+@pytest.mark.promise("docs/reference/words.md", "Stars: every member is itself a pair with the representative")
 @given(pairs=scored, order=orders)
 @settings(max_examples=100, deadline=None)
 def test_stars_keep_their_promise(pairs: dict[tuple[int, int], float], order: list[int]) -> None:
@@ -54,6 +55,7 @@ def test_stars_keep_their_promise(pairs: dict[tuple[int, int], float], order: li
     assert not any(stays[i] == i and stays[j] == j for i, j in pairs)
 
 
+@pytest.mark.promise("docs/how-to/baskets.md", "each joins the group whose least similar member is nearest")
 @given(pairs=scored, order=orders, turned=st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_cliques_against_the_twin(pairs: dict[tuple[int, int], float], order: list[int], turned: bool) -> None:

@@ -51,6 +51,9 @@ def test_two_tables_meet_only_across() -> None:
     assert candidates({"name": ["ann", "ann", "ann"]}, keys=("words",), split=2) == {(0, 2), (1, 2)}
 
 
+@pytest.mark.promise(
+    "docs/how-to/records.md", "its records are compared where they share a rarer key, or two crowded ones"
+)
 def test_crowds_meet_where_they_share_two_crowded_keys() -> None:
     rng = np.random.default_rng(1)
     first, last = rng.integers(0, 20, 400), rng.integers(0, 20, 400)

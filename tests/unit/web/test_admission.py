@@ -81,6 +81,7 @@ def test_a_body_that_is_too_large(served: tuple[str, int]) -> None:
     link.close()
 
 
+@pytest.mark.promise("docs/how-to/serve.md", "A body that is too large is refused while it comes in")
 def test_a_body_without_end_is_cut_off(served: tuple[str, int]) -> None:
     with socket.create_connection(served, timeout=30) as link:
         link.sendall(

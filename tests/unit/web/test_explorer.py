@@ -169,6 +169,7 @@ def test_a_place_is_told_from_a_folder_of_a_result(tmp_path: Path) -> None:
     assert not is_index(7)
 
 
+@pytest.mark.promise("docs/how-to/explore.md", "No request leaves the machine")
 @needs_browser
 def test_the_page_shows_what_the_server_says_and_asks_nobody_else(result: str, index: str) -> None:
     with Browser() as browser:

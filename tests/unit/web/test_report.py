@@ -64,6 +64,7 @@ def test_the_file_holds_all_of_a_small_result(page: Path) -> None:
     assert len(data["data-kept"]["views"]) == len(data["data-kept"]["pairs"])
 
 
+@pytest.mark.promise("docs/how-to/explore.md", "Of the lists it holds a part, and says which")
 def test_a_large_result_is_bounded_and_says_what_is_left_out(tmp_path: Path) -> None:
     page = la.report(save_many(tmp_path, 60_000, 30_000), tmp_path / "report.html")
     data = blocks(page)
@@ -108,6 +109,9 @@ def test_hostile_texts_ids_and_columns_show_as_text_and_nothing_is_asked_for(tmp
     assert browser.errors[errors:] == []
 
 
+@pytest.mark.promise(
+    "docs/how-to/explore.md", "pairs, groups and the items in them are counted anew wherever it stands"
+)
 @needs_browser
 def test_the_slider_counts_anew_at_every_threshold(page: Path, browser: Browser) -> None:
     see(browser, page)

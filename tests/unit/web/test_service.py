@@ -57,6 +57,7 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         assert refused["message"] == "items[0] should be text that matches '^[0-9a-fA-F]{4}$', not 'xyz'."
 
 
+@pytest.mark.promise("docs/how-to/serve.md", "Every error is JSON of the same form")
 @pytest.mark.parametrize(
     ("path", "body", "status", "error", "message"),
     [

@@ -57,6 +57,7 @@ def ask(url: str, host: str | None = None) -> tuple[int, bytes]:
             return error.code, error.read()
 
 
+@pytest.mark.promise("docs/how-to/serve.md", "those under way are finished (30 seconds at most)")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_finishes_the_requests_under_way(sign: signal.Signals) -> None:
     with started() as (child, url):
@@ -73,6 +74,8 @@ def test_a_stop_finishes_the_requests_under_way(sign: signal.Signals) -> None:
             assert (said, complained, child.returncode) == ("done\n", "", 0)
 
 
+@pytest.mark.promise("docs/how-to/serve.md", "answers only to names of this machine")
+@pytest.mark.promise("docs/how-to/explore.md", "answers to names of this machine only")
 def test_other_names_are_refused_on_loopback() -> None:
     with started() as (_, url):
         port = url.rpartition(":")[2]
