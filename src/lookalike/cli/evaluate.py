@@ -58,6 +58,7 @@ def evaluate(
     """
     from lookalike.apps.evaluate import evaluate as compare
     from lookalike.cli.screen import err
+    from lookalike.io.atomic import together
     from lookalike.io.json_rows import json_document
     from lookalike.io.results import write_json
 
@@ -69,13 +70,15 @@ def evaluate(
     for note in made.notes:
         err.say("Note:", note, style="yellow")
     sys.stdout.write(json_document(made.as_dict()).decode() if json else _text(made))
-    for path in output or ():
-        if path.suffix.lower() == ".json":
-            write_json(made.as_dict(), path, force=force)
-        else:
-            from lookalike.apps.evaluation_curves import save_evaluation
+    with together(output or (), force=force):
+        for path in output or ():
+            if path.suffix.lower() == ".json":
+                write_json(made.as_dict(), path, force=force)
+            else:
+                from lookalike.apps.evaluation_curves import save_evaluation
 
-            save_evaluation(made, path, force=force)
+                save_evaluation(made, path, force=force)
+    for path in output or ():
         err.say("Wrote", str(path))
 
 

@@ -77,9 +77,10 @@ class Kind:
         with screen.progress(quiet) as progress:
             # The app is loaded while the source is being read.
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
-            wrote = outputs.write_result(result, output)
-            if removed is not None:
-                wrote += outputs.write_table(result.removed, removed)
+            with outputs.together():
+                wrote = outputs.write_result(result, output)
+                if removed is not None:
+                    wrote += outputs.write_table(result.removed, removed)
         if output is None and not json and asked != "dedup":
             (show.print_pairs if asked == "pairs" else show.print_groups)(result)
         show.finish(result, wrote, quiet=quiet, json=json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from rich.text import Text
 
 from lookalike.cli.screen import Screen, err
 from lookalike.cli.summary import lines
-from lookalike.io.atomic import check_output, check_place
+from lookalike.errors import UsageError
+from lookalike.io.atomic import check_output, check_place, together
 from lookalike.io.results import write_json
 from lookalike.io.write import write_table
 
@@ -46,34 +48,44 @@ ROW = "row"
 class Outputs:
     """Files to be written, checked before the work begins."""
 
+    paths: tuple[Path, ...]
     force: bool
 
     @classmethod
     def check(cls, output: Path | None, *others: Path | None, force: bool) -> Outputs:
-        for path in (output, *others):
-            if path is not None:
-                check_output(path, force=force)
+        paths = [path for path in (output, *others) if path is not None]
+        for path in paths:
+            check_output(path, force=force)
         if output is not None and output.suffix:
-            check_place(receipt_of(output), force=force)
-        return cls(force)
+            paths.append(receipt_of(output))
+            check_place(paths[-1], force=force)
+        for path in paths:
+            if sum(other.absolute() == path.absolute() for other in paths) > 1:
+                raise UsageError(f"{path} is named for two outputs. Use another name for one of them.")
+        return cls(tuple(paths), force)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Within this block, the outputs are drafts; at its end all of them get their names."""
+        return together(self.paths, force=self.force)
 
     def write_table(self, table: Any, path: Path) -> list[Path]:
         write_table(table, path, force=self.force)
         return [path]
 
     def write_result(self, result: Result | Passages | Stories | Classification, path: Path | None) -> list[Path]:
-        """The asked table by extension with its receipt beside it, or all tables into a folder."""
+        """Write the table that was asked for by extension, with its receipt, or all tables into a folder."""
         if path is None:
             return []
         if not path.suffix:
             return [result.save(path, force=self.force)]
         from lookalike.result import Result
 
-        if isinstance(result, Result):
-            result.write(path, force=self.force)
-        else:
-            write_table(result.to_arrow(), path, force=self.force)
-        write_json(result.receipt, receipt_of(path), force=self.force)
+        with self.together():
+            if isinstance(result, Result):
+                result.write(path, force=self.force)
+            else:
+                write_table(result.to_arrow(), path, force=self.force)
+            write_json(result.receipt, receipt_of(path), force=self.force)
         return [path, receipt_of(path)]
 
 

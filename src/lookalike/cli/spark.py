@@ -24,11 +24,16 @@ def run_on_spark(
     from lookalike.engines.spark.session import open_session, own_session
     from lookalike.engines.spark.sources import Typed
     from lookalike.engines.spark.writing import as_url, check_reached, check_target, is_url
+    from lookalike.io.atomic import check_place, together
 
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, removed)]
     for path in targets[1 if write is not None else 0 :]:
         if path is not None:
             check_target(path, force=force)
+    local = [Path(path) for path in targets if path is not None and not is_url(path)]
+    if write is None and output is not None and output.suffix and not is_url(os.fspath(output)):
+        local.append(show.receipt_of(output))
+        check_place(local[-1], force=force)
     options["spark_conf"] = _settings(options.pop("spark_conf", None) or [])
     for other in ("against", "references"):
         if given.get(other) is not None:
@@ -39,12 +44,13 @@ def run_on_spark(
             if path is not None and is_url(path):
                 check_reached(open_session(), path)
         target, gone = targets
-        if write is not None:
-            wrote = write(result)
-        else:
-            wrote = [] if target is None else _write(result, target, force=force)
-        if gone is not None:
-            wrote.append(result.write(result.removed, gone, force=force))
+        with together(local, force=force):
+            if write is not None:
+                wrote = write(result)
+            else:
+                wrote = [] if target is None else _write(result, target, force=force)
+            if gone is not None:
+                wrote.append(result.write(result.removed, gone, force=force))
         if target is None and not json and asked != "dedup":
             _show(result, show)
         show.finish(result, wrote, quiet=quiet, json=json)

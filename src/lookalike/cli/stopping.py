@@ -58,10 +58,12 @@ def stoppable(work: Callable[[], None], folder: Callable[[], Path | None]) -> No
 
 def _stop(code: int, folder: Path | None) -> Any:
     """End the process now: threads in compiled code cannot be asked to end."""
-    from lookalike.io.atomic import remove_drafts
+    from lookalike.io.atomic import stop_writing
 
-    remove_drafts()
-    if folder is not None and folder.is_dir():
+    written = stop_writing()
+    if written:
+        words = f"Stopped after the output was written: {', '.join(map(str, written))}.\n"
+    elif folder is not None and folder.is_dir():
         words = (
             f"Stopped. What is done is kept in {folder}: the same command goes on from there. "
             f"To remove it: lookalike runs clean {folder}\n"

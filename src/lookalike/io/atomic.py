@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from lookalike.errors import OutputError, UsageError
+from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, kind_of
 from lookalike.words import size
 
@@ -59,12 +61,16 @@ def one_column_only(path: Path, columns: Sequence[str]) -> str:
 
 
 def check_place(path: Path, *, force: bool) -> None:
-    """Refuse a place without a folder around it that may be written to, or taken already."""
+    """Refuse a place without a folder around it that may be written to, or taken already.
+
+    What a killed process left for this place is cleared; an output of a set that it could not finish may be replaced.
+    """
     if not path.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {path.parent}. Make it first, or use another name.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} cannot be written to. Use another one, or change its permissions.")
-    if os.path.lexists(path) and not force:
+    clear_leftovers(path)
+    if os.path.lexists(path) and not force and not is_unfinished(path):
         raise OutputError(f"{path} exists. Use --force to replace it, or another name.")
 
 
@@ -76,48 +82,112 @@ class Draft:
     nbytes: int = 0
 
 
-_drafts: set[Path] = set()
+_held: ContextVar[dict[Path, Path | None] | None] = ContextVar("_held", default=None)  # output to its finished draft
+_renaming = threading.RLock()
+_published: list[Path] = []
 
 
-def remove_drafts() -> None:
-    """Remove what is being written now: the process ends, and nobody else will."""
-    for path in list(_drafts):
-        _remove(path)
+def stop_writing() -> list[Path]:
+    """Remove what is being written now: the process ends. Return the outputs of `together` that have their names."""
+    with _renaming:
+        for path in list(in_use):
+            remove(path)
+    return _published
+
+
+@contextmanager
+def together(paths: Iterable[Path], *, force: bool) -> Iterator[None]:
+    """Give the outputs that the block writes to these paths their names when it ends, so that none is there alone.
+
+    Where the process is killed between two names, a later run may replace those outputs without `force`.
+    """
+    if _held.get() is not None:  # part of a larger set
+        yield
+        return
+    held: dict[Path, Path | None] = dict.fromkeys(paths)
+    before = _held.set(held)
+    drafts: dict[Path, Path] = {}
+    try:
+        yield
+        drafts = {path: draft for path, draft in held.items() if draft is not None}
+        with _clear_errors(" and ".join(map(str, drafts))), _renaming:
+            _publish(drafts, force=force)
+            _published.extend(drafts)
+    finally:
+        _held.reset(before)
+        for draft in filter(None, held.values()):
+            _discard(draft)
 
 
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
-    """A draft beside `path`, file or folder, that takes the place of `path` when the block ends well.
+    """Yield a draft next to `path`, file or folder, that replaces `path` when the block ends well.
 
-    However the block ends, the temporary name is gone afterwards.
+    However the block ends, the temporary name is gone afterwards; within `together`, when its block ends.
     """
-    draft = Draft(path.with_name(f".{path.name}.{os.getpid()}.tmp"))
-    _drafts.add(draft.path)
+    draft = Draft(hidden_name(path, "tmp"))
+    held = _held.get()
+    in_use.add(draft.path)
     try:
-        yield draft
-        _flush(draft.path)
-        if not force:
-            check_place(path, force=False)  # it may have appeared while the work was going on
-        if path.is_dir():
-            _swap(draft.path, path)
-        else:
-            os.replace(draft.path, path)
-        _flush_entry(path.absolute().parent)
+        with _clear_errors(str(path), draft):
+            yield draft
+            _flush(draft.path)
+            if held is not None and path in held:
+                held[path] = draft.path
+            else:
+                _publish({path: draft.path}, force=force)
+    finally:
+        if held is None or held.get(path) != draft.path:
+            _discard(draft.path)
+
+
+@contextmanager
+def _clear_errors(what: str, draft: Draft | None = None) -> Iterator[None]:
+    """Turn what the system and Arrow say about a file into an OutputError."""
+    try:
+        yield
     except (OSError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
-            message = f"disk full while writing {path} (needed about {size(draft.nbytes)})."
+            needed = f" (needed about {size(draft.nbytes)})" if draft is not None else ""
+            message = f"disk full while writing {what}{needed}."
         else:
             reason = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
-            message = f"cannot write {path}: {reason.rstrip('.')}."
+            message = f"cannot write {what}: {reason.rstrip('.')}."
         raise OutputError(message) from error
-    finally:
-        _remove(draft.path)
-        _drafts.discard(draft.path)
+
+
+def _publish(drafts: Mapping[Path, Path], *, force: bool) -> None:
+    """Give finished drafts their names (output to draft)."""
+    with _renaming:
+        if not force:
+            for path in drafts:
+                check_place(path, force=False)  # it may have appeared while the work was going on
+        folders = {path.absolute().parent for path in drafts}
+        marks = mark_set(drafts) if len(drafts) > 1 else []
+        for mark in marks:
+            _flush(mark)
+            _flush_entry(mark.absolute().parent)
+        for path, draft in drafts.items():
+            if path.is_dir():
+                _swap(draft, path)
+            else:
+                os.replace(draft, path)
+        for folder in folders:
+            _flush_entry(folder)
+        for mark in marks:
+            _discard(mark)
+        for path in drafts:
+            clear_marks(path)
+
+
+def _discard(path: Path) -> None:
+    remove(path)
+    in_use.discard(path)
 
 
 def _flush(path: Path) -> None:
     """Ask the system to put a file, or all files of a folder, on the disk: a rename must not outrun the content."""
-    for file in (one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]:
+    for file in (entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]:
         with open(file, "r+b") as handle:
             os.fsync(handle.fileno())
 
@@ -133,19 +203,15 @@ def _flush_entry(folder: Path) -> None:
 
 def _swap(new: Path, old: Path) -> None:
     """Put a folder in the place of another one; if that fails the old one is there again."""
-    aside = new.with_suffix(".old")
-    os.rename(old, aside)
+    aside = hidden_name(old, "old")
+    in_use.add(aside)
     try:
-        os.rename(new, old)
-    except BaseException:
-        os.rename(aside, old)
-        raise
-    _remove(aside)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        os.rename(old, aside)
+        try:
+            os.rename(new, old)
+        except BaseException:
+            os.rename(aside, old)
+            raise
+        remove(aside)
+    finally:
+        in_use.discard(aside)

@@ -16,12 +16,12 @@ PROGRAM = """
 import sys, time
 from lookalike.cli import main
 from lookalike import result
-before = result.Result.kept_batches
-def hang(self):
-    yield next(before(self))
+before = result.copied_rows
+def hang(*arguments, **options):
+    yield next(before(*arguments, **options))
     print("hanging", flush=True)
     time.sleep(60)
-result.Result.kept_batches = hang
+result.copied_rows = hang
 main.main()
 """
 
@@ -118,3 +118,50 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+# A run that is killed when its first output has its name, or (with another signal) stopped then.
+PUBLISHING = """
+import os, signal, sys
+from lookalike.cli import main
+from lookalike.io import atomic
+replace, signal_sent = os.replace, int(sys.argv.pop())
+def last(old, new):
+    replace(old, new)
+    if str(new) == "clean.csv":
+        os.kill(os.getpid(), signal_sent)
+atomic.os.replace = last
+main.main()
+"""
+
+
+def test_a_command_killed_between_two_outputs_succeeds_when_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("text\n" + "a rose is a rose is a rose\n" * 50)
+    command = ["dedup", "x.csv", "-o", "clean.csv", "--removed", "removed.csv"]
+    run = subprocess.run([sys.executable, "-c", PUBLISHING, *command, "9"], capture_output=True)
+    assert run.returncode == -9
+    assert Path("clean.csv").exists()
+    assert not Path("clean.csv.receipt.json").exists()
+    assert lookalike(*command).code == 0
+    assert sorted(os.listdir()) == ["clean.csv", "clean.csv.receipt.json", "removed.csv", "x.csv"]
+    assert lookalike(*command).err == "OutputError: clean.csv exists. Use --force to replace it, or another name.\n"
+
+
+def test_outputs_that_got_their_names_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("text\n" + "a rose is a rose is a rose\n" * 50)
+    command = ["dedup", "x.csv", "-o", "clean.csv", "--removed", "removed.csv", "-q", str(int(signal.SIGTERM))]
+    run = subprocess.run([sys.executable, "-c", PUBLISHING, *command], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 143
+    assert run.stderr == "Stopped after the output was written: clean.csv, removed.csv, clean.csv.receipt.json.\n"
+    assert sorted(os.listdir(tmp_path)) == ["clean.csv", "clean.csv.receipt.json", "removed.csv", "x.csv"]
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "x.csv").write_text("text\na\n")
+    clean = tmp_path / "clean.csv"
+    done = lookalike("dedup", tmp_path / "x.csv", "-o", clean, "--removed", clean)
+    assert done.code == 2
+    assert done.err == f"UsageError: {clean} is named for two outputs. Use another name for one of them.\n"
