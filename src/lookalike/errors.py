@@ -45,6 +45,10 @@ class DuplicateIds(InputError):
     """Ids that do not tell the rows apart."""
 
 
+class DamagedIndex(InputError):
+    """A file of an index that is not as it was written."""
+
+
 class OutputError(LookalikeError):
     """An output that exists already, or cannot be written."""
 

@@ -351,6 +351,26 @@ def compact(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
 
 @app.command()
 @o.takes()
+def check(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
+    """Read all of an index and look for damage. One line on standard output for each; the exit code is then 1."""
+    from lookalike.errors import DamagedIndex
+    from lookalike.index.index import Index
+
+    with Index.open(place, read_only=True) as index:
+        checked = index.check()
+        name = index.store.place
+    for line in checked.damages:
+        sys.stdout.write(line + "\n")
+    if not quiet:
+        _say("Checked", f"{name}: {checked.items:,} items, {words.size(checked.bytes)}")
+        for path in checked.unprotected:
+            _say("Without", f"checksums: {path}")
+    if checked.damages:
+        raise DamagedIndex(f"{name} is damaged ({len(checked.damages):,} found).")
+
+
+@app.command()
+@o.takes()
 def export(
     place: Place,
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="Where to write, by extension.")],

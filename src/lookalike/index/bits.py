@@ -160,6 +160,7 @@ class BitKind:
         return Keys(out, np.arange(len(plain) + 1) * plain.shape[1])
 
     def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+        found.check_sizes(8 * self._words)
         out = np.empty(len(found), np.float64)
         data = found.data.view(np.uint64)
         lookup.score_codes(self._codes(queries), found.query, data, found.starts >> 3, int(threshold), out)

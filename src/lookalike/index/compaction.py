@@ -13,8 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64
+from lookalike.index.inspection import check_segment
 from lookalike.index.packing import LEVEL
-from lookalike.index.segments import AnyArray, Segment, has_bits, sorted_ids, sorted_keys, write_segment
+from lookalike.index.segment_file import AnyArray, write_segment
+from lookalike.index.segments import Segment, has_bits, sorted_ids, sorted_keys
 from lookalike.index.store import U8, ends_of
 
 LARGEST = 1 << 32  # bytes of a segment that is put together from others, about
@@ -63,17 +65,20 @@ def due(segments: Sequence[Segment], dead: Sequence[int]) -> list[Segment]:
 
 
 def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[list[Segment]]:
-    """All segments, in runs that make large ones; those alone in their run and whole are left as they are."""
+    """All segments, in runs that make large ones.
+
+    A segment alone in its run is left as it is where nothing of it was removed and it has checksums.
+    """
     run: list[Segment] = []
     gone = 0
     for segment, missing in zip(segments, dead, strict=True):
         if run and sum(one.nbytes for one in run) + segment.nbytes > LARGEST:
-            if len(run) > 1 or gone:
+            if len(run) > 1 or gone or not run[0].file.has_sums:
                 yield run
             run, gone = [], 0
         run.append(segment)
         gone += missing
-    if len(run) > 1 or (run and gone):
+    if len(run) > 1 or (run and (gone or not run[0].file.has_sums)):
         yield run
 
 
@@ -84,18 +89,21 @@ def merged(olds: Sequence[Old], draft: Path, go_on: Callable[[], bool]) -> int:
         return 0
     firsts = ends_of([len(rows) for rows in alive])
     segments = [old.segment for old in olds]
+    for segment in segments:
+        if not segment.file.has_sums:
+            check_segment(segment)  # no damage is given a checksum
     keys, rows = zip(*(_keys(*one) for one in zip(segments, alive, firsts[:-1], strict=True)), strict=True)
     ids = pa.concat_arrays([segment.ids(some) for segment, some in zip(segments, alive, strict=True)])
     arrays: dict[str, Sequence[AnyArray]] = {
-        "items": [segment.items[some] for segment, some in zip(segments, alive, strict=True)],
+        "items": [segment.items(some) for segment, some in zip(segments, alive, strict=True)],
         **sorted_ids(ids)[0],
         **sorted_keys(np.concatenate(keys), np.concatenate(rows)),
     }
     _check(go_on)
-    sizes = [np.diff(segment.feature_ends)[some] for segment, some in zip(segments, alive, strict=True)]
+    sizes = [np.diff(segment.file.all("feature_ends"))[some] for segment, some in zip(segments, alive, strict=True)]
     arrays["feature_ends"] = [ends_of(np.concatenate(sizes))]
     arrays["features"] = [part for one in zip(segments, alive, strict=True) for part in _features(*one)]
-    if all("raw" in segment.arrays for segment in segments):
+    if all("raw" in segment.file for segment in segments):
         arrays |= _raw(segments, alive, firsts, go_on)
     return write_segment(draft, arrays, go_on=lambda: _check(go_on))
 
@@ -109,8 +117,8 @@ def _keys(segment: Segment, alive: I64, first: int) -> tuple[AnyArray, AnyArray]
     """The keys of what is alive, still sorted, and their rows in the new segment."""
     place = np.full(len(segment), -1, np.int64)
     place[alive] = np.arange(first, first + len(alive))
-    rows = place[segment.arrays["key_rows"]]
-    return segment.arrays["keys"][rows >= 0], rows[rows >= 0].astype(np.uint32)
+    rows = place[segment.file.all("key_rows")]
+    return segment.file.all("keys")[rows >= 0], rows[rows >= 0].astype(np.uint32)
 
 
 def _spans(alive: I64) -> Iterator[tuple[int, int]]:
@@ -123,8 +131,8 @@ def _spans(alive: I64) -> Iterator[tuple[int, int]]:
 
 def _features(segment: Segment, alive: I64) -> Iterator[AnyArray]:
     for low, high in _spans(alive):
-        yield segment.features[segment.feature_ends[low] : segment.feature_ends[high]]
-    yield segment.features[:0]
+        yield segment.feature_page(low, high)[0]
+    yield segment.file.all("features")[:0]
 
 
 def _raw(
@@ -132,23 +140,23 @@ def _raw(
 ) -> dict[str, Sequence[AnyArray]]:
     """Frames as they are where all of their rows are alive; else packed anew."""
     codec = pa.Codec("zstd", compression_level=LEVEL)
-    packed: list[AnyArray] = [segments[0].arrays["raw"][:0]]
+    packed: list[AnyArray] = [segments[0].file.all("raw")[:0]]
     starts: list[int] = []
     for segment, rows, first in zip(segments, alive, firsts[:-1].tolist(), strict=True):
-        frames, ends = segment.arrays["frame_rows"].tolist(), segment.arrays["frame_ends"].tolist()
+        frames, ends = segment.file.all("frame_rows").tolist(), segment.file.all("frame_ends").tolist()
         bounds = np.searchsorted(rows, frames).tolist()
         for number, (low, high) in enumerate(itertools.pairwise(bounds)):
             if low == high:
                 continue
             starts.append(first + low)
             if high - low == frames[number + 1] - frames[number]:
-                packed.append(segment.arrays["raw"][ends[number] : ends[number + 1]])
+                packed.append(segment.file.span("raw", ends[number], ends[number + 1]))
             else:
-                texts = segment.frame(number)
+                texts = segment.frame(number)[1]
                 left = [texts[row - frames[number]] for row in rows[low:high].tolist()]
                 packed.append(np.frombuffer(codec.compress(b"".join(left)), np.uint8))
         _check(go_on)
-    sizes = [segment.arrays["raw_sizes"][rows] for segment, rows in zip(segments, alive, strict=True)]
+    sizes = [segment.file.all("raw_sizes")[rows] for segment, rows in zip(segments, alive, strict=True)]
     return {
         "raw_sizes": sizes,
         "frame_rows": [np.array([*starts, int(firsts[-1])], np.int64)],

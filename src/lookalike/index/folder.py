@@ -7,7 +7,8 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 
 from lookalike.data import I64
 from lookalike.errors import IndexBusy, LookalikeError, UsageError
-from lookalike.index import compaction, locks
+from lookalike.index import about, compaction, locks, manifest
 from lookalike.index.folder_reader import FolderReader
+from lookalike.index.inspection import Checked, check_segment
 from lookalike.index.manifest import Manifest
 from lookalike.index.recent import Recent
 from lookalike.index.segments import Segment
@@ -34,7 +36,7 @@ class FolderStore(FolderReader):
         self._turn = threading.RLock()  # of the writers in this process
         self._writer: Writer | None = None
         self._owner = 0  # the thread that writes
-        self._swept = False
+        self._swept = self._groups_checked = False
         self._compaction: threading.Thread | None = None
         self._stop = threading.Event()
         if not read_only:
@@ -57,21 +59,21 @@ class FolderStore(FolderReader):
 
     def parents(self, items: I64) -> I64:
         with self._lock:
-            link = self._mine().link
-            query = "SELECT parent FROM groups WHERE item = ?"
-            rows = ((item, link.execute(query, (item,)).fetchone()) for item in items.tolist())
-            return np.array([item if row is None else row[0] for item, row in rows], np.int64)
+            if not self._groups_checked:
+                self.all_parents()
+            mine, query = self._mine(), "SELECT parent FROM groups WHERE item = ?"
+            rows = ((item, mine.rows(query, (item,))) for item in items.tolist())
+            return np.array([row[0][0] if row else item for item, row in rows], np.int64)
 
     def all_parents(self) -> tuple[I64, I64]:
-        with self._lock:
-            rows = self._manifest.link.execute("SELECT item, parent FROM groups ORDER BY item").fetchall()
-        both = np.array(rows, np.int64).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+        with self._lock, self._manifest.reading():
+            both = self._manifest.groups(self._manifest.meta())
+            self._groups_checked = True
+            return both
 
     def merges(self) -> list[Merge]:
-        with self._lock:
-            rows = self._manifest.link.execute("SELECT merged, into_group, at FROM merges ORDER BY number")
-            return [Merge(*row) for row in rows]
+        with self._lock, self._manifest.reading():
+            return [Merge(*row[:3]) for row in self._manifest.table(self._manifest.meta(), "merges", "number")]
 
     def join(self, items: I64, parents: I64, merges: Sequence[Merge], grouped: int) -> None:
         with self.writing():
@@ -93,14 +95,21 @@ class FolderStore(FolderReader):
             try:
                 if self._changes is None:
                     self._changes = Manifest(self.folder, read_only=False)
+                with self._now():
+                    pass  # what is written over is checked first
                 with Writer.begin(self.folder, self._changes, sweep=not self._swept) as writer:
                     self._swept, self._writer, self._owner = True, writer, threading.get_ident()
                     yield
+                if self._settings["format"] != about.FORMAT:  # the manifest has checksums now
+                    with suppress(LookalikeError):  # the change is committed; the next one tries again
+                        about.write(self.folder, self._settings | {"format": about.FORMAT})
+                        self._settings = self._settings | {"format": about.FORMAT}
             finally:
                 self._writer = None
                 lock.release()
             if threading.current_thread() is not self._compaction:
-                self._start_compaction()
+                with suppress(LookalikeError, RuntimeError):  # the change is committed, whatever becomes of this
+                    self._start_compaction()
 
     def _writing(self) -> Writer:
         if self._writer is None:
@@ -143,16 +152,11 @@ class FolderStore(FolderReader):
             raise lock.busy(self.place)
         try:
             with self._now() as (segments, _):
-                runs = list(compaction.runs_of_all(segments, self._dead_counts()))
+                runs = list(compaction.runs_of_all(segments, self._dead))
             for run in runs:
                 self._compact(run, lambda: True)
         finally:
             lock.release()
-
-    def _dead_counts(self) -> list[int]:
-        """How many rows of each segment are dead."""
-        rows = self._manifest.link.execute("SELECT dead FROM segments ORDER BY first").fetchall()
-        return [int(row[0]) for row in rows]
 
     def _compact(self, run: Sequence[Segment], go_on: Callable[[], bool]) -> None:
         """Make one segment of several neighbours. Only the swap at the end keeps other writers waiting."""
@@ -185,7 +189,7 @@ class FolderStore(FolderReader):
         if self._compaction is not None and self._compaction.is_alive():
             return
         with self._now() as (segments, _):
-            if not compaction.due(segments, self._dead_counts()):
+            if not compaction.due(segments, self._dead):
                 return
         self._compaction = threading.Thread(target=self._keep_compact, name="lookalike compaction", daemon=True)
         self._compaction.start()
@@ -197,7 +201,7 @@ class FolderStore(FolderReader):
         try:
             while not self._stop.is_set():
                 with self._now() as (segments, _):
-                    run = compaction.due(segments, self._dead_counts())
+                    run = compaction.due(segments, self._dead)
                 if not run:
                     return
                 self._compact(run, lambda: not self._stop.is_set())
@@ -216,11 +220,31 @@ class FolderStore(FolderReader):
         self._stop.set()
         self._await_compaction()
 
+    def check(self) -> Checked:
+        with self._now() as (segments, recent):
+            out = Checked(sum(map(len, segments)) - sum(self._dead) + len(recent))
+        out.bytes = sum(segment.nbytes for segment in segments) + self._manifest.path.stat().st_size
+        out.attempt(self._check_manifest)
+        for segment in segments:
+            out.attempt(partial(check_segment, segment))
+        out.unprotected = [str(segment.path) for segment in segments if not segment.file.has_sums]
+        if self._settings["format"] == 1:
+            out.unprotected += [str(self.folder / about.NAME), str(self._manifest.path)]
+        return out
+
+    def _check_manifest(self) -> None:
+        with self._lock, self._manifest.reading():
+            if (wrong := self._manifest.rows("PRAGMA integrity_check")) != [("ok",)]:
+                raise self._manifest.damaged(str(wrong[0][0]).replace("\n", " "))
+            meta = self._manifest.meta()
+            for table in manifest.KEYS:
+                self._manifest.table(meta, table, "1")
+            self._manifest.groups(meta)
+
     def facts(self) -> dict[str, Any]:
         with self._now() as (segments, recent):
-            dead = self._manifest.link.execute("SELECT coalesce(sum(dead), 0) FROM segments").fetchone()[0]
             files = [path.stat().st_size for path in self.folder.rglob("*") if path.is_file()]
-            return {"segments": len(segments), "recent": len(recent), "removed": int(dead), "bytes": sum(files)}
+            return {"segments": len(segments), "recent": len(recent), "removed": sum(self._dead), "bytes": sum(files)}
 
     def close(self) -> None:
         self._await_compaction()

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import I64, U64
-from lookalike.errors import InputError
+from lookalike.errors import DamagedIndex, InputError, LookalikeError
 from lookalike.index.manifest import Manifest
 from lookalike.index.recent import Recent
+from lookalike.index.segment_file import RESTORE
 from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Found, Keys
+from lookalike.index.sums import Tally
 from lookalike.stages.features import token_hashes
 
 TYPES = {"int64": pa.int64(), "string": pa.large_string()}
@@ -30,16 +33,21 @@ class FolderReader:
         self.folder, self.place, self.read_only = folder, str(folder), read_only
         self._manifest = Manifest(folder, read_only=read_only)
         self._lock = threading.RLock()  # of what is in memory
-        self._seen: int | None = None  # version of the manifest
+        self._seen: Hashable = None  # version of the manifest
         self._change = self._layout = -1
         self._segments: list[Segment] = []
+        self._dead: list[int] = []  # how many rows of each are dead
         self._lasts: I64 = np.empty(0, np.int64)  # the last item of each
         self._id_type: pa.DataType | None = None
         self._recent = Recent()
+        self._dead_rows, self._recent_rows = Tally(), Tally()
 
     @contextmanager
     def _now(self) -> Iterator[tuple[list[Segment], Recent]]:
-        """The segments, the oldest first, and recent items, as they are committed now."""
+        """The segments, the oldest first, and recent items, as they are committed now.
+
+        Everything that is in memory, `_dead` too, is of one moment. What is read from the manifest separately is not.
+        """
         with self._lock:
             version = self._manifest.version()
             if version != self._seen:
@@ -48,40 +56,56 @@ class FolderReader:
             yield self._segments, self._recent
 
     def _catch_up(self) -> None:
-        for last_try in (False, True):
+        failed_layout = None
+        while True:
             try:
                 with self._manifest.reading():
-                    self._load()
+                    meta = self._manifest.meta()
+                    self._load(meta)
                 return
-            except FileNotFoundError as error:  # compacted away between two statements of ours
-                if last_try:
-                    raise InputError(f"{self.place} is damaged: {error.filename} is missing.") from error
+            except FileNotFoundError as error:  # compacted away after it was committed, or truly missing
+                if meta["layout"] == failed_layout:
+                    raise DamagedIndex(f"{self.place} is damaged: {error.filename} is missing. {RESTORE}") from error
+                failed_layout = meta["layout"]
+            except OSError as error:
+                raise InputError(f"{error.filename or self.place} cannot be read: {error.strerror}.") from error
+            except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+                if isinstance(error, LookalikeError):
+                    raise
+                raise self._manifest.damaged(f"its tables do not fit each other ({error})") from error
 
-    def _load(self) -> None:
-        manifest, since = self._manifest.link, self._change
-        layout = self._manifest.get("layout")
+    def _load(self, meta: dict[str, Any]) -> None:
+        layout, since = meta["layout"], self._change
+        rows = self._manifest.table(meta, "segments", "first")
         if layout != self._layout:
+            self._layout = -1  # until all is read
             known = {segment.number: segment for segment in self._segments}
-            rows = manifest.execute("SELECT segment, bytes FROM segments ORDER BY first").fetchall()
-            self._segments = [known.get(number) or self._open(number, nbytes) for number, nbytes in rows]
-            self._lasts = np.array([int(segment.items[-1]) for segment in self._segments], np.int64)
+            self._segments = [known.get(row[0]) or self._open(*row) for row in rows]
+            self._lasts = np.array([segment.last for segment in self._segments], np.int64)
             self._recent, since = Recent(), -1
+            self._dead_rows, self._recent_rows = Tally(), Tally()
+        self._dead = [int(row[4]) for row in rows]
         by_number = {segment.number: segment for segment in self._segments}
-        dead = manifest.execute("SELECT segment, page, bits FROM dead WHERE changed > ?", (since,))
-        for number, page, bits in dead:
+        for row in self._manifest.rows("SELECT * FROM dead WHERE changed > ?", (since,)):
+            number, page, bits, _ = row
             by_number[number].bury(page, np.frombuffer(bits, np.uint8))
-        recent = manifest.execute(
-            "SELECT item, id, keys, features FROM recent WHERE changed > ? ORDER BY item", (since,)
-        )
-        for item, id, keys, features in recent:  # noqa: A001
+            self._dead_rows.put((number, page), row)
+        for row in self._manifest.rows("SELECT * FROM recent WHERE changed > ? ORDER BY item", (since,)):
+            item, id, keys, features, *_ = row  # noqa: A001
+            self._recent_rows.put(item, row)
             if id is None:
                 self._recent.remove(item)
             else:
                 self._recent.add(item, id, np.frombuffer(keys, np.uint64), features)
-        self._layout, self._change = layout, self._manifest.get("change")
+        self._manifest.compare(meta, "dead", self._dead_rows.total)
+        self._manifest.compare(meta, "recent", self._recent_rows.total)
+        self._layout, self._change = layout, meta["change"]
 
-    def _open(self, number: int, nbytes: int) -> Segment:
-        return Segment(segment_path(self.folder, number), number, nbytes)
+    def _open(self, number: int, first: int, last: int, items: int, dead: int, nbytes: int) -> Segment:
+        segment = Segment(segment_path(self.folder, number), number, nbytes)
+        if (segment.first, segment.last, len(segment)) != (first, last, items) or not 0 <= dead <= items:
+            raise segment.file.damaged(f"it does not hold items {first:,} to {last:,} as the manifest says")
+        return segment
 
     def candidates(self, keys: Keys) -> Iterator[Found]:
         with self._now() as (segments, recent):
@@ -99,29 +123,41 @@ class FolderReader:
             if isinstance(home, Recent):
                 pieces = home.features(rows.tolist())
             elif len(rows) == len(items) and bool(np.all(np.diff(rows) == 1)):
-                ends = home.feature_ends[rows[0] : rows[-1] + 2]  # a page of them, in order
-                return Blobs(home.features[ends[0] : ends[-1]], ends - ends[0])
+                return Blobs(*home.feature_page(int(rows[0]), int(rows[-1]) + 1))  # a page of them, in order
             else:
-                ends, data = home.feature_ends, home.features
-                pieces = [data[ends[row] : ends[row + 1]].tobytes() for row in rows.tolist()]
+                pieces = home.features(rows)
             for place, piece in zip(places.tolist(), pieces, strict=True):
                 out[place] = piece
         return Blobs.of(out)
 
     def raw(self, items: I64) -> list[bytes | None]:
         out: list[bytes | None] = [None] * len(items)
+        moved: list[int] = []
         for places, home, rows in self._where(items):
             places, rows = places[rows >= 0], rows[rows >= 0]
-            raws = self._recent_raw(rows) if isinstance(home, Recent) else home.raw(rows)
-            for place, raw in zip(places.tolist(), raws, strict=True):
+            if isinstance(home, Recent):
+                moved += self._recent_raw(places.tolist(), rows.tolist(), out)
+                continue
+            for place, raw in zip(places.tolist(), home.raw(rows), strict=True):
+                out[place] = raw
+        if moved:
+            for place, raw in zip(moved, self.raw(items[moved]), strict=True):
                 out[place] = raw
         return out
 
-    def _recent_raw(self, items: I64) -> list[bytes | None]:
-        query = "SELECT raw FROM recent WHERE item = ?"
+    def _recent_raw(self, places: Sequence[int], items: Sequence[int], out: list[bytes | None]) -> list[int]:
+        """Fill in what the manifest has of recent items; the places of those that it no longer has as they were."""
+        moved = []
         with self._lock:
-            rows = [self._manifest.link.execute(query, (item,)).fetchone() for item in items.tolist()]
-        return [None if row is None else row[0] for row in rows]
+            for place, item in zip(places, items, strict=True):
+                rows = self._manifest.rows("SELECT * FROM recent WHERE item = ?", (item,))
+                if rows and self._recent_rows.is_same(item, rows[0]):
+                    out[place] = rows[0][4]
+                elif self._manifest.version() == self._seen:  # nobody has changed it
+                    raise self._manifest.damaged(f"item {item} of the table recent does not match its checksum")
+                else:
+                    moved.append(place)
+        return moved
 
     def ids(self, items: I64) -> pa.Array:
         parts, order = [pa.array([], self.id_type() or pa.int64())], []
@@ -152,8 +188,7 @@ class FolderReader:
             if number == len(segments):
                 yield places, recent, np.array([one if one in recent.ids else -1 for one in mine.tolist()], np.int64)
             else:
-                rows = np.searchsorted(segments[number].items, mine)
-                yield places, segments[number], np.where(segments[number].items[rows] == mine, rows, -1)
+                yield places, segments[number], segments[number].rows_of_items(mine)
 
     def numbers(self, ids: pa.Array) -> I64:
         with self._now() as (segments, recent):
@@ -169,11 +204,11 @@ class FolderReader:
         with self._now() as (segments, recent):
             parts, missing = [], limit
             for segment in segments:
-                low = int(np.searchsorted(segment.items, item, side="right"))
+                low = segment.rows_after(item)
                 while low < len(segment) and missing > 0:
                     rows = np.arange(low, min(low + missing, len(segment)))
                     alive = rows[~segment.is_dead(rows)]
-                    parts.append(segment.items[alive])
+                    parts.append(segment.items(alive))
                     missing -= len(alive)
                     low = int(rows[-1]) + 1
             if missing > 0:
@@ -181,14 +216,15 @@ class FolderReader:
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def count(self) -> int:
-        with self._now() as (_, recent):
-            total = self._manifest.link.execute("SELECT coalesce(sum(items - dead), 0) FROM segments").fetchone()[0]
-            return int(total) + len(recent)
+        with self._now() as (segments, recent):
+            return sum(map(len, segments)) - sum(self._dead) + len(recent)
 
     def id_type(self) -> pa.DataType | None:
         if self._id_type is None:  # once it is settled it stays
             with self._lock:
                 known = self._manifest.get("ids")
+            if known not in (None, *TYPES):
+                raise self._manifest.damaged(f"the type of its ids is {known!r}")
             self._id_type = None if known is None else TYPES[known]
         return self._id_type
 
@@ -202,4 +238,4 @@ def find_in_segments(segments: Sequence[Segment], ids: pa.Array, hashes: U64, ou
     for segment in segments:
         rows = segment.rows_of(ids, hashes)
         there = rows >= 0
-        out[there] = segment.items[rows[there]]
+        out[there] = segment.items(rows[there])

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.index import grouping, places, sources, transfer
+from lookalike.index.inspection import Checked
 from lookalike.index.intake import Sieve, blocks
 from lookalike.index.items import ids_of
 from lookalike.index.kinds import Kind, kind_again, make_kind
@@ -153,6 +154,13 @@ class Index:
     def compact(self) -> None:
         """Make the index smaller and faster: what was removed is gone, small parts are put together."""
         self.store.compact()
+
+    def check(self) -> Checked:
+        """Read all of the index and look for damage: `damages` has a line for each, and `is_sound` is True for none.
+
+        Queries notice damage too, in what they use; this finds it in what nobody has asked for.
+        """
+        return self.store.check()
 
     def merge(self, other: str | PathLike[str]) -> Added:
         """Put in all items of another index of the same kind and settings, as `add` would."""
@@ -329,4 +337,4 @@ class Index:
         return number
 
 
-__all__ = ["Added", "Index", "Match", "Stored"]
+__all__ = ["Added", "Checked", "Index", "Match", "Stored"]

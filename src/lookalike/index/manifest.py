@@ -1,16 +1,29 @@
-"""The manifest of an index folder: one SQLite database that says what is there. A commit of it is a commit of all."""
+"""The manifest of an index folder: one SQLite database that says what is there. A commit of it is a commit of all.
+
+SQLite does not notice every damage of its file, nor that a part of its write-ahead log is gone. So the table `meta` has
+a sum for each other table and a checksum of itself, and another file has the number of the last commit.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import InputError, OutputError
+import numpy as np
 
-NAME = "manifest.sqlite"
+from lookalike.data import I64
+from lookalike.errors import DamagedIndex, IndexBusy, InputError, OutputError
+from lookalike.index.segment_file import RESTORE
+from lookalike.index.sums import pairs_sum, row_sum, wrapped
+
+NAME, COMMITTED = "manifest.sqlite", "committed"
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE segments (segment INTEGER PRIMARY KEY, first INTEGER, last INTEGER, items INTEGER, dead INTEGER,
@@ -24,55 +37,238 @@ CREATE TABLE groups (item INTEGER PRIMARY KEY, parent INTEGER);
 CREATE TABLE merges (merged INTEGER PRIMARY KEY, into_group INTEGER, at TEXT, number INTEGER);
 """
 META = {"change": 0, "layout": 0, "next_item": 0, "next_id": 0, "next_segment": 0, "grouped": 0, "ids": None}
+KEYS = {"segments": ("segment",), "dead": ("segment", "page"), "recent": ("item",), "merges": ("merged",)}
+SUMS = {table: f"sum of {table}" for table in (*KEYS, "groups")}
+CHECKSUM = "checksum"
+COPIES = 20  # attempts at a copy of a manifest that others change meanwhile
 
 
 def create(folder: Path) -> None:
-    """An empty manifest."""
+    """Write an empty manifest."""
     link = sqlite3.connect(folder / NAME, isolation_level=None)
     try:
         link.execute("PRAGMA journal_mode = WAL")
         link.executescript("BEGIN;" + TABLES + "COMMIT;")
-        link.executemany("INSERT INTO meta VALUES (?, ?)", META.items())
+        meta = META | dict.fromkeys(SUMS.values(), 0)
+        link.executemany("INSERT INTO meta VALUES (?, ?)", (meta | {CHECKSUM: _meta_sum(meta)}).items())
     except sqlite3.OperationalError as error:
         raise OutputError(f"no index could be made: {error}.") from error
     finally:
         link.close()
+    record(folder, 0)
+
+
+def _meta_sum(meta: dict[str, Any]) -> int:
+    return row_sum(sorted(pair for pair in meta.items() if pair[0] != CHECKSUM))
+
+
+def record(folder: Path, change: int) -> None:
+    """Note the number of the last commit, where no damage of the manifest's files reaches it."""
+    text = f"{change:020d}"
+    with suppress(OSError), open(folder / COMMITTED, "r+b" if (folder / COMMITTED).exists() else "wb") as file:
+        file.write(f"{text} {row_sum([text]):08x}\n".encode())  # always of one length: nothing is ever truncated
+
+
+def recorded(folder: Path) -> int:
+    """The number of the last commit that was noted; -1 where there is none that can be read."""
+    try:
+        text, _, checksum = (folder / COMMITTED).read_bytes().decode("ascii").rstrip("\n").partition(" ")
+        return int(text) if f"{row_sum([text]):08x}" == checksum else -1
+    except (OSError, ValueError):
+        return -1
 
 
 class Manifest:
-    """A connection, for one store. Its methods are not for several threads at once: the store holds a lock."""
+    """A connection, for one store. Its methods are not for several threads at once: the store holds a lock.
+
+    Where a reader may not write, SQLite can share its log with a writer only while that has the index open. Otherwise
+    the connection is to a private copy of the manifest and its log, and to a new copy when these change.
+    """
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        self.path = folder / NAME
+        self.folder, self.path, self.read_only = folder, folder / NAME, read_only
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._copied: Hashable = None  # what the files looked like when they were copied
+        self._opened = 0
+        self._more: Counter[str] = Counter()  # what the transaction under way adds to the sums of tables
+        self._open()
+
+    def _open(self) -> None:
+        """Connect, and see to it that nothing that was committed is missing."""
+        self._opened += 1
+        known = recorded(self.folder)
+        if not self.path.exists():
+            raise DamagedIndex(f"{self.path} is missing. {RESTORE}")
         try:
-            self.link = self._connect("mode=ro") if read_only else self._connect("mode=rw")
-            self.get("change")
-        except sqlite3.Error as error:
+            self.link = self._connect()
+            if not self.read_only:
+                self.link.execute("PRAGMA synchronous = FULL")  # a commit that returns is on the disk
+        except sqlite3.OperationalError as error:
             raise InputError(f"cannot open {self.path}: {error}. Is it the manifest of an index?") from error
-        if not read_only:
-            self.link.execute("PRAGMA synchronous = FULL")  # a commit that returns is on the disk
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
+        change = self.meta()["change"]
+        if change < known:
+            self.link.close()
+            raise self.damaged(
+                f"it ends with commit {change:,}, and commit {known:,} was the last; {NAME}-wal is missing or damaged"
+            )
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?{mode}"
-        link = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
+    def _connect(self) -> sqlite3.Connection:
+        if not self.read_only:
+            return _connection(self.path, "mode=rw")
         try:
-            link.execute("SELECT 1 FROM meta").fetchone()
+            self._copied = None
+            return _connection(self.path, "mode=ro")
         except sqlite3.OperationalError:
-            if mode != "mode=ro":
-                raise
-            link.close()  # where nothing can be written, a reader cannot share memory with a writer: there is none
-            return sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
-        return link
+            return self._connect_to_copy()
 
-    def version(self) -> int:
-        """Another number when another connection has committed."""
-        return int(self.link.execute("PRAGMA data_version").fetchone()[0])
+    def _connect_to_copy(self) -> sqlite3.Connection:
+        for _ in range(COPIES):
+            before = self._state()
+            if self._copy is not None:
+                self._copy.cleanup()
+            try:
+                self._copy = tempfile.TemporaryDirectory(prefix="lookalike-manifest-")
+                for name in (NAME, f"{NAME}-wal"):
+                    if (self.folder / name).exists():
+                        shutil.copyfile(self.folder / name, Path(self._copy.name) / name)
+            except OSError as error:
+                raise InputError(
+                    f"{self.path} cannot be read: {error.strerror}: {error.filename}. Where the folder of an index "
+                    "cannot be written, a reader copies its manifest and write-ahead log to the temporary folder."
+                ) from error
+            if self._state() == before:
+                self._copied = before
+                return _connection(Path(self._copy.name) / NAME, "mode=rw")
+        raise IndexBusy(f"{self.path} changes all the time and cannot be copied. Try again later.")
+
+    def _state(self) -> Hashable:
+        """What changes when others write the manifest or its log."""
+        out: list[Any] = []
+        for name in (NAME, f"{NAME}-wal"):
+            with suppress(OSError):
+                about = os.stat(self.folder / name)
+                out.append((name, about.st_ino, about.st_size, about.st_mtime_ns))
+        return tuple(out)
+
+    def version(self) -> Hashable:
+        """Another value when another connection has committed."""
+        if self._copied is not None and self._state() != self._copied:
+            self._again()
+        return self._opened, self.rows("PRAGMA data_version")[0]
+
+    def _again(self) -> None:
+        self.link.close()
+        self._open()
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+        try:
+            return self.link.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            if not (self.read_only and isinstance(error, sqlite3.OperationalError) and not self.link.in_transaction):
+                raise self._failed(error) from error
+        self._again()  # a writer has come or gone, with the memory that we shared
+        try:
+            return self.link.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlite3.Error) -> Exception:
+        if isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error)):
+            return IndexBusy(f"{self.path}: {error}. Try again later.")
+        return self.damaged(str(error))
+
+    def damaged(self, what: str) -> DamagedIndex:
+        return DamagedIndex(f"{self.path} is damaged: {what}. {RESTORE}")
+
+    # Meta
+
+    def meta(self) -> dict[str, Any]:
+        """All entries of `meta`, compared with their checksum."""
+        meta = dict(self.rows("SELECT name, value FROM meta"))
+        if CHECKSUM in meta and meta[CHECKSUM] != _meta_sum(meta):
+            raise self.damaged("meta does not match its checksum")
+        if not META.keys() <= meta.keys() or not isinstance(meta["change"], int):
+            raise self.damaged("entries of meta are missing")
+        return meta
 
     def get(self, name: str) -> Any:
-        return self.link.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0]
+        found = self.rows("SELECT value FROM meta WHERE name = ?", (name,))
+        if not found:
+            raise self.damaged(f"meta has no {name}")
+        return found[0][0]
 
     def set(self, name: str, value: Any) -> None:
-        self.link.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+        self.link.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def compare(self, meta: dict[str, Any], table: str, total: int) -> None:
+        """Compare the sum of a table with what `meta` says; nothing to compare in a manifest of format 1."""
+        if CHECKSUM in meta and wrapped(total) != meta.get(SUMS[table]):
+            raise self.damaged(f"the table {table} does not match its checksum")
+
+    def table(self, meta: dict[str, Any], table: str, order: str) -> list[Any]:
+        """All rows of a table, compared with its sum."""
+        rows = self.rows(f"SELECT * FROM {table} ORDER BY {order}")
+        self.compare(meta, table, sum(map(row_sum, rows)))
+        return rows
+
+    def groups(self, meta: dict[str, Any]) -> tuple[I64, I64]:
+        """(items, parents) of the table of groups, compared with its sum and found to be in order."""
+        if self.rows("PRAGMA quick_check(groups)") != [("ok",)]:
+            raise self.damaged("the table groups is out of order")
+        rows = self.rows("SELECT item, parent FROM groups ORDER BY item")
+        try:
+            both = np.array(rows, np.int64).reshape(-1, 2)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self.damaged("the table groups has other values than numbers") from error
+        self.compare(meta, "groups", pairs_sum(both[:, 0], both[:, 1]))
+        return both[:, 0], both[:, 1]
+
+    # Changes
+
+    def put(self, table: str, *values: Any) -> None:
+        """Write a row, in the place of the one with the same key."""
+        self._more[table] += row_sum(values) - self._sum_of(table, values[: len(KEYS[table])])
+        marks = ", ".join("?" * len(values))
+        self.link.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)
+
+    def drop(self, table: str, *key: Any) -> None:
+        """Delete the rows with this key, or the beginning of it."""
+        self._more[table] -= self._sum_of(table, key)
+        self.link.execute(f"DELETE FROM {table}{_where(table, key)}", key)
+
+    def put_groups(self, items: I64, parents: I64) -> None:
+        """Write rows of the table of groups."""
+        query = "SELECT item, parent FROM groups WHERE item = ?"
+        old = [row for item in items.tolist() for row in self.rows(query, (item,))]
+        both = np.array(old, np.int64).reshape(-1, 2)
+        self._more["groups"] += pairs_sum(items, parents) - pairs_sum(both[:, 0], both[:, 1])
+        rows = zip(items.tolist(), parents.tolist(), strict=True)
+        self.link.executemany("INSERT OR REPLACE INTO groups VALUES (?, ?)", rows)
+
+    def _sum_of(self, table: str, key: Sequence[Any]) -> int:
+        return sum(map(row_sum, self.rows(f"SELECT * FROM {table}{_where(table, key)}", key)))
+
+    def seal(self) -> None:
+        """Write sums and the checksum of `meta`, at the end of a transaction."""
+        for table, more in self._more.items():
+            self.set(SUMS[table], wrapped(self.get(SUMS[table]) + more))
+        self._more.clear()
+        self.set(CHECKSUM, _meta_sum(dict(self.rows("SELECT name, value FROM meta"))))
+
+    def begin(self) -> None:
+        """Check `meta` at the beginning of a transaction; give sums to a manifest of format 1."""
+        meta = self.meta()
+        self._more.clear()
+        if CHECKSUM not in meta:
+            if self.rows("PRAGMA integrity_check") != [("ok",)]:
+                raise self.damaged("its tables are not in order")
+            for table in KEYS:
+                self.set(SUMS[table], sum(map(row_sum, self.rows(f"SELECT * FROM {table}"))))
+            items, parents = self.groups(meta)
+            self.set(SUMS["groups"], pairs_sum(items, parents))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -80,11 +276,22 @@ class Manifest:
         if self.link.in_transaction:
             yield
             return
-        self.link.execute("BEGIN")
+        try:
+            self._begin_reading()
+        except sqlite3.OperationalError as error:
+            if not self.read_only:
+                raise self._failed(error) from error
+            self._again()
+            self._begin_reading()
         try:
             yield
         finally:
-            self.link.execute("COMMIT")
+            if self.link.in_transaction:
+                self.link.execute("COMMIT")
+
+    def _begin_reading(self) -> None:
+        self.link.execute("BEGIN")
+        self.link.execute("SELECT 1 FROM meta").fetchone()  # the moment is that of the first statement that reads
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -102,6 +309,29 @@ class Manifest:
             if "full" in str(error):
                 raise OutputError(f"disk full while writing {self.path}; nothing of this change was kept.") from error
             raise OutputError(f"cannot write {self.path}: {error}.") from error
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
 
     def close(self) -> None:
+        """Let go. A writer first puts its log into the manifest, so that a copy of the folder needs no log."""
+        if not self.read_only:
+            with suppress(sqlite3.Error):
+                self.link.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self.link.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    link = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        link.execute("SELECT 1 FROM meta").fetchone()
+    except sqlite3.Error:
+        link.close()
+        raise
+    return link
+
+
+def _where(table: str, key: Sequence[Any]) -> str:
+    return "".join(f"{' AND' if at else ' WHERE'} {name} = ?" for at, name in enumerate(KEYS[table][: len(key)]))

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64
-from lookalike.index.segments import AnyArray, sorted_ids, sorted_keys
+from lookalike.index.segment_file import AnyArray
+from lookalike.index.segments import sorted_ids, sorted_keys
 from lookalike.index.store import Blobs, Block, ends_of
 
 FRAME = 1 << 16  # bytes of items that are compressed together

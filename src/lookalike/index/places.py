@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import InputError, OutputError, UsageError
-from lookalike.index import manifest
+from lookalike.errors import OutputError, UsageError
+from lookalike.index import about, manifest
 from lookalike.index.folder import FolderStore
 from lookalike.index.store import Store
 from lookalike.io.atomic import check_place, replacing
 
-FORMAT = 1
-ABOUT = "index.json"
-
 
 def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
     """An empty store with these settings."""
-    whole = {"format": FORMAT, **settings}
+    whole = {"format": about.FORMAT, **settings}
     if _is_database(place):
         from lookalike.index.postgres import PostgresStore
 
@@ -32,7 +28,7 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
     with replacing(folder, force=False) as draft:
         draft.path.mkdir()
         manifest.create(draft.path)
-        (draft.path / ABOUT).write_text(json.dumps(whole, indent=1) + "\n")
+        about.write(draft.path, whole)
     return FolderStore(folder, whole, read_only=False)
 
 
@@ -42,28 +38,10 @@ def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001
         from lookalike.index.postgres import PostgresStore
 
         store = PostgresStore.open(str(place), read_only=read_only)
-        _check_format(store.place, store.settings)
+        about.check_format(store.place, store.settings)
         return store
     folder = _folder(place)
-    try:
-        settings = json.loads((folder / ABOUT).read_text())
-    except (FileNotFoundError, NotADirectoryError):
-        what = "no such index" if not folder.exists() else "no index"
-        raise InputError(
-            f"{what}: {folder} has no {ABOUT}. Make one with Index.create or `lookalike index create`."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {folder / ABOUT}: {error}.") from error
-    _check_format(str(folder), settings)
-    return FolderStore(folder, settings, read_only=read_only)
-
-
-def _check_format(place: str, settings: dict[str, Any]) -> None:
-    if settings.get("format") != FORMAT:
-        raise InputError(
-            f"{place} is an index of format {settings.get('format')}; this version of lookalike reads format "
-            f"{FORMAT}. Use the version that made it."
-        )
+    return FolderStore(folder, about.read(folder), read_only=read_only)
 
 
 def shown(place: str) -> str:

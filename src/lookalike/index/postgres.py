@@ -19,6 +19,8 @@ import pyarrow as pa
 from lookalike.data import I64
 from lookalike.errors import InputError, OutputError, UsageError
 from lookalike.index.connections import WHOLE, Connections, Place, check_installed, closed_if_it_fails
+from lookalike.index.inspection import Checked
+from lookalike.index.segment_file import RESTORE
 from lookalike.index.store import Blobs, Block, Found, Keys, Merge, check_automatic, next_automatic
 
 if TYPE_CHECKING:
@@ -234,6 +236,24 @@ class PostgresStore:
                 link.execute(WHOLE)
                 link.execute(self._sql(gone))
             link.execute(self._sql("VACUUM (ANALYZE) {s}.items, {s}.keys, {s}.groups, {s}.state"))
+
+    def check(self) -> Checked:
+        """Read every row and compare what the tables say of each other. The bytes are PostgreSQL's own affair: it has
+        checksums of its pages where the cluster was made with them."""
+        out = Checked(self.count(), sum(self.facts()["tables"].values()))
+        count, rows = self._one("SELECT (SELECT items FROM {s}.state), (SELECT count(*) FROM {s}.items)")
+        newest = "SELECT (SELECT next_item FROM {s}.state), (SELECT coalesce(max(item), -1) FROM {s}.items)"
+        next_item, last = self._one(newest)
+        tests = {
+            f"{count:,} items are counted, and {rows:,} are there": count == rows,
+            f"item {last} is newer than the newest, {next_item - 1}": last < next_item,
+        }
+        out.damages = [
+            f"{self.place} is damaged: {what}. {RESTORE}" for what, is_right in tests.items() if not is_right
+        ]
+        if self._one("SHOW data_checksums")[0] != "on":
+            out.unprotected.append(f"{self.place} (PostgreSQL runs without data_checksums)")
+        return out
 
     def facts(self) -> dict[str, Any]:
         sizes = {name: int(self._one(f"SELECT pg_total_relation_size('{{s}}.{name}')")[0]) for name in NAMES}

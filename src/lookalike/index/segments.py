@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
-import mmap
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,83 +13,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import I64, U32, U64
-from lookalike.errors import InputError
-from lookalike.index.store import U8, Found, Keys
-from lookalike.kernels import lookup
+from lookalike.index.segment_file import AnyArray, SegmentFile
+from lookalike.index.store import U8, Found, Keys, ends_of
+from lookalike.kernels import blocks, lookup
 from lookalike.stages.features import token_hashes
 
-MAGIC = b"lookalike seg 1\n"
-ALIGN = 64
 PER_PREFIX = 4  # keys, about, that share an entry of the directory
 ROOM = 1 << 21  # candidates that one call looks at
 FEW = 64  # ids that are quicker read one by one
 NONE: U8 = np.empty(0, np.uint8)
-AnyArray = npt.NDArray[Any]
-
-
-def write_segment(
-    path: Path, arrays: Mapping[str, Sequence[AnyArray]], go_on: Callable[[], None] = lambda: None
-) -> int:
-    """Write arrays (each in parts, of one dtype) to a new file that is on the disk when this returns. Its size.
-
-    go_on: is called before each part, and may raise.
-    """
-    listed: dict[str, Any] = {}
-    at = 0
-    for name, parts in arrays.items():
-        count = sum(part.size for part in parts)
-        listed[name] = {"dtype": parts[0].dtype.str, "count": count, "at": at}
-        at += -(-count * parts[0].dtype.itemsize // ALIGN) * ALIGN
-    header = json.dumps(listed).encode()
-    header += b" " * (-(len(MAGIC) + 8 + len(header)) % ALIGN)
-    with open(path, "xb") as file:
-        file.write(MAGIC + len(header).to_bytes(8, "little") + header)
-        for parts in arrays.values():
-            for part in parts:
-                go_on()
-                file.write(np.ascontiguousarray(part).data)
-            file.write(b"\0" * (-sum(part.nbytes for part in parts) % ALIGN))
-        file.flush()
-        os.fsync(file.fileno())
-        return file.tell()
 
 
 class Segment:
-    """One file of n items. Its arrays are views of the mapped file.
+    """One file of n items.
 
-    items i64[n], ascending; ids; id_hash u64[n], sorted, and id_rows u32[n]; keys u64[m], sorted, and key_rows u32[m];
-    directory; features u8[] and feature_ends i64[n+1]; raw. dead: a bit for each row that is no longer there.
+    Its arrays: items i64[n], ascending; ids; id_hash u64[n], sorted, and id_rows u32[n]; keys u64[m], sorted, and
+    key_rows u32[m]; directory; features u8[] and feature_ends i64[n+1]; raw. dead: a bit for each row that is no longer
+    there.
     """
 
     def __init__(self, path: Path, number: int, nbytes: int) -> None:
         self.number, self.path, self.nbytes = number, path, nbytes
-        with open(path, "rb") as file:
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if whole[: len(MAGIC)] != MAGIC or len(whole) != nbytes:
-            raise InputError(
-                f"{path} is damaged: expected a segment of {nbytes:,} bytes, found {len(whole):,}. "
-                "Take the index from a backup, or make it anew."
-            )
-        size = int.from_bytes(whole[len(MAGIC) : len(MAGIC) + 8], "little")
-        begin = len(MAGIC) + 8 + size
-        self.arrays: dict[str, AnyArray] = {
-            name: np.frombuffer(whole, np.dtype(one["dtype"]), one["count"], begin + one["at"])
-            for name, one in json.loads(whole[len(MAGIC) + 8 : begin]).items()
-        }
-        self.items: I64 = self.arrays["items"]
-        self.features: U8 = self.arrays["features"]
-        self.feature_ends: I64 = self.arrays["feature_ends"]
-        self._keys, self._key_rows, self._directory = (self.arrays[name] for name in ("keys", "key_rows", "directory"))
-        self._shift = np.uint64(64 - (len(self._directory) - 1).bit_length() + 1)
+        self.file = SegmentFile(path, nbytes)
+        try:
+            self._length = self.file.count("items")
+            self._features_at, self._features = self.file.bare("features")
+            directory = self.file.count("directory") - 1
+            fits = self.file.count("feature_ends") == self._length + 1 and self._length > 0
+        except KeyError as error:
+            raise self.file.damaged(f"it has no array {error.args[0]!r}") from error
+        if not fits or directory < 2 or directory & (directory - 1):
+            raise self.file.damaged("its arrays do not fit each other")
+        if self.file.take("feature_ends", np.array([0, self._length])).tolist() != [0, len(self._features)]:
+            raise self.file.damaged("its features do not fit their offsets")
+        self._shift = np.uint64(64 - directory.bit_length() + 1)
+        self.first, self.last = self.file.take("items", np.array([0, self._length - 1])).tolist()
         self.dead: U8 = NONE
 
     def __len__(self) -> int:
-        return len(self.items)
+        return self._length
 
     def runs(self, wanted: U64) -> tuple[I64, I64, int]:
         """Where the keys stand, and how many rows they have together."""
         low, high = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
-        return low, high, lookup.find_runs(self._keys, self._directory, self._shift, wanted, low, high)
+        arrays = (*self.file.bare("keys"), *self.file.bare("directory"))
+        total = lookup.find_runs(*self.file.guard, *arrays, self._shift, wanted, low, high)
+        return low, high, self.file.checked(total)
 
     def candidates(self, keys: Keys) -> list[Found]:
         """Every row that shares a key with each query; the queries in blocks of a bounded number of rows."""
@@ -110,11 +76,41 @@ class Segment:
 
     def _gathered(self, low: I64, high: I64, offsets: I64, room: int, first: int) -> Found:
         query, rows = np.empty(room, np.int64), np.empty(room, np.uint32)
-        count = lookup.gather_rows(low, high, offsets, self._key_rows, self.dead, query, rows)
+        key_rows = self.file.bare("key_rows")
+        count = self.file.checked(
+            lookup.gather_rows(*self.file.guard, low, high, offsets, *key_rows, len(self), self.dead, query, rows)
+        )
         return self.found(rows[:count], query[:count] + first)
 
     def found(self, rows: U32, query: I64) -> Found:
-        return Found(query, self.items[rows], self.features, self.feature_ends[rows], self.feature_ends[rows + 1])
+        items, starts, stops = np.empty((3, len(rows)), np.int64)
+        arrays = (*self.file.bare("items"), *self.file.bare("feature_ends"), self._features_at, len(self._features))
+        self.file.checked(blocks.locate(*self.file.guard, *arrays, rows, items, starts, stops))
+        return Found(query, items, self._features, starts, stops)
+
+    def features(self, rows: I64) -> list[bytes]:
+        """What the items at these rows are compared by."""
+        starts, stops = self.file.spans("features", "feature_ends", rows)
+        return [self._features[low:high].tobytes() for low, high in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+    def feature_page(self, first: int, after: int) -> tuple[U8, I64]:
+        """(data, offsets) of the features of rows that follow one another."""
+        ends = self.file.span("feature_ends", first, after + 1)
+        return self.file.span("features", int(ends[0]), int(ends[-1])), ends - ends[0]
+
+    def items(self, rows: npt.NDArray[np.integer[Any]]) -> I64:
+        """The item at each row."""
+        return self.file.take("items", rows)
+
+    def rows_of_items(self, items: I64) -> I64:
+        """The row of each item, or -1; dead ones have one."""
+        rows = self.file.search("items", items)
+        known = self.items(np.minimum(rows, len(self) - 1))
+        return np.where(known == items, rows, -1)
+
+    def rows_after(self, item: int) -> int:
+        """The first row whose item is above this one."""
+        return int(self.file.search("items", np.array([item + 1]))[0])
 
     def is_dead(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
         return has_bits(self.dead, rows)
@@ -128,53 +124,73 @@ class Segment:
 
     def rows_of(self, ids: pa.Array, hashes: U64) -> I64:
         """The row of each id that is there, or -1."""
-        known = self.arrays["id_hash"]
         out = np.full(len(hashes), -1, np.int64)
-        at = np.searchsorted(known, hashes)
-        open_ones = np.arange(len(hashes))
-        while len(open_ones):
-            inside = at[open_ones] < len(known)
-            open_ones = open_ones[inside]
-            open_ones = open_ones[known[at[open_ones]] == hashes[open_ones]]
-            rows = self.arrays["id_rows"][at[open_ones]].astype(np.int64)
-            good = _same(self.ids(rows), ids.take(pa.array(open_ones))) & ~self.is_dead(rows)
-            out[open_ones[good]] = rows[good]
-            open_ones = open_ones[~good]
-            at[open_ones] += 1
+        at = self.file.search("id_hash", hashes)
+        pending = np.arange(len(hashes))
+        while len(pending):
+            pending = pending[at[pending] < len(self)]
+            pending = pending[self.file.take("id_hash", at[pending]) == hashes[pending]]
+            rows = self.file.take("id_rows", at[pending]).astype(np.int64)
+            good = _same(self.ids(rows), ids.take(pa.array(pending))) & ~self.is_dead(rows)
+            out[pending[good]] = rows[good]
+            pending = pending[~good]
+            at[pending] += 1
         return out
 
     def ids(self, rows: npt.NDArray[np.integer[Any]]) -> pa.Array:
-        if "ids" in self.arrays:
-            return pa.array(self.arrays["ids"][rows])
-        ends, letters = self.arrays["id_ends"], self.arrays["id_letters"]
-        if len(rows) > FEW:
-            buffers = [None, pa.py_buffer(ends), pa.py_buffer(letters)]
-            return pa.Array.from_buffers(pa.large_string(), len(self), buffers).take(pa.array(rows.astype(np.int64)))
-        texts = [letters[ends[row] : ends[row + 1]].tobytes().decode() for row in rows.tolist()]
-        return pa.array(texts, pa.large_string())
+        if "ids" in self.file:
+            return pa.array(self.file.take("ids", rows))
+        starts, stops = self.file.spans("id_letters", "id_ends", rows.astype(np.int64))
+        letters = self.file.bare("id_letters")[1]
+        try:
+            if len(rows) > FEW:
+                return self._many_ids(starts, stops, letters)
+            pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+            return pa.array([letters[low:high].tobytes().decode() for low, high in pairs], pa.large_string())
+        except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+            raise self.file.damaged("an id is not valid UTF-8") from error
+
+    def _many_ids(self, starts: I64, stops: I64, letters: U8) -> pa.Array:
+        if len(starts) and bool(np.all(starts[1:] == stops[:-1])):  # rows that follow one another
+            low = int(starts[0])
+            data = letters[low : int(stops[-1])]
+            offsets = np.append(starts, stops[-1]) - low
+        else:
+            sizes = stops - starts
+            offsets = ends_of(sizes)
+            data = letters[np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])]
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        out = pa.Array.from_buffers(pa.large_string(), len(starts), buffers)
+        if not self.file.has_sums:
+            out.validate(full=True)
+        return out
 
     def raw(self, rows: I64) -> list[bytes | None]:
         """The items as they were given, or None where they are not kept."""
-        if "raw" not in self.arrays:
+        if "raw" not in self.file:
             return [None] * len(rows)
-        firsts = self.arrays["frame_rows"]
+        numbers = self.file.search("frame_rows", rows + 1) - 1
         out: list[bytes | None] = []
-        last, frame = -1, []
-        for row, number in zip(rows.tolist(), (np.searchsorted(firsts, rows, side="right") - 1).tolist(), strict=True):
+        last, first, frame = -1, 0, list[bytes]()
+        for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
             if number != last:
-                last, frame = number, self.frame(number)
-            out.append(frame[row - int(firsts[number])])
+                last, (first, frame) = number, self.frame(number)
+            if not 0 <= row - first < len(frame):
+                raise self.file.damaged(f"row {row:,} is not in its frame")
+            out.append(frame[row - first])
         return out
 
-    def frame(self, number: int) -> list[bytes]:
-        """The items of one frame."""
-        firsts, ends = self.arrays["frame_rows"], self.arrays["frame_ends"]
-        sizes = self.arrays["raw_sizes"][int(firsts[number]) : int(firsts[number + 1])]
-        packed = self.arrays["raw"][ends[number] : ends[number + 1]]
-        whole = pa.decompress(packed, int(sizes.sum()), codec="zstd", asbytes=True)
-        return [
-            whole[at : at + size] for at, size in zip((np.cumsum(sizes) - sizes).tolist(), sizes.tolist(), strict=True)
-        ]
+    def frame(self, number: int) -> tuple[int, list[bytes]]:
+        """The first row of a frame, and its items."""
+        low, high = self.file.span("frame_rows", number, number + 2).tolist()
+        sizes = self.file.span("raw_sizes", low, high)
+        packed = self.file.span("raw", *self.file.span("frame_ends", number, number + 2).tolist())
+        ends = ends_of(sizes)
+        try:
+            whole = pa.decompress(packed, int(ends[-1]), codec="zstd", asbytes=True)
+        except (OSError, ValueError, MemoryError) as error:
+            raise self.file.damaged(f"frame {number:,} cannot be decompressed") from error
+        return low, [whole[begin:end] for begin, end in itertools.pairwise(ends.tolist())]
 
 
 def _same(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64, U64
-from lookalike.errors import UsageError
+from lookalike.errors import DamagedIndex, UsageError
+
+if TYPE_CHECKING:
+    from lookalike.index.inspection import Checked
 
 U8 = npt.NDArray[np.uint8]
 Id = str | int
@@ -98,6 +101,11 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def check_sizes(self, nbytes: int) -> None:
+        """Refuse features of another size, which only a damaged segment without checksums has."""
+        if np.any(self.ends - self.starts != nbytes):
+            raise DamagedIndex(f"an item of the index is damaged: its features are not of {nbytes:,} bytes.")
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Found:
         return Found(self.query[keep], self.items[keep], self.data, self.starts[keep], self.ends[keep])
@@ -193,6 +201,9 @@ class Store(Protocol):
 
     def compact(self) -> None:
         """Make the store smaller and faster, without a change of what it says. Readers go on meanwhile."""
+
+    def check(self) -> Checked:
+        """Look for damage in everything that is stored."""
 
     def facts(self) -> dict[str, Any]:
         """What `info` tells of the store: bytes, segments, and the like."""

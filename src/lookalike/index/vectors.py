@@ -187,6 +187,7 @@ class VectorKind:
     probes = keys
 
     def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+        found.check_sizes(4 * self.dimensions)
         job, out = self._job(threshold), np.empty(len(found), np.float64)
         data = found.data.view(np.float32)
         lookup.score_rows(job.code, self._values(queries), found.query, data, found.starts >> 2, job.least, out)

@@ -18,10 +18,11 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import OutputError, UsageError
 from lookalike.index.compaction import Old
 from lookalike.index.locks import FileLock
-from lookalike.index.manifest import Manifest
+from lookalike.index.manifest import Manifest, record
 from lookalike.index.packing import Packed, arrays_of, pack
 from lookalike.index.recent import Recent
-from lookalike.index.segments import Segment, write_segment
+from lookalike.index.segment_file import write_segment
+from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Block, Keys, Merge, check_automatic, next_automatic
 from lookalike.stages.features import token_hashes
 
@@ -38,7 +39,6 @@ class Writer:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder, self.manifest = folder, manifest
-        self._link = manifest.link
         self._change = manifest.get("change") + 1
         self._drafts: list[tuple[Path, Path]] = []
         self._layout = False
@@ -49,6 +49,7 @@ class Writer:
         """A transaction that is committed when the block ends well. sweep: first remove what others left behind."""
         try:
             with manifest.changing():
+                manifest.begin()
                 writer = cls(folder, manifest)
                 if sweep:
                     writer._sweep()
@@ -58,6 +59,7 @@ class Writer:
                 except BaseException:
                     writer._give_up()
                     raise
+            record(folder, writer._change)
         except OSError as error:
             raise unwritten(folder, error) from error
 
@@ -70,6 +72,7 @@ class Writer:
         self.manifest.set("change", self._change)
         if self._layout:
             self.manifest.set("layout", self.manifest.get("layout") + 1)
+        self.manifest.seal()
 
     def _give_up(self) -> None:
         for paths in self._drafts:
@@ -78,7 +81,7 @@ class Writer:
 
     def _sweep(self) -> None:
         """Remove files that a writer left behind that did not come to its commit."""
-        known = {f"{row[0]:08d}.seg" for row in self._link.execute("SELECT segment FROM segments")}
+        known = {f"{row[0]:08d}.seg" for row in self.manifest.rows("SELECT segment FROM segments")}
         compacting = FileLock(self.folder / COMPACTING)
         nobody = compacting.acquire(0)
         for path in self.folder.iterdir():
@@ -127,8 +130,7 @@ class Writer:
                 mine[id] = first + row
                 keys = block.keys.values[block.keys.offsets[row] : block.keys.offsets[row + 1]].tobytes()
                 raw = None if block.raw is None else block.raw[row]
-                values = (first + row, id, keys, block.features[row], raw, self._change)
-                self._link.execute("INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?)", values)
+                self.manifest.put("recent", first + row, id, keys, block.features[row], raw, self._change)
         return replaced
 
     def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: Recent) -> int:
@@ -188,8 +190,7 @@ class Writer:
 
     def add_file(self, number: int, draft: Path, nbytes: int) -> Segment:
         segment = Segment(draft, number, nbytes)
-        values = (number, int(segment.items[0]), int(segment.items[-1]), len(segment), 0, nbytes)
-        self._link.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", values)
+        self.manifest.put("segments", number, segment.first, segment.last, len(segment), 0, nbytes)
         self._layout = True
         return segment
 
@@ -198,29 +199,28 @@ class Writer:
         late = []
         for old in olds:
             query = "SELECT page, bits FROM dead WHERE segment = ?"
-            for page, bits in self._link.execute(query, (old.segment.number,)):
+            for page, bits in self.manifest.rows(query, (old.segment.number,)):
                 at = 8 * PAGE * page
                 rows = np.arange(at, min(at + 8 * PAGE, len(old.segment)))
                 now = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[: len(rows)] == 1
-                late.append(old.segment.items[rows[now & ~old.is_dead(rows)]])
-            self._link.execute("DELETE FROM segments WHERE segment = ?", (old.segment.number,))
-            self._link.execute("DELETE FROM dead WHERE segment = ?", (old.segment.number,))
+                late.append(old.segment.items(rows[now & ~old.is_dead(rows)]))
+            self.manifest.drop("segments", old.segment.number)
+            self.manifest.drop("dead", old.segment.number)
         self._layout = True
         if nbytes:
             number, mine = self.new_file()
             os.replace(draft, mine)
             segment = self.add_file(number, mine, nbytes)
             gone = np.concatenate([np.empty(0, np.int64), *late])
-            self.bury(segment, np.searchsorted(segment.items, gone))
+            self.bury(segment, segment.rows_of_items(gone))
 
     def recent_count(self) -> int:
-        return int(self._link.execute("SELECT count(*) FROM recent").fetchone()[0])
+        return int(self.manifest.rows("SELECT count(*) FROM recent")[0][0])
 
     def flush(self) -> list[Segment]:
         """Make a segment of the recent items; none where there are none."""
-        rows = self._link.execute("SELECT item, id, keys, features, raw FROM recent WHERE id IS NOT NULL ORDER BY item")
-        kept = rows.fetchall()
-        self._link.execute("DELETE FROM recent")
+        kept = [row[:5] for row in self.manifest.rows("SELECT * FROM recent ORDER BY item") if row[1] is not None]
+        self.manifest.drop("recent")
         self._layout = True
         if not kept:
             return []
@@ -239,34 +239,32 @@ class Writer:
         if not len(rows):
             return 0
         if segment is None:
-            query = (
-                "UPDATE recent SET id = NULL, keys = NULL, features = NULL, raw = NULL, changed = ? "
-                "WHERE item = ? AND id IS NOT NULL"
-            )
-            return self._link.executemany(query, [(self._change, item) for item in rows.tolist()]).rowcount
+            query = "SELECT item FROM recent WHERE item = ? AND id IS NOT NULL"
+            there = [item for item in rows.tolist() if self.manifest.rows(query, (item,))]
+            for item in there:
+                self.manifest.put("recent", item, None, None, None, None, self._change)
+            return len(there)
         buried = 0
         for page in np.unique(rows // (8 * PAGE)).tolist():
             query = "SELECT bits FROM dead WHERE segment = ? AND page = ?"
-            known = self._link.execute(query, (segment.number, page)).fetchone()
-            bits = np.zeros(PAGE, np.uint8) if known is None else np.frombuffer(known[0], np.uint8).copy()
+            known = self.manifest.rows(query, (segment.number, page))
+            bits = np.frombuffer(known[0][0], np.uint8).copy() if known else np.zeros(PAGE, np.uint8)
             before = int(np.bitwise_count(bits).sum())
             inside = rows[rows // (8 * PAGE) == page] - page * 8 * PAGE
             np.bitwise_or.at(bits, inside >> 3, (1 << (inside & 7)).astype(np.uint8))
             buried += int(np.bitwise_count(bits).sum()) - before
-            values = (segment.number, page, bits.tobytes(), self._change)
-            self._link.execute("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?)", values)
-        query = "UPDATE segments SET dead = dead + ? WHERE segment = ?"
-        self._link.execute(query, (buried, segment.number))
+            self.manifest.put("dead", segment.number, page, bits.tobytes(), self._change)
+        (row,) = self.manifest.rows("SELECT * FROM segments WHERE segment = ?", (segment.number,))
+        self.manifest.put("segments", *row[:4], row[4] + buried, row[5])
         return buried
 
     # Groups
 
     def join(self, items: I64, parents: I64, merges: Sequence[Merge], grouped: int) -> None:
-        rows = zip(items.tolist(), parents.tolist(), strict=True)
-        self._link.executemany("INSERT OR REPLACE INTO groups VALUES (?, ?)", rows)
-        first = self._link.execute("SELECT count(*) FROM merges").fetchone()[0]
-        numbered = [(*merge, first + number) for number, merge in enumerate(merges)]
-        self._link.executemany("INSERT INTO merges VALUES (?, ?, ?, ?)", numbered)
+        self.manifest.put_groups(items, parents)
+        first = self.manifest.rows("SELECT count(*) FROM merges")[0][0]
+        for number, merge in enumerate(merges):
+            self.manifest.put("merges", *merge, first + number)
         self.manifest.set("grouped", grouped)
 
 

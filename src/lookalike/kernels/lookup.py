@@ -9,6 +9,7 @@ import numpy as np
 
 from lookalike.kernels._jit import jit
 from lookalike.kernels.bits import popcount
+from lookalike.kernels.blocks import BLOCK_SHIFT, is_damaged
 from lookalike.kernels.bounds import required, score
 from lookalike.kernels.edits import INDEL, allowed, banded
 from lookalike.kernels.edits import score as edit_score
@@ -33,46 +34,75 @@ def fill_directory(keys: Any, shift: Any, out: Any) -> None:  # keys u64[m], sor
 
 
 @jit
-def find_runs(keys: Any, directory: Any, shift: Any, wanted: Any, low: Any, high: Any) -> int:
-    """keys[low[i]:high[i]] == wanted[i]; returns the sum of the lengths of all runs.
-
-    keys u64[m], sorted; directory, shift: see `fill_directory`; wanted u64[w]; low, high i64[w].
-    """
+def find_runs(
+    words: Any, sums: Any, seen: Any,  # see `kernels.blocks`
+    keys_at: int, keys: Any,  # u64[m], sorted
+    directory_at: int, directory: Any, shift: Any,  # see `fill_directory`
+    wanted: Any,  # u64[w]
+    low: Any, high: Any,  # i64[w]: keys[low[i]:high[i]] == wanted[i]
+) -> int:  # fmt: skip
+    """Return the sum of the lengths of all runs, or a negative number for damage."""
     total = 0
     for i in range(len(wanted)):
         key = wanted[i]
-        prefix = key >> shift
+        prefix = np.int64(key >> shift)
+        for block in range(
+            (directory_at + prefix * directory.itemsize) >> BLOCK_SHIFT,
+            ((directory_at + (prefix + 2) * directory.itemsize - 1) >> BLOCK_SHIFT) + 1,
+        ):
+            if is_damaged(words, sums, seen, block):
+                return -1 - block
         at: Any = np.int64(directory[prefix])
-        end: Any = np.int64(directory[prefix + np.uint64(1)])
+        end: Any = np.int64(directory[prefix + 1])
+        if not 0 <= at <= end <= len(keys):
+            return -1 - len(seen)
         while end - at > 8:  # crowded: a key that many items have
             middle = (at + end) // 2
+            block = (keys_at + 8 * middle) >> BLOCK_SHIFT
+            if is_damaged(words, sums, seen, block):
+                return -1 - block
             if keys[middle] < key:
                 at = middle + 1
             else:
                 end = middle
-        while at < len(keys) and keys[at] < key:
+        stop = -1
+        while at < len(keys):
+            block = (keys_at + 8 * at) >> BLOCK_SHIFT
+            if is_damaged(words, sums, seen, block):
+                return -1 - block
+            if stop < 0 and keys[at] >= key:
+                stop = at
+            if stop >= 0 and keys[at] != key:
+                break
             at += 1
-        stop = at
-        while stop < len(keys) and keys[stop] == key:
-            stop += 1
-        low[i], high[i] = at, stop
-        total += stop - at
+        low[i], high[i] = at if stop < 0 else stop, at
+        total += high[i] - low[i]
     return total
 
 
 @jit
-def gather_rows(low: Any, high: Any, offsets: Any, rows: Any, dead: Any, queries: Any, out: Any) -> int:
-    """The rows of all runs of each query, each once, without dead ones; returns how many.
-
-    low, high i64[w]: runs; offsets i64[q+1]: the runs of each query; rows u32[m]; dead u8[]: a bit for each row, or
-    nothing; queries i64[], out u32[]: the query and the row of each find, in the order of both; room for all runs.
-    """
+def gather_rows(
+    words: Any, sums: Any, seen: Any,  # see `kernels.blocks`
+    low: Any, high: Any,  # i64[w]: runs
+    offsets: Any,  # i64[q+1]: the runs of each query
+    rows_at: int, rows: Any,  # u32[m]
+    count_of_rows: int,
+    dead: Any,  # u8[]: a bit for each row, or nothing
+    queries: Any, out: Any,  # i64[], u32[]: the query and the row of each find, in the order of both; room for all runs
+) -> int:  # fmt: skip
+    """The rows of all runs of each query, each once, without dead ones; returns how many, or a negative number for
+    damage."""
     count = 0
     for q in range(len(offsets) - 1):
         begin = count
         for i in range(offsets[q], offsets[q + 1]):
             for at in range(low[i], high[i]):
+                block = (rows_at + 4 * at) >> BLOCK_SHIFT
+                if is_damaged(words, sums, seen, block):
+                    return -1 - block
                 row = rows[at]
+                if row >= count_of_rows:
+                    return -1 - len(seen)
                 if len(dead) == 0 or not (dead[row >> EIGHTH] >> (row & SEVEN)) & 1:
                     out[count] = row
                     count += 1

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from lookalike.errors import (
     BadJson,
     BatchTooLarge,
+    DamagedIndex,
     DatabaseFailed,
     IndexBusy,
     InputError,
@@ -21,7 +22,8 @@ from lookalike.errors import (
 from lookalike.web.admission import Refused
 
 STATUS: list[tuple[type[LookalikeError], int]] = [
-    (BadJson, 400), (BatchTooLarge, 422), (UsageError, 422), (InputError, 422), (IndexBusy, 503), (DatabaseFailed, 503),
+    (BadJson, 400), (BatchTooLarge, 422), (UsageError, 422), (DamagedIndex, 500), (InputError, 422),
+    (IndexBusy, 503), (DatabaseFailed, 503),
 ]  # fmt: skip
 WORDS = {
     404: ("NoSuchPath", "there is nothing at {path}. Paths: {paths}."),

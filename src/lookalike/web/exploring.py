@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import LookalikeError
+from lookalike.index.about import NAME as ABOUT
 from lookalike.index.index import Index
-from lookalike.index.places import ABOUT
 from lookalike.io.results import RECEIPT
 from lookalike.web import serving
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.errors import InputError, LookalikeError, OutputError, RecallWarning, UsageError
-from lookalike.index import manifest
+from lookalike.errors import DamagedIndex, InputError, LookalikeError, OutputError, RecallWarning, UsageError
+from lookalike.index import about, manifest
 from lookalike.index.draws import normal, order, words
 
 
@@ -58,7 +57,7 @@ def test_places(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 2}, "is an index of format 2; this version of lookalike reads format 1. Use the version that made"),
+        ({"format": 3}, "is an index of format 3; this version of lookalike reads formats 1 and 2. Use the version"),
         (
             {"scheme": "fss-9"},
             "an index of documents by the scheme fss-9, which this version of lookalike does not know",
@@ -67,22 +66,22 @@ def test_places(tmp_path: Path) -> None:
 )
 def test_an_index_of_another_version(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     la.Index.create(tmp_path / "index").close()
-    about = tmp_path / "index" / "index.json"
-    about.write_text(json.dumps({**json.loads(about.read_text()), **change}))
+    path = tmp_path / "index" / "index.json"
+    about.write(tmp_path / "index", about.read(tmp_path / "index") | change)
     with pytest.raises(InputError, match=message):
         la.Index.open(tmp_path / "index")
-    about.write_text("{")
+    path.write_text("{")
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match=r"^no index: .*a\.jsonl has no index\.json\. Make one with"):
         la.Index.open(tmp_path / "a.jsonl")
-    with pytest.raises(InputError, match=r"cannot read .*index\.json"):
+    with pytest.raises(DamagedIndex, match=r"index\.json is damaged: it is not JSON .*Restore the index from a backup"):
         la.Index.open(tmp_path / "index")
 
 
 def test_a_manifest_that_is_none(tmp_path: Path) -> None:
     la.Index.create(tmp_path / "index").close()
     (tmp_path / "index" / "manifest.sqlite").write_bytes(b"no database at all" * 100)
-    with pytest.raises(InputError, match=r"cannot open .*manifest\.sqlite: .*Is it the manifest of an index"):
+    with pytest.raises(InputError, match=r"manifest\.sqlite is damaged: file is not a database\. Restore"):
         la.Index.open(tmp_path / "index")
 
 

@@ -26,13 +26,14 @@ def test_rows_of_keys(pairs: list[tuple[int, int]], queries: list[list[int]], de
     wanted = np.array([key for query in queries for key in query], np.uint64)
     offsets = np.concatenate([[0], np.cumsum([len(query) for query in queries])]).astype(np.int64)
     low, high = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
-    total = lookup.find_runs(keys, directory, shift, wanted, low, high)
+    bare = np.empty(0, np.uint64), np.empty(0, np.uint64), np.ones(10, np.uint8)  # no checksums
+    total = lookup.find_runs(*bare, 0, keys, 0, directory, shift, wanted, low, high)
     assert total == sum(key == other for key in wanted.tolist() for other, _ in pairs)
     gone = np.zeros(4, np.uint8)
     for row in dead:
         gone[row >> 3] |= 1 << (row & 7)
     query, out = np.empty(total, np.int64), np.empty(total, np.uint32)
-    count = lookup.gather_rows(low, high, offsets, rows, gone, query, out)
+    count = lookup.gather_rows(*bare, low, high, offsets, 0, rows, 31, gone, query, out)
     expected = [
         (number, row)
         for number, mine in enumerate(queries)

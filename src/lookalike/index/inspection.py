@@ -1,0 +1,75 @@
+"""Look at every byte of an index folder: checksums, and whether what is stored fits together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import DamagedIndex
+from lookalike.index.segment_file import AnyArray
+from lookalike.index.segments import Segment
+from lookalike.kernels import lookup
+from lookalike.stages.features import token_hashes
+
+
+@dataclass
+class Checked:
+    """What `Index.check` found. damages: one line for each damage; unprotected: what has no checksums of its own."""
+
+    items: int
+    bytes: int = 0
+    damages: list[str] = field(default_factory=list)
+    unprotected: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.damages
+
+    def attempt(self, look: Callable[[], Any]) -> None:
+        """Run a check and note the damage that it meets."""
+        try:
+            look()
+        except DamagedIndex as error:
+            self.damages.append(str(error))
+
+
+def check_segment(segment: Segment) -> None:
+    """Compare all checksums of a segment, and its arrays with each other; DamagedIndex names what is wrong."""
+    file = segment.file
+    file.check()
+    rows = np.arange(len(segment))
+    items, keys, key_rows = (file.all(name) for name in ("items", "keys", "key_rows"))
+    directory = file.all("directory")
+    expected = np.empty_like(directory)
+    lookup.fill_directory(keys, np.uint64(64 - (len(directory) - 1).bit_length() + 1), expected)
+    tests = {
+        "items are not in order": np.all(items[1:] > items[:-1]),
+        "keys are not in order": len(keys) == len(key_rows) and np.all(keys[1:] >= keys[:-1]),
+        "keys lead to rows that are not there": np.all(key_rows < len(segment)),
+        "the directory of the keys is wrong": np.array_equal(directory, expected),
+        "offsets of features are wrong": _are_ends(file.all("feature_ends"), file.count("features")),
+    }
+    if "ids" not in file:
+        tests["offsets of ids are wrong"] = _are_ends(file.all("id_ends"), file.count("id_letters"))
+    for what, is_right in tests.items():
+        if not is_right:
+            raise file.damaged(what)
+    id_rows = file.all("id_rows").astype(np.int64)
+    if not np.array_equal(np.sort(id_rows), rows) or not np.array_equal(
+        token_hashes(segment.ids(rows))[id_rows], file.all("id_hash")
+    ):
+        raise file.damaged("ids do not lead to their rows")
+    if "raw" in file:
+        frames = file.all("frame_rows")
+        if not _are_ends(frames, len(segment)) or not _are_ends(file.all("frame_ends"), file.count("raw")):
+            raise file.damaged("offsets of stored items are wrong")
+        for number in range(len(frames) - 1):
+            segment.frame(number)
+
+
+def _are_ends(ends: AnyArray, count: int) -> bool:
+    """Whether these offsets go from 0 to `count` and never back."""
+    return bool(len(ends) > 0 and ends[0] == 0 and ends[-1] == count and np.all(ends[1:] >= ends[:-1]))
