@@ -76,6 +76,15 @@ def test_every_pair_and_no_other(measure: str, letters: str, longest: int, bound
     assert check(texts, measure, **{"max_edits" if isinstance(bound, int) else "least": bound}) > 5
 
 
+@pytest.mark.parametrize("measure", ["levenshtein", "indel"])
+@pytest.mark.parametrize("bound", [40, "0.6", "0.9"])
+def test_every_pair_of_long_strings(measure: str, bound: Any) -> None:
+    draw = random.Random(5)
+    firsts = ["".join(draw.choices("abcdefgh", k=draw.randint(20, 900))) for _ in range(25)]
+    texts = firsts + [edited(draw, text, "abcdefgh", draw.randint(0, len(text) // 4)) for text in firsts]
+    assert check(texts, measure, **{"max_edits" if isinstance(bound, int) else "least": bound}) > 5
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text("abß漢", max_size=9), max_size=12), st.sampled_from(["levenshtein", "indel"]), st.integers(0, 5)

@@ -30,6 +30,7 @@ class BitKind:
 
     name: ClassVar[str] = "bits"
     scheme: ClassVar[str] = "pieces-1"
+    queries_at_once: ClassVar[int | None] = None
     is_own_feature: ClassVar[bool] = True
     scale: ClassVar[Scale] = DISTANCE
 

@@ -20,7 +20,7 @@ from lookalike.data import I64
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import IndexBusy
 from lookalike.index.kinds import Kind
-from lookalike.index.search import scored
+from lookalike.index.search import query_spans, scored
 from lookalike.index.store import Blobs, Found, Merge, Store
 from lookalike.kernels import lookup
 
@@ -120,8 +120,12 @@ def _caught_up(store: Store, kind: Kind) -> tuple[Forest, int]:
     def near(page: Page) -> tuple[I64, I64, I64]:
         """(items, rows, older items that these match)."""
         features, fresh = page.features.take(page.fresh), np.array(page.fresh, np.int64)
-        query, others, _ = scored(store, kind, features, kind.probes(features), kind.threshold)
-        query = fresh[query]
+        parts = [np.empty((2, 0), np.int64)]
+        for low, high in query_spans(kind, len(features)):
+            part = features.part(low, high)
+            met, others, _ = scored(store, kind, part, kind.probes(part), kind.threshold, None)
+            parts.append(np.stack([fresh[met + low], others]))
+        query, others = np.concatenate(parts, axis=1)
         older = others < page.items[query]
         more = _matching(store, kind, page)
         rows = np.concatenate([query[older], more[:, 0]])

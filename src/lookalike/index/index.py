@@ -18,7 +18,8 @@ from lookalike.index.inspection import Checked
 from lookalike.index.intake import Sieve, blocks
 from lookalike.index.items import ids_of
 from lookalike.index.kinds import Kind, kind_again, make_kind
-from lookalike.index.search import Match, matches, shown
+from lookalike.index.scan import Budget
+from lookalike.index.search import Match, matches, query_spans, shown
 from lookalike.index.sources import Batch
 from lookalike.index.store import Block, Found, Id, Store
 
@@ -195,9 +196,12 @@ class Index:
         if k is not None and k < 1:
             raise UsageError(f"k is {k}; expected at least 1.")
         out: list[list[Match]] = []
+        budget = Budget()
         for piece in self.kind.pieces(items):
             features = self.kind.features(piece)
-            out += matches(self.store, self.kind, features, self.kind.probes(features), limit, k)
+            for low, high in query_spans(self.kind, len(features)):
+                part = features.part(low, high)
+                out += matches(self.store, self.kind, part, self.kind.probes(part), limit, k, budget)
         return out
 
     def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:

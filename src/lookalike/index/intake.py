@@ -10,13 +10,15 @@ import pyarrow as pa
 
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
-from lookalike.index import grouping
+from lookalike.index import grouping, scan
 from lookalike.index.items import plain_ids
 from lookalike.index.kinds import Kind
 from lookalike.index.recent import Recent
-from lookalike.index.search import Match, matches, shown
+from lookalike.index.scan import Budget
+from lookalike.index.search import Match, matches, query_spans, shown
 from lookalike.index.sources import Batch
 from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
+from lookalike.index.strings import StringKind
 
 
 def blocks(store: Store, kind: Kind, batches: Iterable[Batch], *, raw: bool) -> Iterator[Block]:
@@ -55,25 +57,39 @@ class Sieve:
 
     def __init__(self, store: Store, kind: Kind) -> None:
         self._store, self._kind, self._fresh = store, kind, Recent()
+        self._budget = Budget()
 
     def sift(self, block: Block) -> tuple[list[Match | None], Block | None]:
         """(the match of each item, None for a new one; the new ones)."""
         kind, fresh = self._kind, self._fresh
-        probes = kind.probes(block.features)
-        old = matches(self._store, kind, block.features, probes, kind.threshold)
         same = self._same(block)
         out: list[Match | None] = []
         rows = []
-        for row, mine in enumerate(block.ids.to_pylist()):
-            features = block.features.part(row, row + 1)
-            near = next((match for match in old[row] if match.id != mine or row in same), None)
-            met = fresh.candidates(probes.part(row, row + 1))
-            best = near if met is None else self._nearer(near, features, met, mine)
-            out.append(best)
-            if best is None:
-                fresh.add(len(fresh), mine, block.keys.part(row, row + 1).values, features[0])
-                rows.append(row)
+        for low, high in query_spans(kind, len(block)):
+            features = block.features.part(low, high)
+            probes = kind.probes(features)
+            old = matches(self._store, kind, features, probes, kind.threshold, None, self._budget)
+            for row, mine in enumerate(block.ids.slice(low, high - low).to_pylist(), low):
+                own = block.features.part(row, row + 1)
+                near = next((match for match in old[row - low] if match.id != mine or row in same), None)
+                met = self._fresh_candidates(own, probes.part(row - low, row - low + 1))
+                best = near if met is None else self._nearer(near, own, met, mine)
+                out.append(best)
+                if best is None:
+                    fresh.add(len(fresh), mine, block.keys.part(row, row + 1).values, own[0])
+                    rows.append(row)
         return out, _taken(block, rows) if rows else None
+
+    def _fresh_candidates(self, features: Blobs, probes: Keys) -> Found | None:
+        """Return what one item has to be compared with of those that were let through."""
+        if not probes.scanned or not isinstance(self._kind, StringKind):
+            return self._fresh.candidates(probes)
+        every = self._fresh.everything()
+        if every is None:
+            return None
+        sizes = every.ends - every.starts
+        rows = scan.in_reach(self._kind, len(features.data), sizes, self._kind.threshold, self._budget)
+        return every.only(np.isin(np.arange(len(every)), rows)) if len(rows) else None
 
     def _same(self, block: Block) -> set[int]:
         """The rows that are in the store already, under their own ids."""

@@ -27,6 +27,10 @@ class Kind(Protocol):
         """The name of the way in which keys are made; another way has another name."""
 
     @property
+    def queries_at_once(self) -> int | None:
+        """The largest number of queries whose probes are made together; None where each has few of them."""
+
+    @property
     def is_own_feature(self) -> bool:
         """Whether features are the items themselves, so that nothing else is stored."""
 
@@ -57,7 +61,7 @@ class Kind(Protocol):
         """The keys that items are stored under."""
 
     def probes(self, features: Blobs) -> Keys:
-        """The keys that queries look up."""
+        """The keys that queries look up, of `queries_at_once` at most. Queries that would need too many are scanned."""
 
     def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
         """The exact score of each candidate; -inf where it does not reach the threshold."""

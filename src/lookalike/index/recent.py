@@ -60,6 +60,10 @@ class Recent:
                 query += [number] * len(met)
         return self._found(query, items) if items else None
 
+    def everything(self) -> Found | None:
+        """Return all items as candidates of one query, or None where there are none."""
+        return self._found([0] * len(self.ids), sorted(self.ids)) if self.ids else None
+
     def features(self, items: Iterable[int]) -> list[bytes]:
         return [self._features[item] for item in items]
 

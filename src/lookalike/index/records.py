@@ -99,6 +99,7 @@ class RecordKind:
 
     name: ClassVar[str] = "records"
     scheme: ClassVar[str] = "fields-1"
+    queries_at_once: ClassVar[int | None] = None
     is_own_feature: ClassVar[bool] = False
     scale: ClassVar[Scale] = SIMILARITY
 

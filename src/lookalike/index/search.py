@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.data import F64, I64
+from lookalike.index import scan
 from lookalike.index.kinds import Kind
+from lookalike.index.scan import Budget
 from lookalike.index.store import Blobs, Id, Keys, Store
+from lookalike.index.strings import StringKind
 
 
 class Match(NamedTuple):
@@ -21,10 +26,22 @@ class Match(NamedTuple):
     similarity: float
 
 
-def scored(store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float) -> tuple[I64, I64, F64]:
-    """(query, item, score) of all candidates that reach the threshold."""
+def query_spans(kind: Kind, count: int) -> Iterator[tuple[int, int]]:
+    """Cut `count` queries into spans (first, last + 1) whose probes are made together."""
+    step = max(1, count if kind.queries_at_once is None else kind.queries_at_once)
+    return ((low, min(low + step, count)) for low in range(0, count, step))
+
+
+def scored(
+    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, budget: Budget | None
+) -> tuple[I64, I64, F64]:
+    """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit."""
     parts = []
-    for found in store.candidates(probes):
+    candidates = store.candidates(probes)
+    if probes.scanned and isinstance(kind, StringKind):
+        more = scan.candidates(store, kind, features, probes.scanned, threshold, budget)
+        candidates = itertools.chain(candidates, more)
+    for found in candidates:
         scores = kind.score(features, found, threshold)
         good = scores > -np.inf
         parts.append((found.query[good], found.items[good], scores[good]))
@@ -37,10 +54,10 @@ def scored(store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: f
 
 
 def matches(
-    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, k: int | None = None
+    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, k: int | None, budget: Budget
 ) -> list[list[Match]]:
     """For each query what is near it, nearest first, the older one first among equals; `k` of them at most."""
-    query, items, scores = scored(store, kind, features, probes, threshold)
+    query, items, scores = scored(store, kind, features, probes, threshold, budget)
     out: list[list[Match]] = [[] for _ in range(len(features))]
     if not len(query):
         return out

@@ -30,6 +30,7 @@ class SetKind:
 
     name: ClassVar[str] = "sets"
     scheme: ClassVar[str] = "fss-1"
+    queries_at_once: ClassVar[int | None] = None
     unit: ClassVar[str] = "token"
     is_own_feature: ClassVar[bool] = False
     scale: ClassVar[Scale] = SIMILARITY

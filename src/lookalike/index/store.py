@@ -60,17 +60,22 @@ class Blobs:
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of n items: values u64[], spread evenly over all 64-bit numbers; offsets i64[n+1]."""
+    """The keys of n items: values u64[], spread evenly over all 64-bit numbers; offsets i64[n+1].
+
+    scanned: queries that would need too many keys and have none here; they are compared with every item in reach.
+    """
 
     values: U64
     offsets: I64
+    scanned: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def part(self, low: int, high: int) -> Keys:
         first, last = int(self.offsets[low]), int(self.offsets[high])
-        return Keys(self.values[first:last], self.offsets[low : high + 1] - first)
+        scanned = tuple(query - low for query in self.scanned if low <= query < high)
+        return Keys(self.values[first:last], self.offsets[low : high + 1] - first, scanned)
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F64, Scale
+from lookalike.data import F64, I64, Scale
 from lookalike.engines.strings import Measure, StringsJob
 from lookalike.errors import UsageError
 from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts
 from lookalike.index.store import Blobs, Found, Keys
-from lookalike.kernels import edit_probes, lookup
+from lookalike.kernels import edit_probes, edits, lookup
 from lookalike.stages.edits import EditBar, Texts, powers
 from lookalike.stages.features import strings
 
 COMPARED = 10**9  # steps that the comparison of any two strings may take
+PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings of lengths in reach
+SCAN_STEPS = 4 * 10**9  # cells of edit tables that the queries looked up together may fill; some seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,7 @@ class StringKind:
 
     name: ClassVar[str] = "strings"
     scheme: ClassVar[str] = "segments-1"
+    queries_at_once: ClassVar[int | None] = 128
     is_own_feature: ClassVar[bool] = False
 
     threshold: float = 2
@@ -82,21 +85,39 @@ class StringKind:
         return Blobs(made.points.view(np.uint8), made.ends * 4)
 
     def keys(self, features: Blobs) -> Keys:
-        return self._made(edit_probes.stored_keys, features)
+        most = int((np.diff(features.offsets) >> 2).sum())  # at most one segment a letter
+        return self._made(edit_probes.stored_keys, features, most)
 
     def probes(self, features: Blobs) -> Keys:
-        return self._made(edit_probes.probe_keys, features)
+        counts = np.empty(len(features), np.int64)
+        edit_probes.probe_counts(features.offsets >> 2, *self._bar, PROBES_OF_A_QUERY, counts)
+        scanned = np.flatnonzero(counts > PROBES_OF_A_QUERY)
+        if not len(scanned):
+            return self._made(edit_probes.probe_keys, features, int(counts.sum()))
+        counts[scanned] = 0
+        rest = Blobs.of([b"" if row in scanned else features[row] for row in range(len(features))])
+        return replace(self._made(edit_probes.probe_keys, rest, int(counts.sum())), scanned=tuple(scanned.tolist()))
 
-    def _made(self, kernel: Callable[..., int], features: Blobs) -> Keys:
+    def _made(self, kernel: Callable[..., int], features: Blobs, room: int) -> Keys:
         ends = features.offsets >> 2
         table = powers(int(np.diff(ends).max(initial=0)) + 2)
-        room, offsets = 64 * len(features), np.empty(len(ends), np.int64)
-        while True:
-            out = np.empty(room, np.uint64)
-            need = kernel(features.data.view(np.uint32), ends, *self._bar, table, out, offsets)
-            if need <= room:
-                return Keys(out[:need], offsets)
-            room = need
+        out, offsets = np.empty(room, np.uint64), np.empty(len(ends), np.int64)
+        count = kernel(features.data.view(np.uint32), ends, *self._bar, table, out, offsets)
+        return Keys(out[:count], offsets)
+
+    def in_reach(self, query: int, stored: I64, threshold: float) -> tuple[I64, int]:
+        """Return which stored strings are of lengths that can match a query, and the steps of comparing it with these.
+
+        query: bytes of its features; stored i64[n]: bytes of the features of each stored string.
+        """
+        measure, num, den = self._job(threshold).bar()
+        length, lengths = query >> 2, stored >> 2
+        longer = np.maximum(length, lengths)
+        most = np.full(len(lengths), num)
+        if measure & edits.SHARE:
+            most = (den - num) * (length + lengths if measure & edits.INDEL else longer) // den
+        rows = np.flatnonzero((np.abs(lengths - length) <= most) & (lengths > 0))
+        return rows, int((longer[rows] * (2 * np.minimum(most, longer)[rows] + 1)).sum())
 
     def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
         out = np.empty(len(found), np.float64)
@@ -109,6 +130,12 @@ class StringKind:
     def farthest(self, one: Blobs, other: Blobs) -> float:
         lengths = len(one.data) >> 2, len(other.data) >> 2
         if lengths[0] * lengths[1] > COMPARED:
+            _, steps = self.in_reach(len(one.data), np.array([len(other.data)]), self.threshold)
+            if steps > SCAN_STEPS:
+                raise UsageError(
+                    f"strings of {lengths[0]:,} and {lengths[1]:,} letters came; comparing them would take {steps:,} "
+                    f"steps, above the limit of {SCAN_STEPS:,}. Split them, and compare the parts."
+                )
             return self.threshold
         return NEARLY_NOTHING if self._job(self.threshold).by_similarity else sum(lengths)
 

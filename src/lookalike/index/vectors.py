@@ -46,6 +46,7 @@ class VectorKind:
 
     name: ClassVar[str] = "vectors"
     scheme: ClassVar[str] = "signs-1"
+    queries_at_once: ClassVar[int | None] = None
     is_own_feature: ClassVar[bool] = True
 
     dimensions: int

@@ -84,6 +84,40 @@ def stored_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers
 
 
 @jit
+def probe_counts(ends: Any, measure: int, num: int, den: int, limit: int, out: Any) -> None:
+    """Count the keys that `probe_keys` would make for each query, without making them; above `limit` counting stops.
+
+    ends i64[n+1]; out i64[n]: the exact count, or any number above the limit.
+    """
+    for s in range(len(ends) - 1):
+        n = ends[s + 1] - ends[s]
+        out[s] = 0
+        if n == 0:
+            continue
+        length = least_length(measure, num, den, n)
+        while out[s] <= limit:
+            most = edits_with(measure, num, den, n, length)
+            if most < 0:
+                break
+            cuts = most_edits(measure, num, den, length) + 1
+            if cuts > length:
+                out[s] += 1
+            else:
+                for k in range(cuts):
+                    low, high = places(n, length, most, k * length // cuts, (k + 1) * length // cuts)
+                    out[s] += max(0, high - low + 1)
+                    if out[s] > limit:
+                        break
+            length += 1
+
+
+@jit
+def places(n: int, length: int, most: int, begin: int, end: int) -> Any:
+    """Return (first, last) place in a query of length n where letters begin to end-1 of a match of `length` can be."""
+    return max(0, begin - (most - (n - length)) // 2), min(n - (end - begin), begin + (most + (n - length)) // 2)
+
+
+@jit
 def probe_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers: Any, out: Any, offsets: Any) -> int:
     """The keys that each query looks up; as `stored_keys`."""
     heads = np.empty(len(powers) + 1, np.uint64)
@@ -107,8 +141,7 @@ def probe_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers:
                 else:
                     for k in range(cuts):
                         begin, end = k * length // cuts, (k + 1) * length // cuts
-                        low = max(0, begin - (most - (n - length)) // 2)
-                        high = min(n - (end - begin), begin + (most + (n - length)) // 2)
+                        low, high = places(n, length, most, begin, end)
                         for p in range(low, high + 1):
                             if at < len(out):
                                 out[at] = segment_key(heads, powers, p, p + end - begin, length, k)
