@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F64, I64
+from lookalike.data import F64, I64, Scale
 from lookalike.errors import InputError, UsageError
 from lookalike.io.listed import Listed, compared_two_tables, read_answer, read_truth
 from lookalike.io.tables import numbered
@@ -26,7 +26,8 @@ class Evaluation:
     """What `evaluate` found. pairs: the curve of reported pairs; groups: agreement of groups; None where not asked for.
 
     misses: true pairs that were not reported; false_pairs: reported pairs that are not true, the most similar first;
-    both left, right, similarity. counts: of ids and pairs. notes: what was odd about the input, a line each.
+    both left, right, and the score of the answer or the truth. counts: of ids and pairs. scale: the score whose
+    thresholds the curves have. notes: what was odd about the input, a line each.
     """
 
     pairs: PairCurve | None
@@ -34,12 +35,14 @@ class Evaluation:
     misses: pa.Table
     false_pairs: pa.Table
     counts: dict[str, int]
+    scale: Scale
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; of each curve at most 1000 points, the first, the last and the best among them."""
         return {
             "counts": self.counts,
+            "score": {"column": self.scale.column, "nearer": "higher" if self.scale.sign > 0 else "lower"},
             "average_precision": None if self.pairs is None else self.pairs.average_precision,
             "pairs": None if self.pairs is None else _report(self.pairs, OF_PAIRS),
             "groups": None if self.groups is None else _report(self.groups, OF_GROUPS),
@@ -61,8 +64,10 @@ def evaluate(
 ) -> Evaluation:
     """How right and how complete an answer is. Both sides are paths, Arrow tables, or anything that exports Arrow.
 
-    pairs: pairs (left, right, similarity), groups (id, group), or a result folder. truth: pairs (left and right, or the
-    first two columns), or groups (id and group, or the columns `truth_id` and `truth_group`). With `groups`, the
+    pairs: pairs (left, right, and a score), groups (id, group), or a result folder. A score is a similarity (a column
+    similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or bits), of which pairs at or below
+    a threshold count. truth: pairs (left and right, or the first two columns), or groups (id and group, or the columns
+    `truth_id` and `truth_group`). With `groups`, the
     connected components of the pairs at each threshold are compared too. `worst`: how many misses are listed.
 
     two_tables: `left` and `right` are ids of two tables, in the answer and in the truth, so that (7, 3) is not (3, 7)
@@ -91,18 +96,21 @@ def evaluate(
         numbers = [column + len(ids) * (place % 2) for place, column in enumerate(numbers)]
         ids = pa.concat_arrays([ids, ids])
     *answers, true = [_Side.of(one, [numbers.pop(0) for _ in one.ids], ids, notes) for one in listed]
-    paired = _with_all_similarities(answers[0].matches, answers[0].name, notes)
+    paired = _with_all_scores(answers[0].matches, listed[0], notes)
     grouped = next((side.matches for side in answers if isinstance(side.matches, Partition)), None)
     unknown = _unknown_ids(answers[0], true, notes)
     curve = None if paired is None else _pair_curve(paired, true)
     agreement = _agreement(paired if groups and paired is not None else grouped, true, notes)
+    scale = listed[0].scale
+    true_scores = listed[-1].similarity
+    true_scale = scale if true_scores is None or np.isnan(true_scores).all() else listed[-1].scale
     answer: PairSet | Partition = answers[0].matches if paired is None else paired
     whole = agreement if curve is None else curve
     return Evaluation(
-        pairs=curve,
-        groups=agreement,
-        misses=_named(*unmatched(true.matches, answer, worst), ids),
-        false_pairs=_named(*unmatched(answer, true.matches, worst), ids),
+        pairs=None if curve is None else curve.on(scale),
+        groups=None if agreement is None else agreement.on(scale),
+        misses=_named(*unmatched(true.matches, answer, worst), ids, true_scale),
+        false_pairs=_named(*unmatched(answer, true.matches, worst), ids, scale),
         counts={
             "ids": int(np.count_nonzero(np.any([side.known for side in (*answers, true)], axis=0))),
             "unknown_ids": unknown,
@@ -110,6 +118,7 @@ def evaluate(
             "true_pairs": true.matches.total,
             "correct_pairs": int(whole.correct[-1]) if whole is not None and len(whole) else 0,
         },
+        scale=scale,
         notes=tuple(notes),
     )
 
@@ -189,18 +198,19 @@ def _unknown_ids(answer: _Side, true: _Side, notes: list[str]) -> int:
     return unknown
 
 
-def _with_all_similarities(matches: PairSet | Partition, name: str, notes: list[str]) -> PairSet | None:
-    """The pairs with the lowest similarity where they have none; as they are where all have none. None for groups."""
+def _with_all_scores(matches: PairSet | Partition, listed: Listed, notes: list[str]) -> PairSet | None:
+    """The pairs with the loosest score where they have none; as they are where all have none. None for groups."""
     if isinstance(matches, Partition):
         return None
     similarity, without = matches.similarity, np.isnan(matches.similarity)
     if not without.any():
         return matches
     if without.all():
-        notes.append(f"{name} has no similarities: it is one answer, without thresholds.")
+        notes.append(f"{listed.name} has no similarities: it is one answer, without thresholds.")
         return matches
-    words = _count(int(without.sum()), "pair has no similarity and counts", "pairs have no similarity and count")
-    notes.append(f"{name}: {words} at the lowest threshold only.")
+    score, most = listed.scale.column, "lowest" if listed.scale.sign > 0 else "highest"
+    words = _count(int(without.sum()), f"pair has no {score} and counts", f"pairs have no {score} and count")
+    notes.append(f"{listed.name}: {words} at the {most} threshold only.")
     return PairSet(matches.keys, np.where(without, similarity[~without].min(), similarity))
 
 
@@ -223,9 +233,9 @@ def _agreement(answer: PairSet | Partition | None, true: _Side, notes: list[str]
     return group_agreement(answer, true_groups, true_pairs)
 
 
-def _named(left: I64, right: I64, similarity: F64, ids: pa.Array) -> pa.Table:
-    known = pa.array(similarity, mask=np.isnan(similarity))
-    return pa.table({"left": ids.take(pa.array(left)), "right": ids.take(pa.array(right)), "similarity": known})
+def _named(left: I64, right: I64, similarity: F64, ids: pa.Array, scale: Scale) -> pa.Table:
+    scores = pa.array(scale.sign * similarity, mask=np.isnan(similarity))
+    return pa.table({"left": ids.take(pa.array(left)), "right": ids.take(pa.array(right)), scale.column: scores})
 
 
 def _report(curve: PairCurve, names: Sequence[str]) -> dict[str, Any]:

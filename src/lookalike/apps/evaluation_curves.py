@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.apps.curves import CURVE, EXTENSIONS, FALSE, FALSE_INK, INK, LOOK, MUTED
 from lookalike.apps.evaluate import Evaluation, thinned
-from lookalike.data import F64
+from lookalike.data import F64, Scale
 from lookalike.errors import MissingExtra, UsageError, nearest
 from lookalike.io.atomic import replacing
 from lookalike.stages.agreement import GroupCurve, PairCurve
@@ -93,7 +93,10 @@ def _chart(alt: Any, evaluation: Evaluation, curves: Sequence[PairCurve]) -> Any
         f"{counts['true_pairs']:,}, average precision {_share(main.average_precision)}",
     )
     return (
-        alt.hconcat(*(_panel(_Plot.of(alt, curve), curve, alone=len(curves) == 1) for curve in curves), spacing=GAP)
+        alt.hconcat(
+            *(_panel(_Plot.of(alt, curve, evaluation.scale), curve, alone=len(curves) == 1) for curve in curves),
+            spacing=GAP,
+        )
         .properties(title=title, background="white", description="Precision, recall and F1 against the threshold")
         .properties(padding={"left": 14, "right": 14, "top": 16, "bottom": 12})
         .configure(**LOOK)
@@ -107,19 +110,22 @@ class _Plot:
     alt: Any
     low: float
     high: float
+    scale: Scale
 
     @classmethod
-    def of(cls, alt: Any, curve: PairCurve) -> _Plot:
-        low, high = float(curve.threshold[-1]), float(curve.threshold[0])
-        # The axis begins a little lower, where all that was reported counts.
-        return cls(alt, low - ((high - low) / 40 or abs(high) / 10 or 1.0), high)
+    def of(cls, alt: Any, curve: PairCurve, scale: Scale) -> _Plot:
+        low, high = sorted((float(curve.threshold[-1]), float(curve.threshold[0])))
+        # The axis goes on a little on the loose side, where all that was reported counts.
+        more = (high - low) / 40 or abs(high) / 10 or 1.0
+        return cls(alt, low - more, high, scale) if scale.sign > 0 else cls(alt, low, high + more, scale)
 
     def layer(self, points: Sequence[tuple[float, float]]) -> Any:
         alt = self.alt
         wide = alt.Scale(domain=[self.low, self.high], nice=False, zero=False)
+        side = "from" if self.scale.sign > 0 else "up to"
         x = alt.X(
             "t:Q",
-            title="threshold: the similarity from which a pair counts",
+            title=f"threshold: the {self.scale.column} {side} which a pair counts",
             scale=wide,
             axis=alt.Axis(format=".4~g", tickCount=8),
         )
@@ -135,14 +141,16 @@ class _Plot:
 
 def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
     """The lines of one curve with their names at the right ends, and a mark at the highest F1."""
-    few = curve.take(thinned(curve, POINTS)[::-1])
-    thresholds = [plot.low, *few.threshold.tolist()]
+    few = curve.take(thinned(curve, POINTS)[:: -plot.scale.sign])  # by ascending threshold
+    is_similarity = plot.scale.sign > 0
+    thresholds = [plot.low, *few.threshold.tolist()] if is_similarity else [*few.threshold.tolist(), plot.high]
     layers, ends = [], []
     for name, values, style, ink in _lines(few):
         drawn = np.nan_to_num(values).tolist()
-        # what counts between two similarities is what is at or above the higher one
-        line = plot.layer(list(zip(thresholds, [drawn[0], *drawn], strict=True)))
-        layers.append(line.mark_line(interpolate="step-before", **style))
+        drawn = [drawn[0], *drawn] if is_similarity else [*drawn, drawn[-1]]
+        # What counts between two similarities is what is at or above the higher one; of distances, the lower one.
+        line = plot.layer(list(zip(thresholds, drawn, strict=True)))
+        layers.append(line.mark_line(interpolate="step-before" if is_similarity else "step-after", **style))
         ends.append((drawn[-1], name, ink))
     layers += _best(plot, curve)
     layers += [plot.text(plot.high, height, name, color=ink, dx=8) for height, name, ink in _apart(ends)]

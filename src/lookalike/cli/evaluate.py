@@ -14,6 +14,7 @@ from lookalike.cli import options as o
 
 if TYPE_CHECKING:
     from lookalike.apps.evaluate import Evaluation
+    from lookalike.data import Scale
     from lookalike.stages.agreement import GroupCurve, PairCurve
 
 TRUTH = "Truth"
@@ -23,7 +24,7 @@ STEPS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 
 @o.takes()
 def evaluate(
     pairs: Annotated[
-        str, typer.Argument(help="Pairs (left, right, similarity), groups (id, group), or a result folder.")
+        str, typer.Argument(help="Pairs (left, right, similarity or distance), groups (id, group), or a result folder.")
     ],
     truth: Annotated[
         str, o.option(TRUTH, help="True pairs (left, right, or the first two columns), or true groups (id, group).")
@@ -100,10 +101,10 @@ def _text(made: Evaluation) -> str:
     reported, true, both = (made.counts[f"{name}_pairs"] for name in ("reported", "true", "correct"))
     parts = [f"pairs: {reported:,} reported · {true:,} true · {both:,} both"]
     if made.pairs is not None and len(made.pairs):
-        parts.append(_table(_pair_head(), _rows(made.pairs, _pair_cells)))
+        parts.append(_table(_pair_head(made.scale), _rows(made.pairs, _pair_cells)))
         parts.append(f"average precision {_share(made.pairs.average_precision)}")
     if made.groups is not None and len(made.groups):
-        parts.append("Groups\n" + _table(_group_head(), _rows(made.groups, _group_cells)))
+        parts.append("Groups\n" + _table(_group_head(made.scale), _rows(made.groups, _group_cells)))
     for title, table in (("True pairs not found", made.misses), ("Pairs found that are not true", made.false_pairs)):
         if table.num_rows:
             parts.append(f"{title}, the worst {table.num_rows:,}\n" + _listed(table))
@@ -111,13 +112,17 @@ def _text(made: Evaluation) -> str:
 
 
 def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
-    """A row for each readable threshold that makes a difference, for the best F1 and for the lowest, highest first."""
+    """A row for each readable threshold that makes a difference, the best F1 and the loosest; the strictest first."""
     if math.isnan(curve.threshold[0]):
         return [["none", *cells(curve, 0), ""]]
-    high, low, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
-    shown = sorted({curve.at(t): t for t in sorted({*readable_thresholds(low, high), low, best})}.items())
+    strictest, loosest, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
+    low, high = sorted((strictest, loosest))
+    # Of thresholds that make no difference the strictest is shown.
+    candidates = sorted({*readable_thresholds(low, high), loosest, best}, key=lambda t: curve.sign * t)
+    shown = sorted({curve.at(t): t for t in candidates}.items())
     few = curve.take([place for place, _ in shown])
-    kind = ".4f" if high <= 1.0 else ".6g"
+    whole = curve.sign < 0 and all(t.is_integer() for _, t in shown)
+    kind = ".4f" if high <= 1.0 and not whole else ".6g"
     return [[format(t, kind), *cells(few, row), "best F1" if t == best else ""] for row, (_, t) in enumerate(shown)]
 
 
@@ -141,8 +146,12 @@ def readable_thresholds(low: float, high: float) -> list[float]:
     return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]
 
 
-def _pair_head() -> list[str]:
-    return ["threshold", "reported", "correct", "precision", "recall", "F1", ""]
+def _threshold_head(scale: Scale) -> str:
+    return "threshold" if scale.sign > 0 else f"{scale.column} ≤"
+
+
+def _pair_head(scale: Scale) -> list[str]:
+    return [_threshold_head(scale), "reported", "correct", "precision", "recall", "F1", ""]
 
 
 def _pair_cells(curve: PairCurve, place: int) -> list[str]:
@@ -150,9 +159,9 @@ def _pair_cells(curve: PairCurve, place: int) -> list[str]:
     return counts + [_share(values[place]) for values in (curve.precision, curve.recall, curve.f1)]
 
 
-def _group_head() -> list[str]:
+def _group_head(scale: Scale) -> list[str]:
     bcubed = ["B³ precision", "recall", "F1"]
-    return ["threshold", "groups", "pairs", "precision", "recall", "F1", *bcubed, "adjusted Rand", ""]
+    return [_threshold_head(scale), "groups", "pairs", "precision", "recall", "F1", *bcubed, "adjusted Rand", ""]
 
 
 def _group_cells(curve: GroupCurve, place: int) -> list[str]:
@@ -162,8 +171,11 @@ def _group_cells(curve: GroupCurve, place: int) -> list[str]:
 
 
 def _listed(table: Any) -> str:
-    rows = [[_share(row["similarity"]), _one_line(row["left"]), _one_line(row["right"])] for row in table.to_pylist()]
-    return _table(["similarity", "left", "right"], rows, left=(1, 2))
+    score = table.column_names[-1]
+    whole = score != "similarity" and all(value is None or value.is_integer() for value in table[score].to_pylist())
+    scores = [f"{value:.0f}" if whole and value is not None else _share(value) for value in table[score].to_pylist()]
+    sides = [(_one_line(row["left"]), _one_line(row["right"])) for row in table.to_pylist()]
+    return _table([score, "left", "right"], [[s, *ids] for s, ids in zip(scores, sides, strict=True)], left=(1, 2))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import F64, I64
+from lookalike.data import DISTANCE, F64, I64, SIMILARITY, Scale
 from lookalike.errors import InputError
 from lookalike.io.results import RECEIPT
 from lookalike.io.tables import OpenTable, as_ids, open_table
 
+SIMILARITIES = (SIMILARITY, Scale("cosine"), Scale("agreement"), Scale("shared_tokens"))
+DISTANCES = (DISTANCE, Scale("angle", -1), Scale("bits", -1))
 NO_IDS = pa.chunked_array([], pa.int64())
 
 
@@ -23,18 +25,20 @@ NO_IDS = pa.chunked_array([], pa.int64())
 class Listed:
     """What one table lists. ids: two columns (pairs) or one (groups); notes: what its user should know, a line each.
 
-    similarity: f64[rows] of pairs, NaN where there is none; group: i64[rows] of groups, -1 where there is none.
+    similarity: f64[rows] of pairs, higher is nearer (a distance with its sign turned), NaN where there is none. scale:
+    the column that it is from, and its sign there. group: i64[rows] of groups, -1 where there is none.
     """
 
     name: str
     ids: tuple[pa.ChunkedArray, ...]
     similarity: F64 | None = None
+    scale: Scale = SIMILARITY
     group: I64 | None = None
     notes: tuple[str, ...] = ()
 
 
 def read_answer(source: Any) -> list[Listed]:
-    """The pairs (left, right, similarity) or the groups (id, group) of a table; of a result folder both, pairs first.
+    """The pairs (left, right, and a score) or the groups (id, group) of a table; of a result folder both, pairs first.
 
     >>> [answer] = read_answer(pa.table({"id": ["a", "b", "c"], "group": [0, 0, None]}))
     >>> answer.group.tolist(), answer.notes
@@ -77,7 +81,7 @@ def _answer(table: OpenTable) -> Listed:
     if {"id", "group"} <= set(columns):
         return _groups(table, "id", "group")
     raise InputError(
-        f"{table.name} lists neither pairs (left, right, similarity) nor groups (id, group). "
+        f"{table.name} lists neither pairs (left, right, similarity or distance) nor groups (id, group). "
         f"Columns: {', '.join(columns)}."
     )
 
@@ -111,11 +115,13 @@ def _tables(folder: Path) -> list[Path]:
 def _pairs(table: OpenTable, left: str, right: str, *notes: str) -> Listed:
     if not table.columns:  # a file of JSON lines without a line
         return Listed(name=table.name, ids=(NO_IDS, NO_IDS), similarity=np.empty(0))
-    known = "similarity" in table.columns
-    rows = table.read([left, right, "similarity"] if known else [left, right])
+    scale = next((scale for scale in SIMILARITIES + DISTANCES if scale.column in table.columns), None)
+    rows = table.read([left, right] if scale is None else [left, right, scale.column])
     ids = tuple(as_ids(rows.column(name), what=f"column {name!r} in {table.name}") for name in (left, right))
-    similarity = _numbers(rows.column("similarity"), table.name) if known else np.full(rows.num_rows, np.nan)
-    return Listed(name=table.name, ids=ids, similarity=similarity, notes=notes)
+    if scale is None:
+        return Listed(name=table.name, ids=ids, similarity=np.full(rows.num_rows, np.nan), notes=notes)
+    similarity = scale.sign * _numbers(rows.column(scale.column), scale.column, table.name)
+    return Listed(name=table.name, ids=ids, similarity=similarity, scale=scale, notes=notes)
 
 
 def _groups(table: OpenTable, id_column: str, group_column: str) -> Listed:
@@ -136,9 +142,9 @@ def _groups(table: OpenTable, id_column: str, group_column: str) -> Listed:
     return Listed(name=table.name, ids=(ids,), group=group, notes=notes)
 
 
-def _numbers(column: pa.ChunkedArray, name: str) -> F64:
+def _numbers(values: pa.ChunkedArray, column: str, name: str) -> F64:
     try:
-        return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
+        return np.asarray(values.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"column 'similarity' in {name} is not all numbers: {reason}.") from error
+        raise InputError(f"column {column!r} in {name} is not all numbers: {reason}.") from error

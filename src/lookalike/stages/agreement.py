@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
-from lookalike.data import F64, I64
+from lookalike.data import F64, I64, Scale
 from lookalike.stages.matches import Mask, Matches, PairSet, Partition, cells, pairs_within
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairCurve:
-    """Precision and recall of pairs, at every threshold that makes a difference, from the highest to the lowest.
+    """Precision and recall of pairs, at every threshold that makes a difference, from the strictest to the loosest.
 
     threshold: f64[m], NaN where there is none; reported, correct: i64[m], the pairs at or above it, and those of them
-    that are true; true: all true pairs.
+    that are true; true: all true pairs. sign: -1 where thresholds are distances, and pairs at or below them count.
 
     >>> found, _, _ = PairSet.of(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0.9, 0.8, 0.8]))
     >>> curve = pair_curve(found, np.array([True, False, True]), true=4)
@@ -35,6 +35,7 @@ class PairCurve:
     reported: I64
     correct: I64
     true: int
+    sign: Literal[1, -1] = 1
 
     def __len__(self) -> int:
         return len(self.threshold)
@@ -61,16 +62,20 @@ class PairCurve:
 
     @cached_property
     def best(self) -> int:
-        """The point with the highest F1, the higher threshold among equals; -1 where there is no point."""
+        """The point with the highest F1, the stricter threshold among equals; -1 where there is no point."""
         return int(np.argmax(np.nan_to_num(self.f1))) if len(self) else -1
 
     def at(self, threshold: float) -> int:
-        """The point that holds what is at or above this threshold; -1 where nothing is."""
-        return int(np.count_nonzero(self.threshold >= threshold)) - 1
+        """The point that holds what is at this threshold or nearer; -1 where nothing is."""
+        return int(np.count_nonzero(self.sign * self.threshold >= self.sign * threshold)) - 1
+
+    def on(self, scale: Scale) -> Self:
+        """The curve of nearness (higher is nearer) with the thresholds of this scale."""
+        return replace(self, threshold=scale.sign * self.threshold, sign=scale.sign)
 
     def take(self, places: Sequence[int]) -> Self:
         """The curve with these points only: a few of millions, before looking at more than one of their numbers."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "true"}
+        arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("true", "sign")}
         return replace(self, **{name: values[list(places)] for name, values in arrays.items()})
 
 

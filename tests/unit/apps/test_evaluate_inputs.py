@@ -194,7 +194,7 @@ def test_true_pairs_against_groups_are_said_to_be_connected() -> None:
         (FOUND, TRUTH, {"worst": -1}, UsageError, "worst is -1; expected 0 or more misses to list."),
         (
             pa.table({"id": [1], "text": ["a"]}), TRUTH, {}, InputError,
-            "the answer lists neither pairs (left, right, similarity) nor groups (id, group). Columns: id, text.",
+            "the answer lists neither pairs (left, right, similarity or distance) nor groups (id, group). Columns: id, text.",
         ),
         (
             FOUND, pa.table({"id": [1], "label": [2]}), {}, InputError,

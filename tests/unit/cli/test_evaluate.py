@@ -6,10 +6,12 @@ import json
 import math
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.apps.evaluate import evaluate
 from lookalike.cli.evaluate import readable_thresholds
 
 FOUND = "left,right,similarity\na,b,0.9\nc,b,0.8\nd,e,0.8\na,x,0.6\n"
@@ -51,6 +53,50 @@ def test_the_whole_answer(files: Path, lookalike) -> None:
     )
 
 
+def test_distances(files: Path, lookalike) -> None:
+    """The same answer with distances: pairs at or below a threshold count, the strictest threshold first."""
+    Path("found.csv").write_text("left,right,distance\na,b,1\nc,b,2\nd,e,2\na,x,4\n")
+    done = lookalike("evaluate", "found.csv", "--truth", "truth.csv", "-o", "report.json")
+    assert done.code == 0, done.err
+    assert done.out == (
+        "pairs: 4 reported · 3 true · 2 both\n"
+        "\n"
+        "distance ≤  reported  correct  precision  recall      F1\n"
+        "         1         1        1     1.0000  0.3333  0.5000\n"
+        "         2         3        2     0.6667  0.6667  0.6667  best F1\n"
+        "         4         4        2     0.5000  0.6667  0.5714\n"
+        "\n"
+        "average precision 0.5556\n"
+        "\n"
+        "True pairs not found, the worst 1\n"
+        "distance  left  right\n"
+        "       –  a     c\n"
+        "\n"
+        "Pairs found that are not true, the worst 2\n"
+        "distance  left  right\n"
+        "       2  d     e\n"
+        "       4  a     x\n"
+    )
+    report = json.loads(Path("report.json").read_bytes())
+    assert report["score"] == {"column": "distance", "nearer": "lower"}
+    assert report["pairs"]["best_f1"]["threshold"] == 2
+    assert [point["threshold"] for point in report["pairs"]["points"]] == [1, 2, 4]
+    assert report["false_pairs"][0] == {"left": "d", "right": "e", "distance": 2}
+
+
+@pytest.mark.promise("docs/how-to/evaluate.md", "pairs at or below a threshold count.")
+@pytest.mark.parametrize("column", ["distance", "angle", "bits"])
+def test_a_distance_is_a_similarity_with_its_sign_turned(files: Path, column: str) -> None:
+    similar = pa.table({"left": list("acda"), "right": list("bbex"), "similarity": [-0.0, -2.0, -2.0, -4.5]})
+    distant = pa.table({"left": list("acda"), "right": list("bbex"), column: [0.0, 2.0, 2.0, 4.5]})
+    expected, curve = (evaluate(table, "truth.csv", groups=True) for table in (similar, distant))
+    for of_similarity, of_distance in ((expected.pairs, curve.pairs), (expected.groups, curve.groups)):
+        assert of_distance.threshold.tolist() == (-of_similarity.threshold).tolist()
+        assert of_distance.correct.tolist() == of_similarity.correct.tolist()
+        assert of_distance.best == of_similarity.best
+    assert [curve.pairs.at(t) for t in (-1.0, 0.0, 1.9, 2.0, 9.0)] == [-1, 0, 0, 1, 2]
+
+
 def test_groups_of_a_file(files: Path, lookalike) -> None:
     """Of abc, d, e the answer has ab: precision 1, recall 1/3; B-cubed recall (2/3 + 2/3 + 1/3 + 1 + 1) / 5."""
     done = lookalike("evaluate", "groups.csv", "--truth", "truth.csv", "--worst", 0)
@@ -84,7 +130,7 @@ def test_json_is_the_report(files: Path, lookalike) -> None:
     assert done.err.endswith("Wrote    report.json\n")
     report = json.loads(done.out)
     assert json.loads((files / "report.json").read_text()) == report
-    assert list(report) == ["counts", "average_precision", "pairs", "groups", "misses", "false_pairs", "notes"]
+    assert list(report) == ["counts", "score", "average_precision", "pairs", "groups", "misses", "false_pairs", "notes"]
     assert report["pairs"]["best_f1"] == {
         "threshold": 0.8, "reported": 3, "correct": 2, "precision": 2 / 3, "recall": 2 / 3, "f1": 2 / 3,
     }  # fmt: skip
