@@ -15,6 +15,7 @@ import pytest
 
 import lookalike as la
 from lookalike.data import F64, I64
+from lookalike.stages.audit import share_of
 from lookalike.stages.recall_interval import total_missed
 from lookalike.stages.sampling import draw
 
@@ -68,6 +69,17 @@ SHAPES: list[Callable[[float, np.random.Generator], Counts]] = [
 ]  # fmt: skip
 
 
+# Mean width of the intervals, at most this many times that of Wilson's interval for as many independent pairs as the
+# sampled items have. Pairs of one group are found or missed together, so groups need wider intervals.
+WIDEST = {"disjoint_pairs": 1.6, "zipf_groups": 9.0, "one_giant_group": 4.5, "one_bad_group": 1.2, "chain": 0.6}
+
+
+def ideal_width(recall: float, pairs: float) -> float:
+    """Width of Wilson's 95 % interval for a share of independent pairs."""
+    z = 1.96
+    return 2 * z / (1 + z * z / pairs) * math.sqrt(recall * (1 - recall) / pairs + (z / (2 * pairs)) ** 2)
+
+
 def covered(found: I64, missed: I64, size: int) -> tuple[float, float, float, float]:
     """(share of intervals that hold the recall, share of upper limits that hold what was missed, mean width of the
     intervals, standard deviation of the estimates)."""
@@ -97,6 +109,28 @@ def test_intervals_of_every_shape(shape: Callable[[float, np.random.Generator], 
         # No wider than needed: twice what the estimate varies by, and what no sample of so many items can exclude.
         rare = 4 * (len(found) / found.sum() + 1) / min(size, len(found))
         assert width <= 2 * (4 * deviation + rare)
+        samples = [draw(found, size, seed).items for seed in range(SAMPLES)]
+        pairs = float(np.mean([(found + missed)[items].sum() for items in samples]))
+        share = found.sum() / (found + missed).sum()
+        assert width <= WIDEST[shape.__name__] * ideal_width(share, pairs)
+
+
+@pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_intervals_without_a_list_of_pairs(
+    shape: Callable[[float, np.random.Generator], Counts], recall: float
+) -> None:
+    """As above, where the number of found pairs is estimated too: groups from crowded buckets."""
+    found, missed = shape(recall, np.random.default_rng(7))
+    share = found.sum() / (found + missed).sum()
+    held = []
+    for seed in range(SAMPLES):
+        sample = draw(found, 128, seed)
+        halves = found[sample.items] / 2, missed[sample.items] / 2
+        interval = share_of(sample, *halves, None, true=0, found=0, predicted=1.0).interval
+        assert interval is not None
+        held.append(interval[0] - 1e-9 <= share <= interval[1] + 1e-9)
+    assert np.mean(held) >= 0.94
 
 
 def token_lists(rng: np.random.Generator) -> list[list[str]]:
