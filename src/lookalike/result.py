@@ -17,6 +17,7 @@ from lookalike.engines.found import Found, ManyRows, Question, Source, Want
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
 from lookalike.errors import InputChanged, UsageError
+from lookalike.io.reader import name_of_row
 from lookalike.io.results import write_folder
 from lookalike.io.selection import select_rows
 from lookalike.io.verbatim import can_copy, copied_rows
@@ -145,7 +146,13 @@ class Result:
             repair = getattr(self.source, "on_bad_text", "error") == "replace"
             write_bytes(copied_rows(readers, self._rows_that_stay(), repair=repair), path, force=force)
         else:
-            write_table(self.kept_batches(), path, force=force)
+            kept = np.flatnonzero(self._rows_that_stay())
+            write_table(
+                self.kept_batches(),
+                path,
+                force=force,
+                where=lambda row: name_of_row(readers, self.source.name, kept[row]),
+            )
         return path
 
     def _rows_that_stay(self) -> npt.NDArray[np.bool_]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+import datetime
+import decimal
 import gzip
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -149,3 +154,100 @@ def line_of(row: tuple[str, ...], delimiter: str, ending: str, quoting: Any) -> 
         quoting = csv.QUOTE_ALL
     csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=quoting).writerow(row)
     return text.getvalue().encode()
+
+
+def units_of(text: str, per_second: int) -> int:
+    """The number of units since 1970 of an ISO 8601 time, by the standard library and in whole numbers."""
+    match = re.fullmatch(r"(.{10}.\d\d:\d\d:\d\d)(?:\.(\d+))?([+-].*)?", text)
+    assert match is not None
+    moment = datetime.datetime.fromisoformat(match[1] + (match[3] or "+00:00"))
+    seconds = (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(seconds=1)
+    return seconds * per_second + int((match[2] or "0").ljust(9, "0")) * per_second // 10**9
+
+
+def parsed(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+INSTANTS = st.integers(-(2**62), 2**62)
+SPECIAL = st.sampled_from([0.1, -0.0, 1e300, float("nan"), float("-inf"), 5e-324])
+BYTES = st.sampled_from([b"", b"a,b", b'"', b"\xc3\xa9", b"\xff", b"\r\n", b"\0"])
+DECIMALS = st.decimals(-999, 999, places=3)
+# Name: type, values (times as numbers of units), what a value of JSON or a field of CSV means.
+TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Callable[[Any], Any]]] = {
+    "int64": (pa.int64(), st.sampled_from([-(2**63), 2**53 + 1, 2**63 - 1]), int),
+    "uint64": (pa.uint64(), st.sampled_from([0, 2**64 - 1]), int),
+    "float64": (pa.float64(), SPECIAL, float),
+    "float32": (pa.float32(), st.floats(width=32), lambda v: np.float32(v).item()),
+    "bool": (pa.bool_(), st.booleans(), parsed),
+    "string": (pa.string(), FIELDS, str),
+    "category": (pa.dictionary(pa.int8(), pa.string()), FIELDS, str),
+    "binary": (pa.binary(), BYTES, lambda v: v.encode("utf-8", "surrogateescape")),
+    "ns": (pa.timestamp("ns"), INSTANTS, lambda v: units_of(v, 10**9)),
+    "zoned": (pa.timestamp("us", "Europe/Berlin"), INSTANTS, lambda v: units_of(v, 10**6)),
+    "date": (pa.date32(), st.integers(-800_000, 3_000_000), lambda v: units_of(f"{v} 00:00:00", 1) // 86400),
+    "time": (pa.time64("ns"), st.integers(0, 86400 * 10**9 - 1), lambda v: units_of(f"1970-01-01 {v}", 10**9)),
+    "duration": (pa.duration("ns"), INSTANTS, lambda v: int(decimal.Decimal(v).scaleb(9))),
+    "decimal": (pa.decimal128(20, 3), DECIMALS, decimal.Decimal),
+    "times": (pa.list_(pa.timestamp("ns")), st.lists(INSTANTS, max_size=2), lambda v: [units_of(u, 10**9) for u in parsed(v)]),
+    "struct": (pa.struct([("f", pa.float64())]), st.fixed_dictionaries({"f": SPECIAL}), parsed),
+    "map": (pa.map_(pa.string(), pa.float64()), st.lists(st.tuples(FIELDS, SPECIAL), max_size=2), lambda v: [tuple(u) for u in parsed(v)]),
+}  # fmt: skip
+YEARS = {"zoned": 86400 * 10**6, "date": 1}  # units in a day, for what may be outside of the years 1 to 9999
+
+
+def is_writable(name: str, value: Any, form: str) -> bool:
+    if value is None:
+        return True
+    if name in YEARS:
+        return 1 <= value // YEARS[name] + 719_163 <= 3_652_059
+    if name == "binary":
+        return form == "csv" or value != b"\xff"
+    if name in ("float64", "float32"):
+        return form == "csv" or math.isfinite(value)
+    numbers = [value["f"]] if name == "struct" else [number for _, number in value] if name == "map" else []
+    return all(map(math.isfinite, numbers))
+
+
+@pytest.mark.promise("docs/reference/formats.md", "values read back as they were")
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), given=st.sampled_from(["parquet", "arrow"]), form=st.sampled_from(["jsonl", "csv"]))
+def test_tables_as_text_keep_their_values_or_are_refused(
+    data: st.DataObject, given: str, form: str, tmp_path_factory: Any
+) -> None:
+    names = data.draw(st.lists(st.sampled_from(list(TYPES)), min_size=1, max_size=4, unique=True))
+    count = data.draw(st.integers(1, 4))
+    rows = {name: data.draw(st.lists(st.none() | TYPES[name][1], min_size=count, max_size=count)) for name in names}
+    columns = {name: pa.array(values, TYPES[name][0]) for name, values in rows.items()}
+    table = pa.table({"text": TEXTS[:count], **columns})
+    folder = tmp_path_factory.mktemp("rows")
+    source, output = folder / f"a.{given}", folder / f"b.{form}"
+    if given == "parquet":
+        pq.write_table(table, source)
+    else:
+        with pa.ipc.new_file(source, table.schema) as file:
+            file.write_table(table)
+    result = la.strings.dedup(source, text="text", max_edits=0, id="none")
+    bad = [row for row in range(count) if not all(is_writable(name, rows[name][row], form) for name in names)]
+    if bad:
+        with pytest.raises(OutputError, match=rf"column .* of .*a\.{given} row [{bad[0]}-{bad[-1]}] "):
+            result.write(output)
+        assert not output.exists()
+        return
+    result.write(output)
+    if form == "jsonl":
+        back = [json.loads(line) for line in output.read_text().split("\n")[:-1]]
+    else:
+        options = pv.ConvertOptions(
+            column_types=dict.fromkeys(table.column_names, pa.binary()), null_values=[""],
+            strings_can_be_null=True, quoted_strings_can_be_null=False,
+        )  # fmt: skip
+        read = pv.read_csv(output, parse_options=pv.ParseOptions(newlines_in_values=True), convert_options=options)
+        fields = [[row[name] for name in read.column_names] for row in read.to_pylist()]
+        texts = [
+            [None if field is None else field.decode("utf-8", "surrogateescape") for field in row] for row in fields
+        ]
+        back = [dict(zip(read.column_names, row, strict=True)) for row in texts]
+    for name in names:
+        meaning = [None if row[name] is None else TYPES[name][2](row[name]) for row in back]
+        assert repr(meaning) == repr(rows[name])

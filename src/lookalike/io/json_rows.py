@@ -1,4 +1,4 @@
-"""Arrow values as JSON text: any type goes in, only valid JSON comes out."""
+"""Arrow values as JSON text that reads back as the same values; what JSON cannot hold is refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.io.texts import is_text, repaired
+from lookalike.io.canonical import is_list
+from lookalike.io.exact_text import NotWritable, exact_text, has_exact_text, text_scalar
+from lookalike.io.texts import is_text
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
-    """One object a line. Times are ISO 8601 (microseconds); NaN and infinity, which JSON does not have, are null.
+    """Write one object a line.
+
+    Dates, times, durations and decimals are strings with all their digits, maps are lists of [key, value]. NotWritable
+    for NaN and infinity, bytes that are not UTF-8, and dates outside the years 1 to 9999.
 
     >>> json_lines(pa.record_batch({"id": [1, None], "text": ["é", "b"]})).decode()
     '{"id": 1, "text": "é"}\\n{"id": null, "text": "b"}\\n'
@@ -25,20 +30,29 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
         return b"{}\n" * len(batch)
     parts: list[Any] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        parts += [f"{', ' if parts else '{'}{_encode(name)}: ", _encoded(column)]
+        try:
+            parts += [f"{', ' if parts else '{'}{_JSON.encode(name)}: ", _encoded(column)]
+        except NotWritable as error:
+            error.column = name
+            raise
     parts.append("}\n")
-    scalars = [_scalar(part) if isinstance(part, str) else part for part in parts]
-    lines = pc.binary_join_element_wise(*scalars, _scalar(""), null_handling="replace", null_replacement="null")
+    scalars = [text_scalar(part) if isinstance(part, str) else part for part in parts]
+    lines = pc.binary_join_element_wise(*scalars, text_scalar(""), null_handling="replace", null_replacement="null")
     return _bytes_of(lines).tobytes()
 
 
 def json_text(column: pa.Array) -> pa.Array:
-    """Each value as JSON text (large_string); null stays null.
+    """Return each value as JSON text (large_string); null stays null. NotWritable as for `json_lines`.
 
     >>> json_text(pa.array([[1, 2], None])).to_pylist()
     ['[1, 2]', None]
     """
-    texts = [None if value is None else _encode(value) for value in _values(column)]
+    texts: list[str | None] = []
+    for value in _values(column):
+        try:
+            texts.append(None if value is None else _JSON.encode(value))
+        except (ValueError, UnicodeError) as error:
+            raise NotWritable(len(texts), _reason(error)) from error
     return pa.array(texts, pa.large_string())
 
 
@@ -54,26 +68,47 @@ def json_document(value: Any) -> bytes:
 
 
 def _encoded(column: pa.Array) -> pa.Array:
-    """The JSON text of each value as large_string. Strings and integers never become Python objects."""
+    """Return the JSON text of each value as large_string. Strings and integers never become Python objects."""
     if pa.types.is_integer(column.type):
         return column.cast(pa.large_string())
+    if has_exact_text(column.type):
+        return _quoted(exact_text(column))
     if not is_text(column.type):
         return json_text(column)
-    texts = repaired(column).cast(pa.large_string())
+    texts = _checked(column)
     raw = _bytes_of(texts)
     # The backslash comes first: the other escapes bring new ones.
     for code in [0x5C, 0x22, *np.unique(raw[raw < 0x20]).tolist()]:
         if (raw == code).any():
             texts = pc.replace_substring(texts, pattern=chr(code), replacement=json.dumps(chr(code))[1:-1])
-    quote = _scalar('"')
-    return pc.binary_join_element_wise(quote, texts, quote, _scalar(""))
+    return _quoted(texts)
 
 
-def _scalar(text: str) -> pa.Scalar:
-    """As large_string. (`pa.scalar` would import pandas to ask about it.)"""
-    data = text.encode("utf-8", "surrogatepass")
-    ends = np.array([0, len(data)], np.int64)
-    return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]
+def _quoted(texts: pa.Array) -> pa.Array:
+    quote = text_scalar('"')
+    return pc.binary_join_element_wise(quote, texts, quote, text_scalar(""))
+
+
+def _checked(column: pa.Array) -> pa.Array:
+    """Return the texts as large_string. (Arrow's readers do not look into strings; a cast from binary does.)"""
+    raw = column.cast(pa.large_binary())
+    try:
+        return raw.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        for row, value in enumerate(raw.to_pylist()):
+            try:
+                (value or b"").decode()
+            except UnicodeDecodeError as error:
+                raise NotWritable(row, _reason(error)) from error
+        raise
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start})"
+    if "Out of range float" in str(error):
+        return "is or holds NaN or infinity, which JSON does not have"
+    return f"has no form in JSON ({error})"
 
 
 def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:
@@ -86,39 +121,56 @@ def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    column = column.cast(_retyped(column.type, strings=pa.large_string()), safe=False)
+    """Return Python values that the encoder takes, with exact text for what Python or JSON cannot hold."""
+    column = _with_exact_text(column)
     try:
         values: list[Any] = column.to_pylist()
-    except UnicodeDecodeError:
-        values = column.cast(_retyped(column.type, strings=pa.large_binary())).to_pylist()
+    except ValueError:  # texts that are not UTF-8, repeated names of a struct, nanoseconds in a union
+        values = []
+        for row, value in enumerate(column):
+            try:
+                values.append(value.as_py())
+            except ValueError as error:
+                raise NotWritable(row, _reason(error)) from error
     return values
 
 
-def _retyped(dtype: pa.DataType, *, strings: pa.DataType) -> pa.DataType:
-    """The type without what Python values cannot hold: nanoseconds, and (with binary for `strings`) bad UTF-8."""
+def _with_exact_text(column: pa.Array) -> pa.Array:
+    """Return the column with `exact_text` for the values that have one, at any depth of lists, maps and structs."""
+    dtype = column.type
     t = pa.types
-    if t.is_timestamp(dtype) and dtype.unit == "ns":
-        return pa.timestamp("us", dtype.tz)
-    if t.is_duration(dtype) and dtype.unit == "ns":
-        return pa.duration("us")
-    if t.is_time64(dtype):
-        return pa.time64("us")
+    if has_exact_text(dtype):
+        return exact_text(column)
     if t.is_dictionary(dtype):
-        return _retyped(dtype.value_type, strings=strings)
-    if t.is_string(dtype) or t.is_large_string(dtype) or t.is_string_view(dtype):
-        return strings
+        return _with_exact_text(column.dictionary).take(column.indices)
+    if not _holds_exact_text(dtype):
+        return column
+    mask = column.is_null() if column.null_count else None
     if t.is_struct(dtype):
-        return pa.struct([field.with_type(_retyped(field.type, strings=strings)) for field in dtype])
-    if t.is_list(dtype) or t.is_large_list(dtype) or t.is_fixed_size_list(dtype):
-        return pa.large_list(dtype.value_field.with_type(_retyped(dtype.value_type, strings=strings)))
-    return dtype
-
-
-def _encode(value: Any) -> str:
+        # Flattened fields are null where the struct is.
+        fields = [_with_exact_text(field) for field in column.flatten()]
+        types = [dtype.field(place).with_type(field.type) for place, field in enumerate(fields)]
+        return pa.StructArray.from_arrays(fields, fields=types, mask=mask)
+    lists = column.cast(pa.list_(pa.struct([dtype.key_field, dtype.item_field]))) if t.is_map(dtype) else column
+    entries, lengths = lists.flatten(), np.array(pc.fill_null(pc.list_value_length(lists), 0))
     try:
-        return _JSON.encode(value)
-    except ValueError:
-        return _JSON.encode(_finite(value))
+        entries = _with_exact_text(entries)
+    except NotWritable as error:
+        error.row = int(np.repeat(np.arange(len(column)), lengths)[error.row])
+        raise
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    if t.is_map(dtype):
+        keys, items = entries.field(0), entries.field(1)
+        return pa.MapArray.from_arrays(pa.array(ends, pa.int32()), keys, items, mask=mask)
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), entries, mask=mask)
+
+
+def _holds_exact_text(dtype: pa.DataType) -> bool:
+    if has_exact_text(dtype):
+        return True
+    if is_list(dtype) or pa.types.is_struct(dtype) or pa.types.is_map(dtype):
+        return any(_holds_exact_text(dtype.field(place).type) for place in range(dtype.num_fields))
+    return bool(pa.types.is_dictionary(dtype))
 
 
 def _finite(value: Any) -> Any:
@@ -133,11 +185,9 @@ def _finite(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode()
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
     # Numbers of NumPy know how to become numbers of Python.
     return value.item() if hasattr(value, "item") else str(value)
 

@@ -83,6 +83,18 @@ class Reader(ABC):
         return f"{self.name} row {row}"
 
 
+def name_of_row(readers: Sequence[Reader], name: str, row: int) -> str:
+    """Return the words that lead a person to a row of several files, or of what is called `name`."""
+    left = int(row)
+    for reader in readers:
+        if len(readers) == 1 or (reader.rows is not None and left < reader.rows):
+            return reader.where(left)
+        if reader.rows is None:
+            break
+        left -= reader.rows
+    return f"{name} row {row}"
+
+
 @dataclass(frozen=True)
 class RawRows:
     """Some rows in the bytes of their file: row i is data[starts[i]:ends[i]], with its line break."""

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_output, one_column_only, replacing
 from lookalike.io.canonical import canonical, canonical_type, converted, for_parquet, parquet_type, retyped
+from lookalike.io.exact_text import NotWritable, exact_text, has_exact_text
 from lookalike.io.json_rows import json_lines, json_text
 from lookalike.io.paths import KNOWN, compression_of, kind_of
 from lookalike.io.reader import nbytes_of
@@ -31,11 +33,16 @@ Write = Callable[[pa.RecordBatch], None]
 
 
 def write_table(
-    data: pa.Table | pa.RecordBatch | Batches, path: str | os.PathLike[str], *, force: bool = False
+    data: pa.Table | pa.RecordBatch | Batches,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    where: Callable[[int], str] = "row {}".format,
 ) -> None:
     """Write a table, or batches of one schema as they come, in the format of the extension.
 
     The file appears under its name only when it is complete and on the disk; after any failure there is nothing.
+    OutputError for a value that would not read back as it is. where: tells people which row this is, by its number.
     """
     path = Path(path)
     if not path.suffix:
@@ -48,10 +55,21 @@ def write_table(
         kind = str(kind_of(path))
         retype, convert = _STORED.get(kind, (canonical_type, canonical))
         with _open(draft.path, path) as file, _FORMATS[kind](file, retyped(schema, retype), path) as write:
+            row = 0
             for batch in batches:
                 if not isinstance(data, pa.Table):
                     draft.nbytes += nbytes_of(batch)
-                write(converted(batch, convert))
+                try:
+                    write(converted(batch, convert))
+                except NotWritable as error:
+                    raise OutputError(
+                        f"{path}: column {error.column!r} of {where(row + error.row)} {error.reason}. {_instead(kind)}"
+                    ) from error
+                row += len(batch)
+
+
+def _instead(kind: str) -> str:
+    return "Use .parquet or .arrow." if kind != "text lines" else "Use .jsonl, .parquet or .arrow."
 
 
 # How types and columns become what a format can hold; formats that are text take canonical types.
@@ -118,19 +136,43 @@ def _arrow(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
 
 @contextmanager
 def _delimited(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
-    flat = pa.schema([(field.name, _flat(pa.nulls(0, field.type)).type) for field in schema])
+    flat = pa.schema([(field.name, _flat(pa.nulls(0, field.type), field.name).type) for field in schema])
     options = pv.WriteOptions(delimiter="\t" if kind_of(path) == "TSV" else ",")
     with pv.CSVWriter(file, flat, write_options=options) as writer:
-        yield lambda batch: writer.write_batch(pa.record_batch([_flat(c) for c in batch.columns], schema=flat))
+
+        def write(batch: pa.RecordBatch) -> None:
+            columns = [_flat(column, name) for name, column in zip(flat.names, batch.columns, strict=True)]
+            if len(columns) == 1:
+                _refuse_rows(columns[0].is_null(), flat.names[0], "is null, which is a blank line with one column only")
+            writer.write_batch(pa.record_batch(columns, schema=flat))
+
+        yield write
 
 
-def _flat(column: pa.Array) -> pa.Array:
-    """Lists and objects as JSON text; text in the one type that the CSV writer takes without looking into it."""
-    if pa.types.is_nested(column.type):
-        return json_text(column)
-    if is_text(column.type) and not pa.types.is_null(column.type):
+def _flat(column: pa.Array, name: str) -> pa.Array:
+    """Return values as the CSV writer takes them: lists and objects as JSON, dates and the like as exact text.
+
+    Text comes in the one type that the writer takes without looking into it.
+    """
+    dtype = column.type
+    try:
+        if has_exact_text(dtype):
+            return exact_text(column, separator=" ")
+        if pa.types.is_nested(dtype) or pa.types.is_interval(dtype):
+            return json_text(column)
+    except NotWritable as error:
+        error.column = name
+        raise
+    if (is_text(dtype) and not pa.types.is_null(dtype)) or pa.types.is_fixed_size_binary(dtype):
         return column.cast(pa.large_binary()).view(pa.large_string())
     return column
+
+
+def _refuse_rows(wrong: pa.Array, name: str, reason: str) -> None:
+    """Raise NotWritable for the first row that is wrong (bool, null counts as false)."""
+    row = pc.index(wrong, True).as_py()
+    if row >= 0:
+        raise NotWritable(row, reason, name)
 
 
 @contextmanager
@@ -150,10 +192,11 @@ def _lines(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
         raise OutputError(one_column_only(path, schema.names))
 
     def write(batch: pa.RecordBatch) -> None:
-        texts = batch.column(0).cast(pa.large_binary()).fill_null(b"").to_pylist()
-        if any(b"\n" in text for text in texts):
-            raise OutputError(f"{path} holds one document a line, but a text has a line break. Use .jsonl or .parquet.")
-        file.write(b"".join(text + b"\n" for text in texts))
+        texts = batch.column(0).cast(pa.large_binary())
+        name = schema.names[0]
+        _refuse_rows(texts.is_null(), name, "is null, which a text file cannot tell from an empty line")
+        _refuse_rows(pc.match_substring_regex(texts, r"\n|\r$"), name, "has a line break, but each line is a document")
+        file.write(b"".join(text + b"\n" for text in texts.to_pylist()))
 
     yield write
 

@@ -22,10 +22,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_work_folders_are_listed_and_removed(work: Path, lookalike) -> None:
     listed = lookalike("runs")
     assert listed.code == 0
-    assert "work  1.6 kB  just now\n    sets of x.txt: all 3 documents · word 5-shingles\n" in listed.out
+    assert "work  1.8 kB  just now\n    sets of x.txt: all 3 documents · word 5-shingles\n" in listed.out
     assert json.loads(lookalike("runs", "list", "--json").out)[0]["path"] == "work"
     (work / "notes.txt").write_text("mine")
-    assert lookalike("runs", "clean").out.startswith("Removed  work (1.6 kB)")
+    assert lookalike("runs", "clean").out.startswith("Removed  work (1.8 kB)")
     assert [path.name for path in work.iterdir()] == ["notes.txt"], "what is not ours stays"
     assert lookalike("runs").out.startswith("No work folders here.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import math
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from lookalike.io.read import open_collection
 from lookalike.io.write import write_table
 
 TABLE = pa.table({"id": [1, 2], "text": ["a", None]})
+TEXTS = pa.table({"text": ["a", ""]})
 FORMATS = ["a.parquet", "a.arrow", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.csv", "a.tsv.gz", "a.txt"]
 
 
@@ -34,7 +36,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table_for(name: str) -> pa.Table:
-    return TABLE.select(["text"]) if name.endswith(".txt") else TABLE
+    return TEXTS if name.endswith(".txt") else TABLE
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -64,7 +66,7 @@ def test_what_the_text_formats_look_like() -> None:
     write_table(TABLE, "a.jsonl")
     write_table(TABLE, "a.csv")
     write_table(TABLE, "a.tsv.gz")
-    write_table(TABLE.select(["text"]), "a.txt")
+    write_table(TEXTS, "a.txt")
     assert Path("a.jsonl").read_text() == '{"id": 1, "text": "a"}\n{"id": 2, "text": null}\n'
     assert Path("a.csv").read_text() == '"id","text"\n1,"a"\n2,\n'
     assert gzip.decompress(Path("a.tsv.gz").read_bytes()) == b'"id"\t"text"\n1\t"a"\n2\t\n'
@@ -156,16 +158,38 @@ def test_text_files_hold_one_column_without_line_breaks() -> None:
             attempt()
         assert str(caught.value) == message
     check_output("a.txt", force=False, columns=["text"])
+    assert os.listdir() == []
+
+
+NAN = float("nan")
+UNWRITABLE = [
+    ("a.txt", ["a", "b\nc"], "has a line break, but each line is a document. Use .jsonl, .parquet or .arrow."),
+    ("a.txt", ["a", "b\r"], "has a line break, but each line is a document. Use .jsonl, .parquet or .arrow."),
+    ("a.txt", ["a", None], "is null, which a text file cannot tell from an empty line. Use .jsonl, .parquet or .arrow."),
+    ("a.csv", [1, None], "is null, which is a blank line with one column only. Use .parquet or .arrow."),
+    ("a.csv", [[], [NAN]], "is or holds NaN or infinity, which JSON does not have. Use .parquet or .arrow."),
+    ("a.tsv", pa.array([0, 2**60], pa.timestamp("s")), "is outside the years 1 to 9999. Use .parquet or .arrow."),
+    ("a.csv", pa.array([0, -(2**31)], pa.date32()), "is outside the years 1 to 9999. Use .parquet or .arrow."),
+    ("a.jsonl", [None, NAN], "is or holds NaN or infinity, which JSON does not have. Use .parquet or .arrow."),
+    ("a.jsonl", [{}, {"a": [1.0, -math.inf]}], "is or holds NaN or infinity, which JSON does not have. "),
+    ("a.jsonl", [b"a", b"b\xff"], "is not UTF-8 (byte 0xff at position 1). Use .parquet or .arrow."),
+    ("a.jsonl", [[b"a"], [b"b\xff"]], "is not UTF-8 (byte 0xff at position 1). Use .parquet or .arrow."),
+    ("a.jsonl", pa.array([[b"a"], [b"\xff"]]).cast(pa.list_(pa.binary())).view(pa.list_(pa.string())), "is not UTF-8 ("),
+    ("a.jsonl", pa.array([[0, 1], [0, 2**60]], pa.list_(pa.timestamp("s", "Asia/Tokyo"))), "is outside the years"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "values", "reason"), UNWRITABLE, ids=lambda value: str(value)[:20])
+def test_a_value_that_would_not_read_back_is_refused(name: str, values: Any, reason: str) -> None:
+    batch = pa.record_batch({"x": values})
     with pytest.raises(OutputError) as caught:
-        write_table(pa.table({"text": ["a\nb"]}), "a.txt")
-    assert str(caught.value) == (
-        "a.txt holds one document a line, but a text has a line break. Use .jsonl or .parquet."
-    )
+        write_table(iter([batch.slice(0, 1), batch]), name, where="in.parquet row {}".format)
+    assert str(caught.value).startswith(f"{name}: column 'x' of in.parquet row 2 {reason}")
     assert os.listdir() == []
 
 
 def failing(error: BaseException) -> Iterator[pa.RecordBatch]:
-    yield from TABLE.select(["text"]).to_batches()
+    yield from TEXTS.to_batches()
     raise error
 
 
