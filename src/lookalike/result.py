@@ -17,9 +17,12 @@ from lookalike.engines.found import Found, ManyRows, Question, Source, Want
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
 from lookalike.errors import InputChanged, UsageError
+from lookalike.io.canonical import canonical, converted
+from lookalike.io.paths import kind_of
 from lookalike.io.reader import name_of_row
 from lookalike.io.results import write_folder
 from lookalike.io.selection import select_rows
+from lookalike.io.texts import repaired
 from lookalike.io.verbatim import can_copy, copied_rows
 from lookalike.io.write import write_bytes, write_table
 from lookalike.notebook import SHOWN, card, table
@@ -140,19 +143,16 @@ class Result:
         """
         path = Path(path)
         readers = getattr(self.source, "readers", ())
+        repair = getattr(self.source, "on_bad_text", "error") == "replace"
         if self.asked != "dedup":
             write_table(self.to_arrow(), path, force=force)
         elif can_copy(readers, path):
-            repair = getattr(self.source, "on_bad_text", "error") == "replace"
             write_bytes(copied_rows(readers, self._rows_that_stay(), repair=repair), path, force=force)
         else:
-            kept = np.flatnonzero(self._rows_that_stay())
-            write_table(
-                self.kept_batches(),
-                path,
-                force=force,
-                where=lambda row: name_of_row(readers, self.source.name, kept[row]),
-            )
+            batches, kept = self.kept_batches(), np.flatnonzero(self._rows_that_stay())
+            if repair and kind_of(path) == "JSON lines":  # the other formats can hold the bytes
+                batches = (converted(batch, lambda column: repaired(canonical(column))) for batch in batches)
+            write_table(batches, path, force=force, where=lambda row: name_of_row(readers, self.source.name, kept[row]))
         return path
 
     def _rows_that_stay(self) -> npt.NDArray[np.bool_]:

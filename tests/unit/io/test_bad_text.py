@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.errors import BadText
+import lookalike as la
+from lookalike.errors import BadText, OutputError
 from lookalike.io.read import open_collection
 from lookalike.io.write import write_table
 
@@ -139,5 +140,7 @@ def test_other_columns_pass_as_they_are() -> None:
     assert batch.column("author").cast(pa.binary()).to_pylist() == [b"Ren\xe9"]
     write_table(batch, "o2.csv")
     assert Path("o2.csv").read_bytes() == b'"text","author"\n"x","Ren\xe9"\n'
-    write_table(batch, "o.jsonl")
+    with pytest.raises(OutputError, match=r"column 'author' of row 0 is not UTF-8 \(byte 0xe9 at position 3\)"):
+        write_table(batch, "o.jsonl")
+    la.dedup("o.csv", text="text", on_bad_text="replace").write("o.jsonl")
     assert Path("o.jsonl").read_text() == '{"text": "x", "author": "Ren\ufffd"}\n'
