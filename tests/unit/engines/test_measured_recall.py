@@ -108,6 +108,7 @@ def test_a_sample_without_pairs_says_what_would_help() -> None:
     )
 
 
+@pytest.mark.promise("docs/explanation/curves.md", "so that the audit stays cheap, unless `--audit` is above 2000")
 def test_long_items_are_sampled_where_their_pairs_are() -> None:
     """Of 1,210 long items 20 have a partner, and less than a third of all are sampled."""
     rng = np.random.default_rng(2)
