@@ -18,16 +18,17 @@ def pairs(
     *,
     threshold: float = 0.8,
     recall: float = 0.99,
-    rows: int = 16,
+    rows: int | None = None,
     seed: int = 42,
     threads: int | None = None,
     **rule: Unpack[RuleOptions],
 ) -> Result:
     """Pairs of sets (lists of tokens, or the shingles of texts) with Jaccard similarity of `threshold` at least.
 
-    Every pair reported is scored exactly. One at the threshold is found with probability `recall` where the sets have
-    dozens of elements or more; small sets fall short of that, and the receipt's measured recall tells by how much.
-    rows: how many rows of a matrix make a key.
+    Every pair reported is scored exactly. Each pair at the threshold is found with probability `recall` at least,
+    whatever the sizes of the two sets; pairs with a set of fewer than 32 elements are all found, by the exact join.
+    Where 256 keys do not suffice, the receipt's recall_at_threshold is below `recall`.
+    rows: how many rows of a matrix make a key; by default as many as 64 keys allow, 16 at most.
 
     >>> import lookalike as la
     >>> near = [list(range(100)), list(range(5, 100)), list(range(500, 600))]

@@ -17,6 +17,7 @@ from lookalike.engines.joins import BLOCK, Block, Scored, score_block, scored
 from lookalike.engines.local import items_of
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.reading import read_features
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
@@ -31,7 +32,8 @@ from lookalike.stages.matches import PairSet
 def run(collection: Collection, job: Job, plan: FoldingPlan, trace: Trace) -> Found:
     """The pairs of one collection."""
     with Pool(job.threads or usable_cores()) as pool:
-        features = read_features([collection], job.rule, pool, trace, Space(Keeper(memory_size(None))))
+        space = Space(Keeper(memory_size(None)))
+        features = read_features([collection], job.rule, pool, trace, space)
         with trace.stage("collapse"):
             classes = collapse(features.sets, features.prints)
             items = items_of(features, classes, -1)
@@ -39,16 +41,25 @@ def run(collection: Collection, job: Job, plan: FoldingPlan, trace: Trace) -> Fo
             features.ids, -1, classes, np.ones(len(items)), np.arange(len(classes)),
             Choice("folding", {}, "asked for"), plan=plan,
         )  # fmt: skip
+        small = small_pairs(items, job, plan, pool, trace, space)
         with trace.stage("match"):
-            pairs = distinct(scored(_pieces(items, job, plan, pool), trace, job.max_pairs))
+            folded = scored(_pieces(items, job, plan, pool), trace, job.max_pairs)
+            pairs = distinct(small, folded)
         if not len(items) or not job.audit:
             return replace(found, pairs=pairs)
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed)
         return replace(found, pairs=pairs, audit=checked)
 
 
+def small_pairs(items: Items, job: Job, plan: FoldingPlan, pool: Pool, trace: Trace, space: Space) -> Scored:
+    """Every pair of sets that are too small to be folded, or similar in size to such sets."""
+    small = np.flatnonzero((items.sizes > 0) & (items.sizes <= plan.small))
+    left, right, similarity = exact_pairs(items.take(small), job.bar(), pool, trace, space, job.max_pairs)
+    return small[left], small[right], similarity
+
+
 def _pieces(items: Items, job: Job, plan: FoldingPlan, pool: Pool) -> Iterator[tuple[Block, int]]:
-    for level in ladder(items, job.seed):
+    for level in ladder(items, job.seed, plan.density):
         if len(level.items) < 2:
             continue
         part = items.take(level.items)
@@ -67,7 +78,7 @@ def _score(band: Band, part: Items, keys: U64, values: U32, job: Job, block: tup
     return score_block(part, band.candidates(block, part, keys, values, 0, job.bar()), job.bar(), job.max_pairs)
 
 
-def distinct(found: Scored) -> Pairs:
+def distinct(*parts: Scored) -> Pairs:
     """Each pair once, though several matrices may have found it."""
-    once, _, _ = PairSet.of(*found)
+    once, _, _ = PairSet.of(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return Pairs(once.left, once.right, once.similarity)

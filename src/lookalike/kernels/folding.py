@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels._jit import jit
-from lookalike.kernels.bits import popcount
 from lookalike.kernels.hashing import mix
 
 ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
@@ -37,13 +36,3 @@ def fold(columns: Any, rows: int, out: Any) -> None:  # columns u64[m, words]; r
         else:
             for w in range(out.shape[1]):
                 out[i, w] = columns[i, w] | columns[i, w + out.shape[1]]
-
-
-@jit
-def ones(columns: Any, out: Any) -> None:  # columns u64[m, words]; out i64[m]
-    """out[i] = the ones of column i."""
-    for i in range(len(out)):
-        count = 0
-        for w in range(columns.shape[1]):
-            count += popcount(columns[i, w])
-        out[i] = count
