@@ -15,6 +15,7 @@ from index_kinds import SAMPLES
 TOLD = json.loads((FOLDER / "answers.json").read_text())
 
 
+@pytest.mark.promise("docs/reference/index-format.md", "An index of version 1 is read as before")
 @pytest.mark.promise("docs/reference/index-format.md", "one for each kind of item, are read back by every version")
 @pytest.mark.parametrize("kind", sorted(TOLD))
 def test_a_golden_index_is_read_back(kind: str, tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ def summary(result: Any) -> str:
     return dict(lines(result.receipt, []))["Recall"]
 
 
+@pytest.mark.promise(
+    "docs/explanation/curves.md", "Every approximate run, with the exceptions below, takes a sample of items"
+)
 @pytest.mark.promise("docs/how-to/evaluate.md", "Every approximate run measures its own recall")
 @pytest.mark.promise("docs/index.md", "every approximate run measures the recall it had")
 @pytest.mark.promise("README.md", "and every approximate run measures the recall it had")

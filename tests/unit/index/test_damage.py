@@ -26,6 +26,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "index-1"
 MASK = 2**64 - 1
 
 
+@pytest.mark.promise("docs/reference/index-format.md", "the sum of a table adds its rows")
 @pytest.mark.promise("docs/reference/index-format.md", "every answer is right or one line names the damage")
 @pytest.mark.parametrize("kind", ["documents", "vectors", "strings"])
 def test_no_damage_gives_a_wrong_answer(kind: str, tmp_path: Path) -> None:
@@ -74,6 +75,7 @@ def oracle(data: bytes, seed: int) -> int:
     return out ^ out >> 32
 
 
+@pytest.mark.promise("docs/reference/index-format.md", "its XXH64, with the number of the block as the seed")
 @given(st.integers(1, 8).flatmap(lambda n: st.binary(min_size=32 * n, max_size=32 * n)), st.integers(0, MASK))
 def test_checksums_are_xxh64(data: bytes, seed: int) -> None:
     assert int(blocks.xxh64(np.frombuffer(data, np.uint64), 0, len(data) // 8, np.uint64(seed))) == oracle(data, seed)
@@ -97,6 +99,7 @@ def test_check_names_what_is_damaged(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.promise("docs/reference/index-format.md", "`lookalike index check` lists what has none")
 @pytest.mark.promise("docs/reference/index-format.md", "the next compaction writes them with checksums")
 def test_an_index_of_format_1_gets_checksums(tmp_path: Path) -> None:
     place = tmp_path / "index"

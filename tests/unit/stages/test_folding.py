@@ -137,6 +137,7 @@ def test_every_pair_with_a_small_set_is_found(sizes: tuple[int, int, int]) -> No
     assert pairs["left"].to_pylist() == list(range(0, 200, 2))
 
 
+@pytest.mark.promise("docs/explanation/estimates.md", "two sets at the threshold always have a matrix in common")
 def test_two_sets_at_the_threshold_have_a_matrix_in_common() -> None:
     for threshold in (0.05, 0.2, 0.5, 0.9):
         low, high = (-math.log1p(-share) for share in plan_folding(threshold, recall=0.5).density)
