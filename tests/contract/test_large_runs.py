@@ -54,7 +54,15 @@ def same(one: la.Result, other: la.Result) -> bool:
 
 
 @pytest.mark.parametrize(
-    "options", [{"method": "lsh"}, {"exact": True}, {"method": "dcm"}, {"keep": "max:rank"}, {"max_share": 0.01}]
+    "options",
+    [
+        {"method": "lsh"},
+        {"exact": True},
+        {"method": "dcm"},
+        {"method": "folding"},
+        {"keep": "max:rank"},
+        {"max_share": 0.01},
+    ],
 )
 def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, options: dict[str, Any]) -> None:
     expected = la.groups(files, threshold=0.7, **options)

@@ -31,7 +31,7 @@ class Options(RuleOptions, total=False):
     threshold: float  # 0.8
     recall: float  # 0.99, at the threshold
     exact: bool  # every pair, none missed; the same as method="exact"
-    method: Method  # auto
+    method: Method  # auto; "folding" for Hamming LSH on OR-folded columns
     measure: str  # jaccard
     min_shared: int | None  # pairs that share so many shingles; the same as measure="overlap" with this threshold
     num_hashes: int
@@ -130,6 +130,8 @@ def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
     collection = open_collection(source, **_columns(given, alone=True))
     place = Workplace.of(given)
     given.pop("progress", None)
+    if given.get("method") == "folding":
+        raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh or exact, or run it.")
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
 
 

@@ -1,29 +1,15 @@
-"""Similar sets by Hamming LSH on OR-folded columns: the textbook's other way for sparse sets, to set beside minhash."""
+"""Similar sets by Hamming LSH on OR-folded columns: the textbook's other way for sparse sets."""
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
-from lookalike.data import RuleOptions, ShingleRule
-from lookalike.engines.folding import run
-from lookalike.engines.job import Job
-from lookalike.engines.trace import Trace
-from lookalike.io.read import open_collection
-from lookalike.result import Result, answer
-from lookalike.stages.folding import plan_folding
+from lookalike.apps import documents
+from lookalike.result import Result
 
 
-def pairs(
-    source: Any,
-    *,
-    threshold: float = 0.8,
-    recall: float = 0.99,
-    rows: int | None = None,
-    seed: int = 42,
-    threads: int | None = None,
-    **rule: Unpack[RuleOptions],
-) -> Result:
-    """Pairs of sets (lists of tokens, or the shingles of texts) with Jaccard similarity of `threshold` at least.
+def pairs(source: Any, **options: Any) -> Result:
+    """Find pairs of similar documents or token lists by OR-folding: `la.pairs` with method="folding".
 
     Every pair reported is scored exactly. Each pair at the threshold is found with probability `recall` at least,
     whatever the sizes of the two sets; pairs with a set of fewer than 32 elements are all found, by the exact join.
@@ -35,11 +21,5 @@ def pairs(
     >>> la.folding.pairs(near).pairs.to_pylist()
     [{'left': 0, 'right': 1, 'similarity': 0.95}]
     """
-    collection = open_collection(source)
-    options: dict[str, Any] = {"unit": "token" if collection.is_tokens else "word", "k": None, **rule}
-    made = ShingleRule.for_unit(**options)
-    job = Job(rule=made, threshold=threshold, recall=recall, method="lsh", seed=seed, threads=threads)
-    plan = plan_folding(threshold, recall=recall, rows=rows)
-    trace = Trace()
-    found = run(collection, job, plan, trace)
-    return answer("pairs", "components", job, [collection], found, trace)
+    result: Result = documents.pairs(source, **{**options, "method": "folding"})
+    return result

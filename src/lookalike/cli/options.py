@@ -69,6 +69,7 @@ class Method(Enum):
     lsh = "lsh"
     exact = "exact"
     dcm = "dcm"
+    folding = "folding"
 
 
 class Engine(Enum):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict, get_args
 
 from lookalike.data import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
 from lookalike.errors import UsageError, nearest
 from lookalike.measures import Bar, SetMeasure, bar, set_measure
 
-Method = Literal["auto", "lsh", "exact", "dcm"]
+Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
 RowMethod = Literal["auto", "lsh", "exact"]  # of vectors, codes and faces
 
 
@@ -53,12 +53,15 @@ class Job:
 
     def __post_init__(self) -> None:
         self.bar()
-        check_choice("method", self.method, ("auto", "lsh", "exact", "dcm"))
+        check_choice("method", self.method, get_args(Method))
         if self.max_share is not None and not 0 < self.max_share <= 1:
             raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
         if self.method in ("exact", "dcm") and (self.bands is not None or self.rows is not None or not self.verify):
             what = "verify=False estimates from signatures" if not self.verify else "bands and rows are of signatures"
             raise UsageError(f"{what}, and method {self.method!r} makes none; give one or the other.")
+        if self.method == "folding" and (self.bands is not None or not self.verify):
+            what = "verify=False estimates from signatures" if not self.verify else "bands are of signatures"
+            raise UsageError(f"{what}, and method 'folding' makes none; give recall, and rows for the rows of a key.")
         check_run(self.max_pairs, self.audit, self.threads)
         self.recipe()
 

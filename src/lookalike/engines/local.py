@@ -16,6 +16,7 @@ from lookalike.engines.bands import BandedJoin
 from lookalike.engines.choice import Preview, decide, preview
 from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.dcm import dcm_pairs
+from lookalike.engines.folding import folded_pairs, folding_plan
 from lookalike.engines.found import Found, Want
 from lookalike.engines.job import Job
 from lookalike.engines.memory import memory_size
@@ -33,6 +34,7 @@ from lookalike.plan import Plan, plan
 from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import Classes, collapse
+from lookalike.stages.folding import FoldingPlan
 from lookalike.stages.preference import preference, preferred_column
 
 BEGIN = 40  # characters of a text that are shown
@@ -48,6 +50,7 @@ def run(
     column = preferred_column(keep)
     planning = Trace()
     planned = planned_for(job, planning)
+    folding = folding_plan(job, trace) if job.method == "folding" else None
     extra = [column] if column else []
     place = place or Workplace(memory_size(None))
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
@@ -97,6 +100,10 @@ def run(
         if choice.method == "lsh" and planned is not None:
             trace.warnings += planning.warnings  # of no interest where no bands are made
             return _banded(found, items, job, want, planned, pool, trace, limit)
+        if folding is not None:
+            with _within(limit, job, want, space):
+                near = folded_pairs(items, job, folding, pool, trace, space, limit)
+            return _audited(found, near, items, job, folding, pool, trace)
         with _within(limit, job, want, space):
             if choice.method == "exact":
                 join = counted_pairs if choice.way == "counting" else exact_pairs
@@ -156,15 +163,23 @@ def _banded(
         return replace(found, groups=groups, audit=checked)
     with _within(limit, job, want, found.space):
         pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
+    return _audited(found, pairs, items, job, plan, pool, trace)
+
+
+def _audited(
+    found: Found, pairs: Pairs, items: Items, job: Job, plan: Plan | FoldingPlan, pool: Pool, trace: Trace
+) -> Found:
+    """The answer of an approximate method, checked against the exact partners of a sample."""
+    checked: Audit | None = None
     if job.audit and len(items):
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, verified=job.verify)
-    return replace(found, pairs=pairs, audit=checked)
+    return replace(found, plan=plan, pairs=pairs, audit=checked)
 
 
 def planned_for(job: Job, trace: Trace) -> Plan | None:
-    """Bands and rows for the job, or None where the join is exact; a wish that cannot be met becomes a warning."""
+    """Bands and rows for the job, or None where it needs none; a wish that cannot be met becomes a warning."""
     least = job.set_measure().least_jaccard
-    if job.method in ("exact", "dcm"):
+    if job.method in ("exact", "dcm", "folding"):
         return None
     if least is None:
         if job.method == "lsh" or not job.verify:

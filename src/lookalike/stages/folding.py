@@ -114,16 +114,15 @@ class Level:
     items: I64
     columns: U64
 
-    def keys(self, bands: int, width: int, seed: int) -> U64:
-        """u64[m, bands]: the bits of each column in up to `width` rows (at most 32) chosen at random for each band."""
+    def fill_keys(self, width: int, seed: int, out: U64) -> None:
+        """Fill out u64[m, bands] with the bits of each column in up to `width` rows (at most 32) chosen at random for
+        each band."""
         draw = np.random.default_rng([seed, self.rows])
-        out = np.empty((len(self.items), bands), np.uint64)
         key = np.empty(len(self.items), np.uint32)
-        for band in range(bands):
+        for band in range(out.shape[1]):
             places = draw.choice(self.rows, min(width, self.rows, 32), replace=False).astype(np.uint64)
             bits.keys_of(self.columns, places, key)
             out[:, band] = key
-        return out
 
 
 def ladder(items: Items, seed: int, density: tuple[float, float] = DENSITY) -> Iterator[Level]:

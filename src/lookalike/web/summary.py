@@ -95,7 +95,9 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
         ("Compared", receipt["compared"]),
         (
             "Way",
-            {"lsh": "banding", "exact": "exact join", "keys": "shared keys"}.get(choice["method"], choice["method"]),
+            {"lsh": "banding", "exact": "exact join", "keys": "shared keys", "folding": "OR-folding"}.get(
+                choice["method"], choice["method"]
+            ),
         ),
         ("Why", choice.get("why") or choice.get("reason") or ""),
         *_made_of_pairs(receipt),

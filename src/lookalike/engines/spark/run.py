@@ -53,6 +53,11 @@ class Run:
             raise UsageError(
                 "Divide-Compute-Merge runs on one machine; on Spark choose method exact, which finds the same."
             )
+        if self.job.method == "folding":
+            raise UsageError(
+                "method folding runs on one machine; on Spark choose lsh, which keeps the same recall with fewer "
+                "candidates, or exact."
+            )
         if (column := preferred_column(self.keep)) is not None:
             self.origins[0].check(column)
         _ = self.plan
