@@ -68,7 +68,8 @@ def share_found(plan: FoldingPlan, small: int, large: int, common: int) -> tuple
         agree = np.zeros(pairs, np.bool_)
         for level in ladder(sets, seed, plan.density):
             if len(level.items) == 2 * pairs:
-                keys = level.keys(plan.bands, plan.rows, seed)
+                keys = np.empty((2 * pairs, plan.bands), np.uint64)
+                level.fill_keys(plan.rows, seed, keys)
                 agree |= (keys[:pairs] == keys[pairs:]).any(axis=1)
         hits += int(agree.sum())
     return hits / (pairs * seeds), pairs * seeds
