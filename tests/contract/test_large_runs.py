@@ -72,6 +72,17 @@ def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, option
     assert expected.receipt["work"]["folder"] is None
 
 
+@pytest.mark.parametrize("command", ["pairs", "groups", "dedup"])
+def test_the_memory_budget_changes_no_byte(files: list[Path], tmp_path: Path, command: str) -> None:
+    outputs = set()
+    for budget in (["--memory", "300MB"], ["--memory", "1GB"], []):
+        out = tmp_path / "out.parquet"
+        run = CliRunner().invoke(app, [command, *map(str, files), "-t", "0.7", "-o", str(out), "--force", *budget])
+        assert run.exit_code == 0, run.output
+        outputs.add(out.read_bytes())
+    assert len(outputs) == 1
+
+
 @pytest.mark.promise("docs/how-to/large.md", "The second command finds the sets of `old/` there and says so")
 def test_sets_are_kept_for_the_next_run(files: list[Path], tmp_path: Path) -> None:
     """The incremental way: yesterday's sets serve as the other side of today's run, whatever its threshold."""

@@ -74,7 +74,7 @@ def affordable(size: int, items: int, elements: int) -> int:
 
 def _true_pairs(items: Items, sample: Sample, plan: Curve, bar: Bar, pool: Pool) -> tuple[Pairs, F64]:
     """All pairs with at least one sampled item, and how likely the plan finds each."""
-    index = index_sample(items, sample.items, bar)
+    index = index_sample(items, sample.items, bar, pool.rest)
     step = max(64, min(BLOCK, len(items) // (16 * pool.threads)))
     blocks = [(at, min(at + step, len(items))) for at in range(0, len(items), step)]
     work = pool.map(lambda block: score_block(items, index.candidates(items, block), bar, 1 << 62), blocks)

@@ -11,7 +11,8 @@ from lookalike.engines.memory import Keeper
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.words import size
 
-# Measured with benchmarks/scale/hostile.py: bytes of peak memory that the system counts for the process.
+# Bytes of peak memory that the system counts for the process, from single runs that no script repeats;
+# tests/laws/test_memory_budget.py fails where they are too small for its inputs.
 BASE = 200_000_000  # the interpreter, the compiler, the Arrow library, and batches of text under way
 PER_DOCUMENT = 120  # for each document: ids, order, classes
 PER_PAIR = 100  # for each verified pair until it is in a group or in the table of pairs

@@ -57,16 +57,17 @@ class SampleIndex:
             yield Candidates(anchors[:a], ends[:a], partners[:p])
 
 
-def index_sample(items: Items, sample: I64, bar: Bar) -> SampleIndex:
+def index_sample(items: Items, sample: I64, bar: Bar, after: Callable[[], None] = lambda: None) -> SampleIndex:
     """Of each sampled set A the |A| - c + 1 elements rarest in the sample, c the least overlap of any match: a set
-    that holds none of them shares fewer than c elements with A, whatever its own order."""
-    chosen = items.take(sample)
+    that holds none of them shares fewer than c elements with A, whatever its own order. after: is called after every
+    few items."""
+    chosen = items.sampled(sample, after)
     n = len(sample)
     need, unused = np.empty(n, np.int64), np.empty(n, np.int64)
     prefixes.prefix_lengths(chosen.sizes, *bar, need, unused)
     rarest = np.empty(int(need.sum()), np.uint32)
     prefixes.take_prefixes(
-        chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen), np.cumsum(need) - need, rarest
+        chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen, after), np.cumsum(need) - need, rarest
     )
     keys = rarest + np.uint64(1)  # 0 stands for an empty slot of the table
     order = np.argsort(keys, kind="stable")

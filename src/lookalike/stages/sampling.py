@@ -16,7 +16,8 @@ from lookalike.kernels.hashing import mix_all
 STRATA = 64  # stratum 0 holds the items without partners, stratum s those with 2^(s-1) to 2^s - 1
 LEAST_DRAWN = 20  # items of each stratum that are drawn even if few pairs are theirs
 PARTNERS = 1 << 16  # partners that the items of a sample may have altogether, in any run
-PARTNERS_SHARE = 10  # in a large run, they may have this fraction of the pairs found: 1 in 10
+PARTNERS_SHARE = 10  # in a large run, they may have this fraction of the pairs found: 1 in 10,
+MOST_PARTNERS = 1 << 18  # but not more than this: their pairs are held in memory
 BLOCK = 1 << 20  # items whose keys are computed at a time
 SALT = 0xA0D17
 
@@ -69,7 +70,7 @@ class Strata:
         mean = partners / np.maximum(sizes, 1)
         total = partners.sum() + sizes.sum()
         expected = float((sizes * (mean + 1.0) * mean).sum() / max(1, total))  # partners of an item that is drawn
-        budget = max(PARTNERS, int(partners.sum()) // (2 * PARTNERS_SHARE))
+        budget = min(max(PARTNERS, int(partners.sum()) // (2 * PARTNERS_SHARE)), MOST_PARTNERS)
         affordable = int(budget / expected) if expected > 0 else size
         return cls(sizes, mean, _allocate(sizes, mean + 1.0, max(1, min(size, affordable))))
 

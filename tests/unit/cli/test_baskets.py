@@ -102,7 +102,7 @@ def test_too_many_pairs(tmp_path: Path, lookalike) -> None:
     (tmp_path / "x.txt").write_text("".join(f"milk bread x{i}\n" for i in range(100)))
     done = lookalike("baskets", "pairs", tmp_path / "x.txt", "--max-pairs", "50")
     assert done.code == 1
-    assert done.err.startswith("TooManyPairs: more than 50 pairs (--max-pairs) are within the threshold")
+    assert done.err.startswith("TooManyPairs: more than 50 pairs are within the threshold, more than --max-pairs 50")
 
 
 def test_the_how_to_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> None:

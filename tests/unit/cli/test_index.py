@@ -82,7 +82,7 @@ def test_replace_remove_info_compact_export(seen: Path, lookalike, monkeypatch: 
     lookalike("index", "add", "seen", "two.csv")
     assert lookalike("index", "compact", "seen").err.startswith("Compacted seen: ")
     facts = json.loads(lookalike("index", "info", "seen", "--json").out)
-    assert (facts["items"], facts["kind"], facts["format"], facts["segments"]) == (2, "documents", 1, 1)
+    assert (facts["items"], facts["kind"], facts["format"], facts["segments"]) == (2, "documents", 2, 1)
     told = lookalike("index", "info", "seen").out
     assert "Items    2 documents\n" in told
     assert "16 bands of 6 rows · recall 0.9922 at the threshold\n" in told

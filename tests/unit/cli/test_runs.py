@@ -48,7 +48,7 @@ def test_plan_looks_at_inputs(work: Path, lookalike) -> None:
     done = lookalike("plan", "x.txt", "-t", "0.7")
     assert done.code == 0
     assert done.out.startswith(
-        "Documents   about 3 (81 B of text); 3 read at the beginning\nCopies      at least 66.7%"
+        "Documents   3 (81 B of text); all read\nCopies      66.7% are exact copies of another\nPairs       3\n"
     )
     assert "no work folder, no disk\n" in done.out
     assert json.loads(lookalike("plan", "x.txt", "--json").out)["pairs"] == 3
