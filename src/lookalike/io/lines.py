@@ -75,7 +75,7 @@ class Marks:
 def line_spans(block: bytes) -> tuple[I64, I64]:
     """(where each line begins, and where it ends with its line break).
 
-    >>> [spans.tolist() for spans in line_spans(b"a\n\nbc")]
+    >>> [spans.tolist() for spans in line_spans(b"a\\n\\nbc")]
     [[0, 2, 3], [2, 3, 5]]
     """
     breaks = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1

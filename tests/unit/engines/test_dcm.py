@@ -204,7 +204,7 @@ def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: s
         except (TooManyPairs, KeyboardInterrupt) as error:
             caught = error
         assert open_files(tmp_path) == []  # though the error, with all that its traceback holds, is still there
-        assert type(caught) is expected.get(end, type(None))
+        assert isinstance(caught, expected.get(end, type(None)))
     assert used
     assert list(tmp_path.iterdir()) == []
 

@@ -19,7 +19,7 @@ from lookalike.plan import plan
 from lookalike.stages.audit import index_sample, measure
 from lookalike.stages.binomial import clopper_pearson
 from lookalike.stages.recall_interval import total_missed
-from lookalike.stages.sampling import STRATA, Sample, draw, found_partners, strata_of
+from lookalike.stages.sampling import MOST_PARTNERS, STRATA, Sample, draw, found_partners, strata_of
 from lookalike.stages.verify import verified
 from oracles import MEASURES, join
 from strategies import families, make_items
@@ -115,7 +115,8 @@ def test_items_with_many_partners_are_drawn_more_often() -> None:
 
 def test_the_budget_of_partners_bounds_the_sample() -> None:
     sample = draw(np.full(20_000, 10_000), 2000, seed=1)
-    assert len(sample) == 1000  # 10**7 partners, for a tenth of the 10**8 pairs that were found
+    assert len(sample) == MOST_PARTNERS // 10_000
+    assert len(draw(np.full(20_000, 100), 2000, seed=1)) == 1000  # 10**5 partners, a tenth of the 10**6 pairs
     assert len(draw(np.full(2_000, 1_999), 2000, seed=1)) < 200
 
 

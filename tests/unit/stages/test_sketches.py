@@ -108,13 +108,14 @@ def test_a_cut_keeps_the_lowest_bits(bits: int) -> None:
 @pytest.mark.parametrize("bits", [1, 4, 16, 32])
 @pytest.mark.parametrize("agree", [0, 40, 64, 80, 100, 128])
 def test_the_estimate_corrects_for_chance(bits: int, agree: int) -> None:
-    """(m/k - 2^-b) / (1 - 2^-b), held within 0 to 1, with the standard error of a share of k slots."""
+    """(m/k - 2^-b) / (1 - 2^-b), which may be below 0, with the standard error of a share of k slots."""
     values = np.zeros((2, 128), np.uint32)
     values[1, agree:] = 1
     chance = 0 if bits == 32 else 2**-bits
     estimate, error = Signatures(values, Recipe(bits=bits)).similarity(0, 1)
-    expected = min(1, max(0, (agree / 128 - chance) / (1 - chance)))
-    share = expected + (1 - expected) * chance
+    expected = (agree / 128 - chance) / (1 - chance)
+    within = min(1, max(0, expected))
+    share = within + (1 - within) * chance
     assert estimate == pytest.approx(expected)
     assert error == pytest.approx(sqrt(share * (1 - share) / 128) / (1 - chance))
 
