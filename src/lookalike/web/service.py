@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FEW = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
 SMALL = 1 << 16  # bytes of them, at most
+IN_THREADS = ("strings", "records")  # kinds of which a single small item can take seconds
 PART = 64  # items between two looks at the clock
 THREADS = 4
 CLOSED = "Nobody may write here."
@@ -50,7 +51,8 @@ class Service:
         self.kind, self.column = index.kind.name, index.kind.scale.column
         self.form = form_of(index.kind)
         self.bodies = bodies.bodies(index.kind, self.form, self.limits.batch)
-        self._few = 0 if "://" in index.store.place else FEW  # a database may let us wait
+        in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may let us wait
+        self._few = 0 if in_threads else FEW
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
         self._turn = asyncio.Lock()  # of writers
         self.app = self._routes()
@@ -168,8 +170,14 @@ class Service:
         text = self.metrics.text({"items": count}, {"kind": self.kind, "version": __version__})
         return Response(text, media_type=CONTENT_TYPE)
 
+    async def openapi(self, request: Request) -> Response:
+        """The description of this API, for programs."""
+        self.access.check(request, write=False)
+        return answer(self.app.openapi())
+
     async def docs(self, request: Request) -> Response:
         """This page."""
+        self.access.check(request, write=False)
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
 
@@ -206,7 +214,7 @@ class Service:
         about = f"Which of these {self.kind} are nearly the same as what is there already?"
         app = FastAPI(
             title=f"lookalike: an index of {self.kind}", version=__version__, description=about,
-            docs_url=None, redoc_url=None, redirect_slashes=False,
+            docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False,
         )  # fmt: skip
         handle_errors(app)
         made, token = self.bodies, self.access.token is not None
@@ -219,6 +227,7 @@ class Service:
         _route(app, "GET", "/stats", self.stats, None, None, token=read)
         _route(app, "GET", "/health", self.health, None, bodies.Health, token=False)
         app.add_api_route("/metrics", self.metrics_text, response_class=PlainTextResponse, include_in_schema=False)
+        app.add_api_route("/openapi.json", self.openapi, include_in_schema=False)
         app.add_api_route("/docs", self.docs, response_class=HTMLResponse, include_in_schema=False)
         if token:
             app.openapi()["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,11 +39,17 @@ def test_a_token_for_writes(index: Index) -> None:
 def test_a_token_for_reads_too(index: Index) -> None:
     with serving(Service(index, access=Access(token="secret", reads=True))) as where:
         reads = [("POST", "/query", {"items": [ROSE]}), ("POST", "/compare", {"left": "a", "right": "b"})]
-        for method, path, body in [*reads, ("GET", "/stats", None), ("GET", "/metrics", None)]:
+        for method, path, body in [
+            *reads,
+            ("GET", "/stats", None),
+            ("GET", "/metrics", None),
+            ("GET", "/openapi.json", None),
+            ("GET", "/docs", None),
+        ]:
             assert ask(where, method, path, body)[0] == 401
             assert ask(where, method, path, body, bearer("secret"))[0] == 200
         assert ask(where, "GET", "/health")[0] == 200
-        schema = ask(where, "GET", "/openapi.json")[1]
+        schema = ask(where, "GET", "/openapi.json", headers=bearer("secret"))[1]
         assert schema["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
         assert schema["paths"]["/query"]["post"]["security"] == [{"token": []}]
 
@@ -135,6 +142,30 @@ def test_work_that_takes_too_long(index: Index, monkeypatch: pytest.MonkeyPatch)
         )
         release.set()
     assert asked == [64]  # the parts that nobody waits for were not begun
+
+
+def test_health_answers_while_a_single_string_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def slow(items: list[str], **_: object) -> list[list[object]]:
+        begun.set()
+        release.wait(30)
+        return [[] for _ in items]
+
+    with Index.create(tmp_path / "strings", kind="strings", threshold=0.8) as strings:
+        monkeypatch.setattr(strings, "query", slow)
+        with serving(Service(strings)) as where:
+            asking = threading.Thread(target=ask, args=(where, "POST", "/query", {"items": ["a"]}))
+            asking.start()
+            try:
+                assert begun.wait(30)
+                link = http.client.HTTPConnection(*where, timeout=5)
+                link.request("GET", "/health")
+                assert link.getresponse().status == 200
+                link.close()
+            finally:
+                release.set()
+                asking.join()
 
 
 def test_a_write_that_waits_too_long_was_not_begun(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,8 @@ def schema(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     place = tmp_path_factory.mktemp("schema") / "index"
     with Index.create(place, kind=request.param, **KINDS[request.param]) as index:
         service = Service(index, access=Access(token="secret", reads=True))
-        yield request.param, schemathesis.openapi.from_asgi("/openapi.json", service)
+        schema = schemathesis.openapi.from_asgi("/openapi.json", service, headers={"Authorization": "Bearer secret"})
+        yield request.param, schema
 
 
 @pytest.mark.parametrize(("path", "mode"), CASES, ids=[f"{path} {mode.value}" for path, mode in CASES])
