@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64, RuleOptions, Sets, ShingleRule, Unit, check_choice
-from lookalike.engines.classify import LabelledSets, Neighbours, Weight, leave_one_out, vote
+from lookalike.data import I64, RuleOptions, ShingleRule, Unit, check_choice
+from lookalike.engines.classify import LabelledSets, Neighbours, Weight, leave_one_out, subset, vote
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.reading import Features, read_features
@@ -93,9 +93,9 @@ def classify(
         features = read_features(collections, shingles, pool, trace, space, extra=[label])
         training, queries, names = _split(features, label, collections[0].name, separate=against is not None)
         with trace.stage("match"):
-            sets = _taken(features.sets, training)
+            sets = subset(features.sets, training)
             labelled = LabelledSets.of(sets, weight)
-            near = labelled.neighbours(_taken(features.sets, queries), neighbours, pool)
+            near = labelled.neighbours(subset(features.sets, queries), neighbours, pool)
             given, shares = vote(near, names)
         with trace.stage("test"):
             tested = leave_one_out(sets, labelled, names, neighbours, pool, size=test_size, seed=0)
@@ -150,13 +150,6 @@ def _split(features: Features, label: str, name: str, *, separate: bool) -> tupl
             "Leave labels empty, or give the labelled texts with `against` (--against)."
         )
     return training, queries, [str(values[i]) for i in training]
-
-
-def _taken(sets: Sets, items: I64) -> Sets:
-    offsets = np.zeros(len(items) + 1, np.int64)
-    np.cumsum(sets.sizes[items], out=offsets[1:])
-    parts = [sets[i] for i in items]
-    return Sets(np.concatenate(parts) if parts else np.empty(0, np.uint64), offsets)
 
 
 def _table(

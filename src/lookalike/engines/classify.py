@@ -99,6 +99,14 @@ def _length(sums: npt.NDArray[Any], weight: Weight) -> F64:
     return np.sqrt(sums) if weight == "idf" else sums.astype(np.float64)
 
 
+def subset(sets: Sets, items: I64) -> Sets:
+    """The sets with these numbers, in this order."""
+    offsets = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(sets.sizes[items], out=offsets[1:])
+    parts = [sets[i] for i in items]
+    return Sets(np.concatenate(parts) if parts else np.empty(0, np.uint64), offsets)
+
+
 def vote(neighbours: Neighbours, labels: list[str]) -> tuple[list[str | None], F64]:
     """The label with the largest sum of similarities among the neighbours of each query, and its share of the sum.
 
@@ -152,10 +160,7 @@ def leave_one_out(
     if len(labels) < 2 or size == 0:
         return None
     sample = np.sort(np.random.default_rng(seed).choice(len(labels), min(size, len(labels)), replace=False))
-    offsets = np.zeros(len(sample) + 1, np.int64)
-    np.cumsum(sets.sizes[sample], out=offsets[1:])
-    chosen = Sets(np.concatenate([sets[i] for i in sample]), offsets)
-    given, _ = vote(labelled.neighbours(chosen, k, pool, excluded=labelled.copies[sample]), labels)
+    given, _ = vote(labelled.neighbours(subset(sets, sample), k, pool, excluded=labelled.copies[sample]), labels)
     confusion = Counter((labels[i], label) for i, label in zip(sample.tolist(), given, strict=True))
     correct = sum(count for (truth, label), count in confusion.items() if truth == label)
     baseline = max(Counter(labels).values()) / len(labels)
