@@ -11,6 +11,7 @@ import lookalike as la
 from shared_data import place
 
 # promise: docs/choosing.md | it takes 11 characters, or 3 words, to get below 1 %
+# promise: docs/choosing.md | a document of n characters holds a given shingle with probability n / 20^k
 
 
 def main() -> None:

@@ -84,6 +84,7 @@ def tables(request: pytest.FixtureRequest) -> tuple[pa.Table, pa.Table | None]:
 Tables = tuple[pa.Table, pa.Table | None]
 
 
+@pytest.mark.promise("docs/tutorial/first-steps.md", "pairs of similarity 0.6 and more are reported")
 @pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "Every pair is verified on the texts")
 @pytest.mark.promise("docs/reference/words.md", "It is 1 wherever pairs are verified, which is the default")
 @pytest.mark.promise("docs/explanation/curves.md", "because every candidate is scored exactly")

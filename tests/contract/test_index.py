@@ -93,6 +93,7 @@ def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -
         assert [query[:2] for query in found] == index.query(queries, k=2)
 
 
+@pytest.mark.promise("docs/comparison.md", "keeps everything on disk and scores every match")
 @pytest.mark.promise("docs/how-to/postgres.md", "the same suite of tests runs over both")
 @pytest.mark.promise(
     "docs/how-to/index.md", "Every match is scored exactly, by the same number that `la.pairs` reports"

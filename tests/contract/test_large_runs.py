@@ -227,6 +227,7 @@ main()
 """
 
 
+@pytest.mark.promise("docs/tutorial/first-steps.md", "so the same command gives the same bytes")
 @pytest.mark.promise("docs/how-to/large.md", "writes the same bytes as an undisturbed run")
 @pytest.mark.promise("README.md", "killed at any moment, the same command goes on and writes the same bytes")
 def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def slack(p: float, pairs: int) -> float:
     return 5 * sqrt(pairs * p * (1 - p)) + 3
 
 
+@pytest.mark.promise("docs/tutorial/first-steps.md", "similar texts fall into the same bucket with high probability")
 @pytest.mark.promise("docs/explanation/curves.md", "With b bands, the chance of agreeing in at least one is")
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize(("scheme", "union", "pairs"), [("minhash-1", 40, 2500), ("fss-1", 2000, 2000)])

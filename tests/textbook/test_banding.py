@@ -60,8 +60,10 @@ def test_fifteen_bands_miss_more_and_find_less_in_vain() -> None:
     assert all(few.probability(s) < many.probability(s) for s in (0.1, 0.3, 0.5, 0.7, 0.9))
 
 
+@pytest.mark.promise("docs/tutorial/first-steps.md", "6 texts make 15 pairs")
 @pytest.mark.promise("docs/tutorial/textbook.md", "a million columns make 5·10¹¹")
 def test_comparisons_of_a_million_columns() -> None:
+    assert book.comparisons(6) == 15
     assert book.comparisons(10**6) == 499_999_500_000
     assert f"{book.comparisons(10**6):.0e}" == "5e+11"
 

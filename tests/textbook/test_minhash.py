@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -39,8 +40,13 @@ def test_three_permutations_of_seven_rows() -> None:
     assert [fast.similarity(*pair)[0] for pair in pairs] == [2 / 3, 1.0, 0.0, 0.0]
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "They agree in the same places")
 def test_the_same_by_the_number_of_the_row() -> None:
-    assert FOUR.signature(THREE, form="row").rows == ((1, 5, 1, 5), (2, 3, 1, 3), (6, 4, 6, 4))
+    by_row = FOUR.signature(THREE, form="row").rows
+    assert by_row == ((1, 5, 1, 5), (2, 3, 1, 3), (6, 4, 6, 4))
+    for positions, rows in zip(FOUR.signature(THREE).rows, by_row, strict=True):
+        for i, j in combinations(range(4), 2):
+            assert (positions[i] == positions[j]) == (rows[i] == rows[j])
 
 
 def test_three_other_permutations() -> None:
@@ -50,6 +56,7 @@ def test_three_other_permutations() -> None:
     assert by_kernel(matrix, permutations) == list(matrix.signature(permutations).rows)
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "all slots start at infinity")
 def test_one_pass_with_two_hash_functions() -> None:
     """The table after each row; slots start at infinity."""
     matrix = book.CharacteristicMatrix.of({"S1": {0, 3}, "S2": {2}, "S3": {1, 3, 4}, "S4": {0, 2, 3}}, rows=range(5))

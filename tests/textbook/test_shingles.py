@@ -22,6 +22,7 @@ def fast(text: str, k: int, *, bag: bool = False) -> int:
     return int(shingle(pa.array([text], pa.large_string()), rule).sizes[0])
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "A document becomes the set of all its runs of k characters")
 def test_the_shingles_of_abcab() -> None:
     assert set(book.shingles("abcab", 2)) == {"ab", "bc", "ca"}
     assert Counter(book.shingles("abcab", 2)) == Counter(["ab", "bc", "ca", "ab"])
@@ -45,15 +46,18 @@ def test_editorial_and_factorial(k: int, shared: int, whole: int) -> None:
     assert la.jaccard("editorial", "factorial", unit="char", k=k) == shared / whole
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "only the second (c), none (d)")
 def test_columns_of_bits_with_and_and_or() -> None:
     matrix = book.CharacteristicMatrix.of_bits("10111", "10011")
     assert matrix.jaccard(0, 1) == Fraction(3, 4)
     other = book.CharacteristicMatrix.of_bits("011010", "101011")
     assert other.jaccard(0, 1) == Fraction(2, 5)
+    assert other.row_types(0, 1) == (2, 1, 2, 1)
     assert other.row_types(0, 1).similarity == Fraction(2, 5)
     assert la.jaccard({2, 3, 5}, {1, 3, 5, 6}) == 2 / 5
 
 
+@pytest.mark.promise("docs/tutorial/textbook.md", "a row for every element and a column for every set")
 def test_the_characteristic_matrix_of_four_sets() -> None:
     matrix = book.CharacteristicMatrix.of({"S1": "ad", "S2": "c", "S3": "bde", "S4": "acd"})
     assert matrix.rows == tuple("abcde")

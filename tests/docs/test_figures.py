@@ -1,0 +1,207 @@
+"""Figures in the prose of the docs follow from the measured data, from constants of the code, or from arithmetic."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from lookalike.data import ShingleRule
+
+ROOT = Path(__file__).parents[2]
+COMPARISON = "docs/comparison.md"
+
+
+def data(name: str) -> Any:
+    return json.loads((ROOT / f"docs/data/{name}.json").read_text(encoding="utf-8"))
+
+
+def source(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.promise("README.md", "need only Python 3.11 or newer and make")
+@pytest.mark.promise("docs/index.md", "Python 3.11 or newer")
+@pytest.mark.promise("docs/tutorial/first-steps.md", "You need Python 3.11 or newer")
+def test_the_python_that_is_needed() -> None:
+    assert tomllib.loads(source("pyproject.toml"))["project"]["requires-python"] == ">=3.11"
+
+
+@pytest.mark.promise("docs/choosing.md", "take the defaults (five words, 0.8, recall 0.99)")
+@pytest.mark.promise("docs/choosing.md", "The default is 0.99")
+def test_the_defaults() -> None:
+    job = la.pairs(["a b c d e f"]).receipt["job"]
+    assert (job["threshold"], job["recall"]) == (0.8, 0.99)
+    assert (job["rule"]["unit"], job["rule"]["k"]) == ("word", 5)
+
+
+@pytest.mark.promise("docs/tutorial/first-steps.md", "1 for equal sets, 0 for sets that share nothing")
+def test_the_ends_of_the_jaccard_similarity() -> None:
+    text, other = "a b c d e f g", "h i j k l m n"
+    assert la.jaccard(text, text) == 1
+    assert la.jaccard(text, other) == 0
+    assert 0 < la.jaccard(text, text + " h") < 1
+
+
+@pytest.mark.promise("README.md", "Jaccard 0.8 over word 5-shingles, against an independent exact join")
+@pytest.mark.promise("docs/comparison.md", "tokenising included, Jaccard 0.8 over word 5-shingles")
+@pytest.mark.promise("docs/comparison.md", '"Recall .80–.85" is the recall among true pairs just above the threshold')
+def test_what_the_benchmark_of_documents_compares() -> None:
+    assert '"-t", "0.8"' in source("benchmarks/documents.py")
+    assert "NUM, DEN = 4, 5" in source("benchmarks/truth.py")
+    assert "\nK = 5\n" in source("benchmarks/sets.py")
+    assert "lookalike" not in re.findall(r"^(?:from|import) (\w+)", source("benchmarks/truth.py"), re.MULTILINE)
+    assert 'column("similarity").to_numpy() < 0.85' in source("benchmarks/score.py")
+
+
+def rules(texts: str) -> dict[tuple[str, int], dict[str, Any]]:
+    return {(row["unit"], row["k"]): row for row in data("choosing")["rules"] if row["texts"] == texts}
+
+
+@pytest.mark.promise("docs/choosing.md", "All rules reach a similar best F1 (.986 to .995)")
+@pytest.mark.promise("docs/choosing.md", "grows from 0.20 (single words) to 0.47 (five words)")
+def test_rules_on_revised_pages() -> None:
+    by_rule = rules("django")
+    best = [row["best_f1"] for row in by_rule.values()]
+    assert (f"{min(best):.3f}", f"{max(best):.3f}") == ("0.986", "0.995")
+    room = {rule: row["median_true"] - row["nearest_other"] for rule, row in by_rule.items()}
+    assert (round(room["word", 1], 2), round(room["word", 5], 2)) == (0.20, 0.47)
+    for unit in ("word", "char"):
+        lengths = sorted(k for u, k in by_rule if u == unit)
+        for name in ("median_true", "nearest_other"):
+            values = [by_rule[unit, k][name] for k in lengths]
+            assert values == sorted(values, reverse=True)
+        assert [room[unit, k] for k in lengths] == sorted(room[unit, k] for k in lengths)
+
+
+@pytest.mark.promise("docs/choosing.md", "different papers have the same title (nearest other pair: 1.00)")
+def test_rules_on_titles() -> None:
+    by_rule = rules("titles")
+    assert {row["nearest_other"] for row in by_rule.values()} == {1.0}
+    assert max(by_rule, key=lambda rule: by_rule[rule]["best_f1"]) == ("word", 1)
+
+
+def similarity_after(changes: int, words: int = 300) -> float:
+    """The Jaccard similarity of a text of different words to itself with some words changed, far apart."""
+    text = [f"w{i}" for i in range(words)]
+    changed = list(text)
+    for i in range(changes):
+        changed[10 + i * (words - 20) // changes] = f"x{i}"
+    return la.jaccard(" ".join(text), " ".join(changed))
+
+
+@pytest.mark.promise("docs/choosing.md", "At n = 300 and k = 5 that is 0.967; five such changes give 0.84")
+@pytest.mark.promise("docs/choosing.md", "a threshold of 0.9 allows 3 changed words, 0.8 allows 6 and 0.5 allows 19")
+@pytest.mark.promise("docs/choosing.md", "changes k of about n shingles on each side")
+def test_changed_words_and_the_threshold() -> None:
+    assert round((300 - 5) / (300 + 5), 3) == round(similarity_after(1), 3) == 0.967
+    assert round(similarity_after(5), 2) == 0.84
+    for threshold, changes in ((0.9, 3), (0.8, 6), (0.5, 19)):
+        assert similarity_after(changes) >= threshold > similarity_after(changes + 1)
+
+
+@pytest.mark.promise("docs/choosing.md", "From 0.5 upwards no reported pair of Django pages is wrong")
+def test_thresholds_on_revised_pages() -> None:
+    rows = [row for row in data("choosing")["thresholds"] if row["texts"] == "django"]
+    assert {row["precision"] for row in rows if row["threshold"] >= 0.5} == {1.0}
+    recalls = [row["recall"] for row in rows]
+    assert recalls == sorted(recalls, reverse=True)
+
+
+@pytest.mark.promise("docs/choosing.md", "Threshold 0.6, word 5-shingles, the average of 20 seeds")
+@pytest.mark.promise("docs/choosing.md", "the promise for a pair of similarity exactly 0.6")
+@pytest.mark.promise(
+    "docs/choosing.md", "the recall against the exact join, for the pairs just above the threshold and for all pairs"
+)
+@pytest.mark.promise("docs/choosing.md", "Word 5-shingles; the licence texts of SPDX")
+def test_what_the_benchmark_of_choices_measures() -> None:
+    code = source("benchmarks/choosing.py")
+    assert "\nSEEDS = range(20)\n" in code
+    assert "threshold: float = 0.6" in code
+    assert "if s < threshold + 0.05" in code
+    assert "unit" not in code[code.index("def threshold_rows") : code.index("def main")]  # the default rule
+    for row in data("choosing")["recalls"]:
+        plan = la.Plan(threshold=0.6, recall=row["wish"], num_hashes=128, bands=row["bands"], rows=row["rows"])
+        assert plan.recall_at_threshold == pytest.approx(row["planned"])
+
+
+@pytest.mark.promise("docs/choosing.md", "even a wish of 0.5 finds 88 % of the pairs or more")
+@pytest.mark.promise(
+    "docs/choosing.md", "From 0.9 to 0.999 the number of candidates, and with it the cost, grows by less than a third"
+)
+def test_wishes() -> None:
+    by_wish: dict[str, dict[float, dict[str, Any]]] = {}
+    for row in data("choosing")["recalls"]:
+        assert row["recall_at_edge"] >= row["wish"]  # the promise is kept at the threshold
+        by_wish.setdefault(row["texts"], {})[row["wish"]] = row
+    assert min(rows[0.5]["recall"] for rows in by_wish.values()) >= 0.88
+    for rows in by_wish.values():
+        assert rows[0.999]["candidates"] / rows[0.9]["candidates"] < 4 / 3
+
+
+@pytest.mark.promise("docs/choosing.md", "A shingle is stored as a 64-bit hash")
+@pytest.mark.promise("docs/choosing.md", "for n = 10,000 that is 5·10⁻¹²")
+@pytest.mark.promise("docs/choosing.md", "0.03 for a billion shingles")
+@pytest.mark.promise("docs/choosing.md", "the numbers become n²/2^32 = 0.02 false matches per pair at n = 10,000")
+def test_hash_bits() -> None:
+    import pyarrow as pa
+
+    from lookalike.stages.features import shingle
+
+    words = pa.array([" ".join(f"w{i}" for i in range(200))], pa.large_string())
+    for bits in (64, 32):
+        hashes = shingle(words, ShingleRule(k=1, hash_bits=bits)).elements
+        assert hashes.dtype == np.uint64
+        assert bits - 1 < np.log2(float(hashes.max())) <= bits
+        assert 0.4 < (hashes < 2 ** (bits - 1)).mean() < 0.6  # spread over all bits
+    assert f"{10_000**2 / 2**64:.0e}" == "5e-12"
+    assert round((10**9) ** 2 / 2**65, 2) == 0.03
+    assert round(10_000**2 / 2**32, 2) == 0.02
+    assert round((10**6) ** 2 / 2**33) == 116
+
+
+@pytest.mark.promise("docs/comparison.md", "Every table says which command makes it")
+def test_tables_name_their_benchmarks() -> None:
+    sections = re.split(r"^## ", source(COMPARISON), flags=re.MULTILINE)
+    for section in sections:
+        if "<!-- table:" in section:
+            named = re.findall(r"`(?:benchmarks/)?([\w/]+\.py)[^`]*`", section)
+            assert named or "`make bench`" in section, section.splitlines()[0]
+            assert all((ROOT / "benchmarks" / name).is_file() for name in named)
+
+
+def tools(corpus: str) -> dict[str, dict[str, Any]]:
+    return {run["tool"]: run for run in data("measured")["documents"]["corpora"][corpus]["runs"]}
+
+
+@pytest.mark.promise("docs/comparison.md", "two cores of a virtual machine (AMD EPYC, 24 GiB)")
+def test_the_machine() -> None:
+    assert data("measured")["machine"] in source(COMPARISON)
+    machine = data("choosing")["machine"]
+    assert (machine["processor"], machine["cores"], round(machine["memory_bytes"] / 2**30)) == ("AMD EPYC", 2, 24)
+
+
+@pytest.mark.promise("docs/comparison.md", "Their precision is therefore below 1")
+@pytest.mark.promise("docs/comparison.md", '"rensa, 16 bands of 8" shows what another choice does')
+@pytest.mark.promise("docs/comparison.md", "it finds 41.5 % of the pairs between .80 and .85")
+def test_other_tools() -> None:
+    for corpus in ("generated", "real"):
+        runs = tools(corpus)
+        assert all(run["precision"] < 1 for tool, run in runs.items() if "lookalike" not in tool)
+        assert runs["rensa, 16 bands of 8"]["recall_edge"] > runs["rensa"]["recall_edge"]
+        assert runs["rensa, 16 bands of 8"]["precision"] < runs["rensa"]["precision"]
+    assert tools("real")["daft"]["recall_edge"] == 0.415
+
+
+@pytest.mark.promise("docs/comparison.md", "documents of 1.7 kB go in, then 5,000 others are asked for")
+@pytest.mark.promise("docs/comparison.md", "Recall was 1 over 1,331 true matches")
+def test_the_index_and_the_service() -> None:
+    assert "QUERIES, WARM = 5000, 500" in source("benchmarks/index.py")
+    assert data("measured")["service"]["recall"] == 1
+    assert data("measured")["service"]["true_matches"] == 1331
