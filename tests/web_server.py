@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lookalike.web.service import Service
+from lookalike.web.connections import ConnectionLimits, limited
 
 ROSE, TULIP = "a rose is a rose is a rose", "a tulip is a tulip is a tulip"
 JSON = {"Content-Type": "application/json"}
 
 
 @contextmanager
-def serving(service: Service) -> Iterator[tuple[str, int]]:
-    """The address of the service on a socket, in a thread of this process."""
+def serving(service: Any, limits: ConnectionLimits | None = None) -> Iterator[tuple[str, int]]:
+    """Yield the address of an ASGI application on a socket, in a thread of this process."""
     from uvicorn import Config, Server
 
-    server = Server(Config(service, port=0, log_config=None, access_log=False, interface="asgi3"))
+    http = limited(limits or ConnectionLimits())
+    server = Server(Config(service, port=0, log_config=None, access_log=False, interface="asgi3", http=http))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

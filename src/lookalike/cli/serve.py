@@ -12,6 +12,7 @@ import typer
 from lookalike.cli import options as o
 from lookalike.errors import InputError, UsageError
 
+ANSWER_SECONDS = 5.0  # time for the service itself to refuse a body that comes too slowly
 ACCESS, LIMITS, WHERE = "Who may ask", "Limits", "Where it listens"
 
 
@@ -36,6 +37,12 @@ def serve(
     max_body: Annotated[float, o.option(LIMITS, help="Megabytes in a request.")] = 16.0,
     max_batch: Annotated[int, o.option(LIMITS, help="Items in a request.")] = 1000,
     timeout: Annotated[float, o.option(LIMITS, help="Seconds for a request.")] = 30.0,
+    max_connections: Annotated[
+        int, o.option(LIMITS, help="Open connections; 0: three quarters of the descriptors that this process may open.")
+    ] = 0,
+    max_client_connections: Annotated[
+        int, o.option(LIMITS, help="Open connections from one address; 0: half of --max-connections.")
+    ] = 0,
 ) -> None:
     """Answer queries of an index over HTTP, and add and remove items.
 
@@ -48,11 +55,17 @@ def serve(
         raise UsageError(
             f"--max-body {max_body:g}, --max-batch {max_batch}, --timeout {timeout:g}: all must be above 0."
         )
+    if min(max_connections, max_client_connections) < 0:
+        raise UsageError(
+            f"--max-connections {max_connections}, --max-client-connections {max_client_connections}: "
+            "expected 0 for the usual number, or a number above 0."
+        )
     from lookalike.index.index import Index
     from lookalike.web import serving
 
     serving.check_installed()
     from lookalike.web.admission import Access, Limits
+    from lookalike.web.connections import ConnectionLimits
     from lookalike.web.service import Service
 
     closed = ""
@@ -70,7 +83,11 @@ def serve(
         stack.callback(service.close)
         service.warm()
         title = f"Serving {len(opened):,} {opened.kind.name} of {opened.store.place}"
-        serving.run(service, host, port, title=title, names=allow_host or ())
+        limits = ConnectionLimits(
+            total=max_connections, per_client=max_client_connections,
+            head_seconds=min(timeout, ConnectionLimits.head_seconds), request_seconds=timeout + ANSWER_SECONDS,
+        )  # fmt: skip
+        serving.run(service, host, port, title=title, names=allow_host or (), limits=limits)
 
 
 def _token(token: str | None, file: Path | None) -> str | None:

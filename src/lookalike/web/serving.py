@@ -7,9 +7,12 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import CannotListen, MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from lookalike.web.connections import ConnectionLimits
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 2048  # connections that may wait
@@ -25,23 +28,27 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 def run(
     app: App, host: str = LOOPBACK, port: int = 0, *,
     title: str = "Serving", names: Collection[str] = (), patience: int = PATIENCE,
+    limits: ConnectionLimits | None = None,
 ) -> None:  # fmt: skip
     """Serve until Ctrl-C or SIGTERM; then the requests under way are finished, for `patience` seconds at most.
 
     port: 0 for any free one; the address is printed as soon as connections are taken. On a loopback host, requests that
     name another host than this machine or one of `names` are refused: a page on the web that points its own name here
-    would read the answers.
+    would read the answers. limits: of connections, the usual ones where there are none.
     """
     check_installed()
     from uvicorn import Config, Server
+
+    from lookalike.web import connections
 
     with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
         sys.stdout.write(f"{title} at {url(host, listener.getsockname()[1])} (Ctrl-C to stop)\n")
         sys.stdout.flush()
         config = Config(
-            local_names_only(app, names) if is_loopback(host) else app,
-            log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
-            interface="asgi3", timeout_graceful_shutdown=patience, timeout_keep_alive=KEPT,
+            local_names_only(app, names) if is_loopback(host) else app, interface="asgi3",
+            http=connections.limited(limits or connections.ConnectionLimits()), ws="none",
+            log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False,
+            timeout_graceful_shutdown=patience, timeout_keep_alive=KEPT,
         )  # fmt: skip
         Server(config).run([listener])
 
@@ -50,6 +57,7 @@ def check_installed() -> None:
     """An error with the pip line where the web server is missing."""
     try:
         import fastapi  # noqa: F401
+        import httptools  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtra("a server", "serve") from error
