@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.data import ShingleRule
 from lookalike.engines.baskets import BasketJob, ItemJob, search, through_groups
-from lookalike.engines.job import LocalEngine, Method, SparkEngine
+from lookalike.engines.job import Method
+from lookalike.engines.run_options import LocalEngine, SparkEngine
 from lookalike.engines.suggestions import Suggestions, find, neighbours_of, suggestions
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.bits import run
-from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine, refuse_unknown
+from lookalike.engines.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.io.code_forms import Form

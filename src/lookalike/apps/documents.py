@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from lookalike.data import RuleOptions, ShingleRule, Unit
 from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
-from lookalike.engines.job import Job, LocalEngine, Method, SparkEngine, refuse_unknown
+from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
+from lookalike.engines.run_options import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.engines.work import Workplace

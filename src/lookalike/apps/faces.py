@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.engines.face_job import FaceJob
 from lookalike.engines.faces import run
-from lookalike.engines.job import RowMethod, refuse_unknown
+from lookalike.engines.run_options import RowMethod, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.io.faces import open_faces
 from lookalike.result import Asked, Grouping, Result, answer, wanted

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lookalike.engines.images import Hash, ImageJob, run
-from lookalike.engines.job import LocalEngine, SparkEngine, refuse_unknown
+from lookalike.engines.run_options import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError

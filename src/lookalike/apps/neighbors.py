@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from lookalike.data import F64, I64, Pairs
 from lookalike.engines.found import Found
-from lookalike.engines.job import RowMethod
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import read_rows
+from lookalike.engines.run_options import RowMethod
 from lookalike.engines.trace import Trace
 from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vectors import find_pairs

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64
-from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.passage_job import PassageJob
+from lookalike.engines.passage_receipt import passages_receipt
 from lookalike.engines.passages import Shared, in_characters, run, summed
-from lookalike.engines.receipt import passages_receipt
+from lookalike.engines.run_options import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.engines.work import Workplace

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from lookalike.engines.job import LocalEngine, SparkEngine
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import WeightsBy
 from lookalike.engines.records import found, load, searched
+from lookalike.engines.run_options import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError

@@ -14,8 +14,8 @@ from lookalike.data import F64, I64, Pairs, ShingleRule
 from lookalike.engines import local, passages
 from lookalike.engines.job import Job
 from lookalike.engines.passage_job import PassageJob
+from lookalike.engines.passage_receipt import passages_receipt
 from lookalike.engines.passages import Shared
-from lookalike.engines.receipt import passages_receipt
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
 from lookalike.io.read import by_lines, open_collection

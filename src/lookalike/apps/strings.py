@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from lookalike.engines.job import LocalEngine, SparkEngine, refuse_unknown
+from lookalike.engines.run_options import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.strings import Measure, StringsJob, run
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from lookalike.apps.neighbors import RadiusNeighbors
-from lookalike.engines.job import LocalEngine, RowMethod, SparkEngine, refuse_unknown
+from lookalike.engines.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.vector_job import VectorJob
 from lookalike.engines.vectors import run

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.data import DISTANCE, F64, I64, U32, U64, Bits, Pairs, Scale, check_choice
-from lookalike.engines.choice import NEAR, SAMPLE, Choice
 from lookalike.engines.found import Want
-from lookalike.engines.job import RowMethod, check_run
 from lookalike.engines.joins import Block, Scored, scored
+from lookalike.engines.method_choice import NEAR, SAMPLE, Choice
 from lookalike.engines.pool import Pool
-from lookalike.engines.size import check_size
+from lookalike.engines.run_options import RowMethod, check_run
+from lookalike.engines.size_limit import check_size
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from lookalike.engines.counting import LISTED, counted_pairs
 from lookalike.engines.job import Job
 from lookalike.engines.joins import BLOCK, gather
 from lookalike.engines.memory import Keeper
+from lookalike.engines.method_choice import NEAR, SAMPLE, Choice, Way
 from lookalike.engines.pool import Pool
 from lookalike.engines.prefixes import POSTING, SHARE, postings_pairs, take_prefixes
 from lookalike.engines.trace import Trace
@@ -24,31 +24,9 @@ from lookalike.measures import Bar
 from lookalike.plan import Plan
 from lookalike.stages.candidates import Items, Postings
 
-SAMPLE = 2000
-NEAR = 1.25  # the exact join is taken up to this ratio of its cost to that of banding, because it misses nothing
 MOST_VISITS = 30_000_000  # postings of the sample that are looked at to count its candidates
 MOST_BUCKET_PAIRS = 4_000_000  # pairs in buckets of the sample that are looked at to count its candidates
 MOST_HELD = 20_000_000  # pairs that the exact join may write down where groups could be made without
-
-Way = Literal["prefixes", "counting"]  # of the exact join: prefixes.exact_pairs, counting.counted_pairs
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The method, the estimated seconds of each method on one core, and the reason in words.
-
-    way: how the exact join works; without meaning for other methods. The seconds are of shipped costs: a choice
-    must be the same on every machine.
-    """
-
-    method: str
-    seconds: dict[str, float]
-    why: str
-    way: Way = "prefixes"
-
-    def as_dict(self) -> dict[str, Any]:
-        way = {"way": self.way} if self.method == "exact" else {}
-        return {"method": self.method, **way, "predicted_seconds": self.seconds, "why": self.why}
 
 
 @dataclass(frozen=True)

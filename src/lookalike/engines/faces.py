@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.data import F64, I64, U64, Pairs
-from lookalike.engines.choice import Choice
 from lookalike.engines.face_job import PER_MEASUREMENT, WIDTHS, FaceJob, Meeting, RangePlan, plan_ranges
 from lookalike.engines.found import Found, Want
 from lookalike.engines.joins import Block, scored
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import Rows, read_rows
 from lookalike.engines.trace import Trace

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64, Sets
-from lookalike.engines.choice import Choice, Preview, decide, joined, preview, scoring
+from lookalike.engines.choice import Preview, decide, joined, preview, scoring
 from lookalike.engines.costs import SHIPPED, Costs, known_costs
 from lookalike.engines.counting import LISTED
 from lookalike.engines.job import Job
 from lookalike.engines.local import BEGIN, planned_for
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.prefixes import SHARE
 from lookalike.engines.rehearsal import (

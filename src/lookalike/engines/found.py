@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import F64, I64, Groups, Pairs, Scale
-from lookalike.engines.choice import Choice
 from lookalike.engines.memory import Keeper
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.work import Space
 from lookalike.stages.audit import Audit
 from lookalike.stages.duplicates import Classes

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import I64, U64, Pairs, Scale, check_choice
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found, Want
-from lookalike.engines.job import check_run
 from lookalike.engines.joins import Block, scored
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
+from lookalike.engines.run_options import check_run
 from lookalike.engines.trace import Trace
 from lookalike.errors import InputError, UsageError
 from lookalike.io.collection import check_ids

@@ -24,7 +24,8 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.prefixes import SHARE, exact_pairs
 from lookalike.engines.reading import Features, read_features, sets_recipe
 from lookalike.engines.room import BASE, PER_DOCUMENT, check_memory, most_pairs, too_many
-from lookalike.engines.size import FAR, SURE, size_of
+from lookalike.engines.size import size_of
+from lookalike.engines.size_limit import FAR, SURE
 from lookalike.engines.spaces import open_space
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space, Workplace

@@ -11,8 +11,6 @@ from typing import Any
 
 from lookalike import __version__
 from lookalike.engines.found import Found, Question, Source
-from lookalike.engines.passage_job import PassageJob
-from lookalike.engines.passages import Shared
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.kernels.unicode import unicode_version
@@ -40,14 +38,18 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "bucket_sizes": bucket_sizes(trace),
         "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6),
-        "warnings": [*_warnings(sources), *trace.warnings, *recall_warnings(found.audit, _planned_recall(found), job)],
+        "warnings": [
+            *source_warnings(sources),
+            *trace.warnings,
+            *recall_warnings(found.audit, _planned_recall(found), job),
+        ],
         "left_out": [what for source in sources for what in getattr(source, "left_out", ())],
-        "work": _work(found.space),
+        "work": work_summary(found.space),
         "versions": versions(),
     }
 
 
-def _warnings(sources: Sequence[Source]) -> list[str]:
+def source_warnings(sources: Sequence[Source]) -> list[str]:
     return [warning for source in sources for warning in getattr(source, "warnings", ())]
 
 
@@ -80,42 +82,7 @@ def bucket_sizes(trace: Trace) -> dict[str, int]:
     return {name: int(count) for name, count in zip(names, trace.buckets, strict=True) if count}
 
 
-def passages_receipt(
-    sources: Sequence[Source], job: PassageJob, shared: Shared, trace: Trace, boilerplate: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """As `make_receipt`, of a search for passages. boilerplate: what was left out, the weightiest first."""
-    inputs = [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)]
-    left_out = [what for source in sources for what in getattr(source, "left_out", ())]
-    facts = passages_facts(inputs, job, trace)
-    facts |= {"warnings": [*_warnings(sources), *trace.warnings]}
-    return facts | {"boilerplate": boilerplate, "left_out": left_out, "work": _work(shared.space)}
-
-
-def passages_facts(inputs: list[dict[str, Any]], job: PassageJob, trace: Trace) -> dict[str, Any]:
-    """The receipt of a search for passages in which nothing was left out, on any engine."""
-    return {
-        "asked": "passages",
-        "inputs": inputs,
-        "items": job.noun,
-        "compared": job.words(),
-        "job": job.as_dict(),
-        "choice": {"method": "winnow", "reason": f"every run of {job.guaranteed} {job.unit} is found"},
-        "plan": None,
-        "recall_at_threshold": 1.0,
-        "recall_measured": None,
-        "verified": True,
-        "boilerplate": [],
-        "left_out": [],
-        "work": NO_WORK,
-        "counts": trace.counts,
-        "seconds": trace.seconds,
-        "peak_memory_mb": round(peak_memory() / 1e6),
-        "warnings": trace.warnings,
-        "versions": versions(),
-    }
-
-
-def _work(space: Space) -> dict[str, Any]:
+def work_summary(space: Space) -> dict[str, Any]:
     folder = None if space.folder is None else str(space.folder)
     return {"folder": folder, "memory_mb": round(space.budget / 1e6), "notes": space.notes}
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F32, I64
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_audit import audit
 from lookalike.engines.record_job import RecordJob

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from lookalike.data import F64, I64, U32
 from lookalike.engines.bands import BandedJoin
-from lookalike.engines.choice import Choice
 from lookalike.engines.counting import counted_pairs
 from lookalike.engines.dcm import dcm_pairs
 from lookalike.engines.job import Job
 from lookalike.engines.joins import BLOCK
 from lookalike.engines.memory import Keeper
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool
 from lookalike.engines.prefixes import take_prefixes
 from lookalike.engines.trace import Trace

@@ -11,16 +11,15 @@ from typing import Any
 from lookalike.amplify import and_of
 from lookalike.engines.costs import Costs
 from lookalike.engines.spaces import BASE, is_large
+from lookalike.engines.spark.limits import FEW, MOST_TASKS
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.plan import Plan, plan
 
 SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # of text for each shingle
 # Bytes of a row of each shuffle as it lies on the disk, compressed, beside the keys or the set that it carries.
 PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 31.0, 14.5, 8.5, 24.0, 9.0
-FEW = 1 << 20  # sets that candidate pairs want, up to which every task may know which these are
 ROUNDS = 5  # of large and small stars, until components are settled
 PARTITION = 32e6  # bytes of a shuffle that one task should take
-MOST_TASKS = 20_000  # of one shuffle: the driver keeps a map of what each made for each
 JAVA, WORKER, SORT = 1.0e9, 0.45e9, 0.3e9  # bytes: an executor's Java process; a Python worker; the room of a sort
 BUSY = 0.75  # share of the time in which the cores of a cluster work: stages wait for their last task
 ITEM = 60  # bytes of memory for each item on one machine, beside its set and its signature

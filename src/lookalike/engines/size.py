@@ -10,11 +10,11 @@ import numpy as np
 from lookalike.data import I64, Pairs
 from lookalike.engines.choice import Preview
 from lookalike.engines.joins import ADVICE
+from lookalike.engines.size_limit import FAR, SURE
 from lookalike.errors import TooManyPairs
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.groups import components
 
-SURE, FAR = 30, 4  # pairs in the sample, and times the limit, from which an answer is surely too large
 SHOWN = 3  # crowds, and members of each
 CROWD = 5  # sampled members that make a crowd: fewer may be chance
 
@@ -53,18 +53,6 @@ class Size:
             return
         largest = "; ".join(crowd.words(name) for crowd in self.crowds)
         raise TooManyPairs(f"{begin} The largest crowds: {largest}. {ADVICE}")
-
-
-def check_size(expected: int, limit: int, *, sampled: int, sample: str, advice: str) -> None:
-    """Refuse, before the work, an answer that is surely too large.
-
-    sampled: pairs of the sample that foretells them; sample: that sample, with its verb.
-    """
-    if sampled >= SURE and expected > FAR * limit:
-        raise TooManyPairs(
-            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"{sample} {sampled:,}. {advice}"
-        )
 
 
 def size_of(classes: Classes, seen: Preview | None, split: int) -> Size:

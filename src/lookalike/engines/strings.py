@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, check_choice
-from lookalike.engines.choice import SAMPLE, Choice
 from lookalike.engines.found import Found, Want
-from lookalike.engines.job import check_run
 from lookalike.engines.joins import Block, Scored, scored
+from lookalike.engines.method_choice import SAMPLE, Choice
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.engines.size import check_size
+from lookalike.engines.run_options import check_run
+from lookalike.engines.size_limit import check_size
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.batch import TextBatch

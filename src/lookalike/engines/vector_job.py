@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from lookalike.data import Scale, check_choice
-from lookalike.engines.job import RowMethod, check_run
+from lookalike.engines.run_options import RowMethod, check_run
 from lookalike.errors import UsageError
 from lookalike.kernels import vectors
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.data import F64, I64, Pairs
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Found, Want
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.rows import Rows, read_rows
 from lookalike.engines.sign_join import SignJoin
 from lookalike.engines.sign_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
-from lookalike.engines.size import check_size
+from lookalike.engines.size_limit import check_size
 from lookalike.engines.tiles import partners, tiled_pairs
 from lookalike.engines.trace import Trace
 from lookalike.engines.vector_job import VectorJob

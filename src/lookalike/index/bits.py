@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.data import DISTANCE, F64, U64, Bits, Scale
 from lookalike.engines.bit_joins import BitsJob
-from lookalike.engines.choice import NEAR
+from lookalike.engines.method_choice import NEAR
 from lookalike.errors import UsageError
 from lookalike.index.draws import order
 from lookalike.index.items import AT_ONCE

@@ -20,7 +20,7 @@ from lookalike.index.segment_file import RESTORE
 from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.index.sums import Tally
-from lookalike.stages.features import token_hashes
+from lookalike.stages.token_hashes import token_hashes
 
 TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 

@@ -12,7 +12,7 @@ from lookalike.errors import DamagedIndex
 from lookalike.index.segment_file import AnyArray
 from lookalike.index.segments import Segment
 from lookalike.kernels import lookup
-from lookalike.stages.features import token_hashes
+from lookalike.stages.token_hashes import token_hashes
 
 
 @dataclass

@@ -16,7 +16,7 @@ from lookalike.data import I64, U32, U64
 from lookalike.index.segment_file import AnyArray, SegmentFile
 from lookalike.index.store import U8, Found, Keys, ends_of
 from lookalike.kernels import blocks, lookup
-from lookalike.stages.features import token_hashes
+from lookalike.stages.token_hashes import token_hashes
 
 PER_PREFIX = 4  # keys, about, that share an entry of the directory
 ROOM = 1 << 21  # candidates that one call looks at

@@ -18,8 +18,9 @@ from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.kernels import hashing, lookup
 from lookalike.measures import Bar, bar, set_measure
 from lookalike.plan import Plan, plan
-from lookalike.stages.features import shingle, strings
+from lookalike.stages.features import shingle
 from lookalike.stages.sketches import band_keys, sketch_items
+from lookalike.stages.token_hashes import strings
 
 RULE_OPTIONS = tuple(RuleOptions.__annotations__)
 

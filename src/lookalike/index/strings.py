@@ -17,7 +17,7 @@ from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.kernels import edit_probes, edits, lookup
 from lookalike.stages.edits import EditBar, Texts, powers
-from lookalike.stages.features import strings
+from lookalike.stages.token_hashes import strings
 
 COMPARED = 10**9  # steps that the comparison of any two strings may take
 PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings of lengths in reach

@@ -24,7 +24,7 @@ from lookalike.index.recent import Recent
 from lookalike.index.segment_file import write_segment
 from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Block, Keys, Merge, check_automatic, next_automatic
-from lookalike.stages.features import token_hashes
+from lookalike.stages.token_hashes import token_hashes
 
 SMALL, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
 FLUSHED = 4096  # recent items from which on they become a segment

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import MissingExtra, UsageError, nearest
-from lookalike.stages.features import token_hashes
 from lookalike.stages.places import Placed
+from lookalike.stages.token_hashes import token_hashes
 
 NAME, STRING, NUMBER = "name", '"', "0"  # what every name, string and number becomes
 WORDS = re.compile(r"\w+")

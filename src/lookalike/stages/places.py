@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.data import I64, U32
 from lookalike.kernels import places, unicode
-from lookalike.stages.features import strings
+from lookalike.stages.token_hashes import strings
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.engines.choice import SAMPLE, Choice, Preview, decide, preview
+from lookalike.engines.choice import Preview, decide, preview
 from lookalike.engines.job import Job
+from lookalike.engines.method_choice import SAMPLE, Choice
 from lookalike.engines.pool import Pool
 from lookalike.engines.size import Size
 from lookalike.errors import TooManyPairs

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.engines import counting
-from lookalike.engines.choice import SAMPLE, Preview, preview
+from lookalike.engines.choice import Preview, preview
 from lookalike.engines.counting import counted_pairs
 from lookalike.engines.memory import Keeper
+from lookalike.engines.method_choice import SAMPLE
 from lookalike.engines.pool import Pool
 from lookalike.engines.prefixes import exact_pairs
 from lookalike.engines.trace import Trace

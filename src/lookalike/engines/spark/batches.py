@@ -148,3 +148,8 @@ def as_binary(values: npt.NDArray[Any], offsets: I64) -> pa.Array:
 def signed(values: U64) -> pa.Array:
     """64-bit words as Spark's longs."""
     return as_arrow(values.view(np.int64))
+
+
+def nothing(count: int) -> pa.Array:
+    """So many binary values without bytes."""
+    return as_binary(np.empty(0, np.int32), np.zeros(count + 1, np.int64))

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from lookalike.data import U64, Bits, Pairs
 from lookalike.engines.bit_joins import BitsJob, BitsJoin, drawn, varying
-from lookalike.engines.choice import SAMPLE, Choice
 from lookalike.engines.found import Want
+from lookalike.engines.method_choice import SAMPLE, Choice
 from lookalike.engines.pool import Pool
-from lookalike.engines.spark.batches import as_binary, mapped, numbers, signed, together
+from lookalike.engines.spark.batches import as_binary, mapped, nothing, numbers, signed, together
 from lookalike.engines.spark.bit_sources import check_widths, open_code_rows, with_codes
 from lookalike.engines.spark.cell_run import CellRun
 from lookalike.engines.spark.cells import across, cell_edges, cell_sides
@@ -24,7 +24,6 @@ from lookalike.engines.spark.flow import EDGES
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.sampling import counted, draw, ends_of, named
 from lookalike.engines.spark.session import open_session, tune
-from lookalike.engines.spark.vectors import nothing
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.code_forms import Form, parse

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import I64, U64
-from lookalike.engines.scale import MOST_TASKS
 from lookalike.engines.spark.batches import Batches, as_binary, mapped_whole, starts_of, together
+from lookalike.engines.spark.limits import MOST_TASKS
 from lookalike.engines.spark.session import PART, TUNED, UNKNOWN, plan_bytes
 from lookalike.kernels import hashing
 from lookalike.stages.arrow import as_arrow

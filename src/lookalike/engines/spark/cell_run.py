@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lookalike.engines.choice import Choice
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.cells import listed
 from lookalike.engines.spark.flow import Weight

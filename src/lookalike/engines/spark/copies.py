@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import U64
-from lookalike.engines.scale import FEW
 from lookalike.engines.spark.batches import numbers
 from lookalike.engines.spark.blocks import Columns, exchanged, mixed, run_lengths
 from lookalike.engines.spark.flow import Order
+from lookalike.engines.spark.limits import FEW
 from lookalike.stages.arrow import as_arrow
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F64, I64, U64
-from lookalike.engines.scale import FEW, MOST_TASKS
 from lookalike.engines.spark.batches import (
     Batches,
     joined,
@@ -48,6 +47,7 @@ from lookalike.engines.spark.blocks import (
     run_lengths,
     unpacked,
 )
+from lookalike.engines.spark.limits import FEW, MOST_TASKS
 from lookalike.kernels import hashing, meetings
 from lookalike.measures import Bar
 from lookalike.stages.arrow import as_arrow

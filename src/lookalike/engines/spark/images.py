@@ -13,17 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import Pairs
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Want
 from lookalike.engines.images import Hashed, ImageJob, all_pairs, left_out, view_of
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool
-from lookalike.engines.spark.batches import mapped, numbers
+from lookalike.engines.spark.batches import mapped, nothing, numbers
 from lookalike.engines.spark.cell_run import CellRun
 from lookalike.engines.spark.cells import across, cell_edges, cell_sides
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.session import open_session, quiet, tune
 from lookalike.engines.spark.sources import PLACE, Origin, Typed, is_read_by_spark, plain, reached
-from lookalike.engines.spark.vectors import nothing
 from lookalike.engines.trace import Trace
 from lookalike.errors import InputError, UsageError
 from lookalike.io.pictures import PICTURES, PictureFolder, open_pictures

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
+from lookalike.engines.passage_receipt import passages_facts
 from lookalike.engines.passages import MOST_SEEDS, in_characters, run, summed
-from lookalike.engines.receipt import passages_facts
 from lookalike.engines.spark.answer import check_ids, named
 from lookalike.engines.spark.batches import as_binary, numbers
 from lookalike.engines.spark.cells import SECOND

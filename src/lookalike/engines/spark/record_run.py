@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Want
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import ENOUGH_BITS, FEWER, LARGE

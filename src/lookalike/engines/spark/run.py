@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lookalike.engines.choice import Choice
 from lookalike.engines.found import Want
 from lookalike.engines.job import Job
 from lookalike.engines.joins import ADVICE
 from lookalike.engines.local import CROWDED, planned_for
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.prefixes import COUNTED
-from lookalike.engines.size import FAR
+from lookalike.engines.size_limit import FAR
 from lookalike.engines.spark.answer import Matched, check_ids
 from lookalike.engines.spark.audit import audit, audit_groups
 from lookalike.engines.spark.boilerplate import without_common

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.data import I64
-from lookalike.engines.choice import SAMPLE, Choice, Preview, Way, cheapest, drawn, joined
+from lookalike.engines.choice import Preview, cheapest, drawn, joined
 from lookalike.engines.job import Job
+from lookalike.engines.method_choice import SAMPLE, Choice, Way
 from lookalike.engines.pool import Pool
 from lookalike.engines.spark.batches import words
 from lookalike.engines.spark.cells import listed

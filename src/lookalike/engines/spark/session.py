@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lookalike.engines.receipt import versions
-from lookalike.engines.scale import MOST_TASKS
 from lookalike.engines.spark.java import java_home
+from lookalike.engines.spark.limits import MOST_TASKS
 from lookalike.errors import LookalikeError, MissingExtra, UsageError
 
 if TYPE_CHECKING:

@@ -12,18 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import Pairs
-from lookalike.engines.choice import SAMPLE, Choice
 from lookalike.engines.found import Want
+from lookalike.engines.method_choice import SAMPLE, Choice
 from lookalike.engines.pool import Pool
-from lookalike.engines.size import check_size
-from lookalike.engines.spark.batches import as_binary, numbers, signed, together, words
+from lookalike.engines.size_limit import check_size
+from lookalike.engines.spark.batches import as_binary, nothing, numbers, signed, together, words
 from lookalike.engines.spark.cell_run import CellRun
 from lookalike.engines.spark.cells import across, cell_edges, cell_sides
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.reading import read_items
 from lookalike.engines.spark.session import open_session, tune
 from lookalike.engines.spark.sources import open_origins
-from lookalike.engines.spark.vectors import nothing
 from lookalike.engines.strings import ADVICE, StringsJob, StringsJoin
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import F32, I64
-from lookalike.engines.choice import Choice
+from lookalike.engines.method_choice import Choice
 from lookalike.engines.sign_plan import SignPlan
-from lookalike.engines.size import check_size
+from lookalike.engines.size_limit import check_size
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.batches import numbers
 from lookalike.engines.spark.cells import listed

@@ -18,7 +18,7 @@ from lookalike.engines.pool import Pool
 from lookalike.engines.rows import Rows
 from lookalike.engines.sign_join import draw_planes, draw_tables
 from lookalike.engines.sign_plan import SignPlan
-from lookalike.engines.spark.batches import as_binary, mapped, numbers, signed, words
+from lookalike.engines.spark.batches import as_binary, mapped, nothing, numbers, signed, words
 from lookalike.engines.spark.cells import cell_edges
 from lookalike.engines.spark.flow import Score
 from lookalike.engines.tiles import TILE, across, partners
@@ -56,11 +56,6 @@ def features(values: F32, job: VectorJob) -> dict[str, pa.Array]:
         "keys": none,
         "places": none,
     }
-
-
-def nothing(count: int) -> pa.Array:
-    """So many binary values without bytes."""
-    return as_binary(np.empty(0, np.int32), np.zeros(count + 1, np.int64))
 
 
 def rows_of(batch: pa.RecordBatch, name: str = "values") -> F32:

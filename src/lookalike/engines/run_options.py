@@ -1,0 +1,48 @@
+"""Options of a run that every kind has, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypedDict
+
+from lookalike.errors import UsageError, nearest
+
+RowMethod = Literal["auto", "lsh", "exact"]  # of vectors, codes and faces
+
+
+class LocalEngine(TypedDict, total=False):
+    """What says that a run is on this machine, which it is unless it says otherwise."""
+
+    engine: Literal["local"]
+
+
+class SparkEngine(TypedDict):
+    """What says that a run is on Spark, and on which."""
+
+    engine: Literal["spark"]
+    master: NotRequired[str | None]  # of the cluster; all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+
+
+def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
+    """UsageError for an option that is in none of these typed dicts, with the nearest that is.
+
+    >>> refuse_unknown({"engin": "local"}, LocalEngine)
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: there is no option 'engin'. Nearest: 'engine'.
+    """
+    known = {name for one in declared for name in one.__annotations__}
+    for name in given:
+        if name not in known:
+            close = nearest(name, sorted(known))
+            raise UsageError(f"there is no option {name!r}.{close or ' Options: ' + ', '.join(sorted(known)) + '.'}")
+
+
+def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
+    """Refuse settings of a run that cannot work whatever the data; the same for every kind of item."""
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}; expected at least 1.")
+    if max_pairs < 1:
+        raise UsageError(f"max_pairs is {max_pairs}; expected at least 1.")
+    if audit < 0:
+        raise UsageError(f"audit is {audit}; expected a number of items to check, or 0 for none.")
