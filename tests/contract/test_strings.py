@@ -18,7 +18,7 @@ from lookalike.engines import strings as engine
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.kernels import edit_keys as kernels
 from lookalike.kernels import edits
-from lookalike.measures import DISTANCES
+from lookalike.measures.distances import DISTANCES
 from lookalike.stages import edits as stage
 from oracles import edits_apart, subsequences
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lookalike.amplify import Sensitive
 from lookalike.data import Recipe, Sets
-from lookalike.measures import DISTANCES
+from lookalike.measures.distances import DISTANCES
 from lookalike.measures.families import HYPERPLANES, MINHASH, Family, lines, projections, sampled_bits
 from lookalike.stages.pieces import PiecePlan
 from lookalike.stages.sketches import sketch

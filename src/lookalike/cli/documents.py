@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli import options as o
+from lookalike.cli.collections import open_documents
 from lookalike.cli.kinds import Kind
 
 if TYPE_CHECKING:
-    from lookalike.io.collection import Collection
-
-
-def open_documents(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
-    """The collection, already being read: decoding goes on while the compiler is loaded."""
-    from lookalike.io.read import by_lines
-
-    return _begun(inputs, options, given, lines=by_lines(options["lines"], alone=given.get("against") is None))
-
-
-def open_strings(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
-    """As `open_documents`; each line of a text file is a string."""
-    return _begun(inputs, options, given, lines=True)
-
-
-def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *, lines: bool | None) -> Collection:
-    """Open the inputs and begin to read them.
-
-    Within a stated memory budget reading begins with the run, as what is decoded waits in memory.
-    """
-    from lookalike.engines.allocators import return_memory_promptly
-    from lookalike.io.read import open_collection
-
-    frugal = options.get("memory") is not None
-    if frugal:
-        return_memory_promptly()
-    columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
-    collection = open_collection(o.paths(inputs), lines=lines, **columns)
-    if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads one column more
-        collection.begin()
-    return collection
+    pass
 
 
 def pair_options(

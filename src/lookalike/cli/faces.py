@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
-from lookalike.cli.vectors import Bad, Column, Seed
+from lookalike.cli.row_options import Bad, Column, Seed
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated
 
 from lookalike.cli import options as o
-from lookalike.cli.documents import open_strings
+from lookalike.cli.collections import open_strings
 from lookalike.cli.kinds import Kind
 
 

@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
+from lookalike.cli.row_options import Bad, Column, Seed
 
 if TYPE_CHECKING:
     from lookalike.io.vectors import Vectors
-
-
-Seed = Annotated[int, o.option(o.MECHANISM, help="Seed of the random choices.")]
-Column = Annotated[
-    str | None, o.option(o.RUN, help="Column of the vectors (lists of numbers), or array of a .npz file.")
-]
-Bad = Annotated[
-    o.OnBad,
-    o.option(o.RUN, help="Vectors with NaN, infinite or missing numbers, or zeros only (angle): stop, or skip."),
-]
 
 
 def open_given(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Vectors:

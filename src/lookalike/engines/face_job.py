@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lookalike.data import F64, Scale, check_choice
-from lookalike.engines.run_options import RowMethod
-from lookalike.engines.vector_job import check_rows
+from lookalike.engines.run_options import RowMethod, check_rows
 from lookalike.errors import UsageError
 
 ROWS = range(2, 17)

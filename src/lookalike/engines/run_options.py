@@ -46,3 +46,12 @@ def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
         raise UsageError(f"max_pairs is {max_pairs}; expected at least 1.")
     if audit < 0:
         raise UsageError(f"audit is {audit}; expected a number of items to check, or 0 for none.")
+
+
+def check_rows(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
+    """Refuse what no run over rows can do."""
+    if not 0 < recall < 1:
+        raise UsageError(f"recall is {recall}; expected a number above 0 and below 1.")
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^64-1.")
+    check_run(max_pairs, audit, threads)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from lookalike.data import Scale, check_choice
-from lookalike.engines.run_options import RowMethod, check_run
+from lookalike.engines.run_options import RowMethod, check_rows
 from lookalike.errors import UsageError
 from lookalike.kernels import vectors
 
@@ -70,12 +70,3 @@ class VectorJob:
 
     def as_dict(self) -> dict[str, Any]:
         return dict(self.__dict__)
-
-
-def check_rows(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
-    """Refuse what no run over rows can do."""
-    if not 0 < recall < 1:
-        raise UsageError(f"recall is {recall}; expected a number above 0 and below 1.")
-    if not 0 <= seed < 1 << 64:
-        raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^64-1.")
-    check_run(max_pairs, audit, threads)

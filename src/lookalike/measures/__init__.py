@@ -1,25 +1,45 @@
-"""What "similar" means: one record per measure, one file per record."""
+"""Similarities of sets: each is a function of the overlap and the two sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from lookalike.data import check_choice
 from lookalike.errors import UsageError
-from lookalike.measures.angle import ANGLE
-from lookalike.measures.containment import CONTAINMENT
-from lookalike.measures.cosine import COSINE
-from lookalike.measures.dice import DICE
-from lookalike.measures.edit import INDEL, LEVENSHTEIN
-from lookalike.measures.euclidean import EUCLIDEAN
-from lookalike.measures.hamming import HAMMING
-from lookalike.measures.jaccard import JACCARD
-from lookalike.measures.overlap import OVERLAP
-from lookalike.measures.record import Distance, SetMeasure
+from lookalike.kernels import bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetMeasure:
+    """A similarity of sets that is a function of the overlap c and the sizes a and b.
+
+    code: its number in kernels.bounds, which holds the score and the bounds for exact joins. formula: for people.
+    is_count: the threshold is a number of elements, not a share. finest: the largest denominator of a threshold for
+    which the integer comparison cannot overflow. least_jaccard: the lowest Jaccard similarity that a pair at this
+    threshold can have, at which minhash banding must be planned; None where there is no such bound.
+    """
+
+    name: str
+    code: int
+    formula: str
+    is_count: bool = False
+    least_jaccard: Callable[[float], float] | None = None
+    finest: int = 10**9
+
+
+# In bags, every occurrence counts. The containment of a page that was copied into a book is 1.
+JACCARD = SetMeasure(name="jaccard", code=bounds.JACCARD, formula="c / (a + b - c)", least_jaccard=lambda t: t)
+CONTAINMENT = SetMeasure(name="containment", code=bounds.CONTAINMENT, formula="c / min(a, b)")
+DICE = SetMeasure(name="dice", code=bounds.DICE, formula="2c / (a + b)", least_jaccard=lambda t: t / (2 - t))
+COSINE = SetMeasure(
+    name="cosine", code=bounds.COSINE, formula="c / sqrt(a b)", finest=10**6, least_jaccard=lambda t: t * t
+)
+OVERLAP = SetMeasure(name="overlap", code=bounds.OVERLAP, formula="c", is_count=True)
 
 SET_MEASURES = {measure.name: measure for measure in (JACCARD, CONTAINMENT, DICE, COSINE, OVERLAP)}
-DISTANCES = {distance.name: distance for distance in (HAMMING, ANGLE, EUCLIDEAN, LEVENSHTEIN, INDEL)}
 
 
 class Bar(NamedTuple):
@@ -57,6 +77,3 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
     elif not 0 < threshold <= 1:
         hint = f" Did you mean {threshold / 100:g}?" if 10 <= threshold <= 100 else ""
         raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.{hint}")
-
-
-__all__ = ["DISTANCES", "SET_MEASURES", "Bar", "Distance", "SetMeasure", "bar", "check_threshold", "set_measure"]

@@ -117,7 +117,7 @@ class BitsRun(CellRun):
         return self._chosen[1]
 
     @property
-    def banded(self) -> PiecePlan | None:  # type: ignore[override]
+    def banded(self) -> PiecePlan | None:
         return self._chosen[0] if self.choice.method == "lsh" else None
 
     @cached_property

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.job import Job
-from lookalike.engines.spark.batches import Batches, mapped, mapped_whole, numbers
-from lookalike.engines.spark.documents import FEATURES, Keys, features, read_sets, sets_of
+from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
 from lookalike.engines.spark.numbering import numbered
 from lookalike.engines.spark.sources import FILE, HIDDEN, PLACE, Origin, places
 from lookalike.errors import InputError
-from lookalike.io.texts import OnBadText
 from lookalike.stages.arrow import as_arrow
 
 if TYPE_CHECKING:
@@ -22,18 +19,6 @@ if TYPE_CHECKING:
 
 Made = Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]
 BOTH = 3  # the side of items that may match any other
-
-
-def read_things(
-    origins: Sequence[Origin], job: Job, keys: Keys, *, preferred: str | None, on_bad_text: OnBadText
-) -> DataFrame:
-    """The things of all collections, with FEATURES."""
-
-    def make(batch: pa.RecordBatch) -> Made:
-        for part, sets, lengths in read_sets(batch, job, on_bad_text):
-            yield part, features(sets, lengths, keys)
-
-    return read_items(origins, make, FEATURES, preferred=preferred)
 
 
 def read_items(
@@ -99,16 +84,3 @@ def _of_origin(
         ids = numbered(frame.select("id"), ["id"], "item")
         made = made.drop("item").join(ids, "id")
     return made if side == BOTH else made.withColumn("item", F.expr(f"item * 2 + {side - 1}"))
-
-
-def rekeyed(things: DataFrame, keys: Keys) -> DataFrame:
-    """The things with other keys, made from their sets."""
-    carried = [field for field in things.schema.fields if field.name not in ("keys", "places", "elements")]
-    names = [field.name for field in carried]
-
-    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        words, places = keys.of(sets_of(batch))
-        yield pa.record_batch([*(batch[name] for name in names), words, places], [*names, "keys", "places"])
-
-    listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in carried)
-    return mapped(things, stage, f"{listed}, keys binary, places binary")

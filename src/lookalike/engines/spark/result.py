@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lookalike.engines.receipt import NO_WORK, peak_memory, recall_warnings
-from lookalike.engines.spark.run import Run
+from lookalike.engines.spark.base_run import SparkRun
 from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.told import told
 from lookalike.engines.spark.writing import write_frame, write_result
@@ -34,7 +34,7 @@ class SparkResult:
 
     asked: Asked
     grouping: Grouping
-    run: Run
+    run: SparkRun
 
     @property
     def job(self) -> Any:

@@ -1,33 +1,27 @@
-"""A run over documents on Spark: which frames there are, and which counts are needed before the next can be made."""
+"""A run over documents on Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lookalike.engines.found import Want
 from lookalike.engines.job import Job
 from lookalike.engines.joins import ADVICE
 from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.method_choice import Choice
 from lookalike.engines.prefixes import COUNTED
 from lookalike.engines.size_limit import FAR
-from lookalike.engines.spark.answer import Matched, check_ids
+from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.audit import audit, audit_groups
+from lookalike.engines.spark.base_run import SparkRun
 from lookalike.engines.spark.boilerplate import without_common
-from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
 from lookalike.engines.spark.crowds import Crowded, linked
 from lookalike.engines.spark.documents import Keys, set_score
-from lookalike.engines.spark.flow import Order, Weight, candidates, meet, opened, verify, weigh
-from lookalike.engines.spark.keeping import order_of
-from lookalike.engines.spark.reading import read_things, rekeyed
+from lookalike.engines.spark.flow import Weight, candidates, meet, opened, verify, weigh
+from lookalike.engines.spark.read_documents import read_things, rekeyed
 from lookalike.engines.spark.samples import choose, sampled_sets
-from lookalike.engines.spark.sources import Origin
-from lookalike.engines.trace import Trace
 from lookalike.errors import TooManyPairs, UsageError
-from lookalike.io.texts import OnBadText
 from lookalike.plan import Plan
 from lookalike.stages.audit import Audit
 from lookalike.stages.candidates import commonness
@@ -38,15 +32,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What is asked of which collections. Frames are made when they are first needed, and are lazy then."""
+class Run(SparkRun):
+    """A run over documents."""
 
-    origins: Sequence[Origin]
     job: Job
-    want: Want
-    keep: str
-    on_bad_text: OnBadText
-    trace: Trace
 
     def __post_init__(self) -> None:
         if self.job.method == "dcm":
@@ -58,19 +47,13 @@ class Run:
                 "method folding runs on one machine; on Spark choose lsh, which keeps the same recall with fewer "
                 "candidates, or exact."
             )
-        if (column := preferred_column(self.keep)) is not None:
-            self.origins[0].check(column)
+        super().__post_init__()
         _ = self.plan
 
     @cached_property
     def plan(self) -> Plan | None:
         """Bands and rows, where the job may use them."""
         return planned_for(self.job, self.trace)
-
-    @cached_property
-    def order(self) -> Order:
-        kinds = {field.name: field.dataType.simpleString() for field in self.things.schema.fields}
-        return order_of(self.keep, kinds.get("preferred", ""))
 
     @property
     def least(self) -> int:
@@ -101,33 +84,6 @@ class Run:
     def banded(self) -> Plan | None:
         """The plan, where the way taken is banding."""
         return self.plan if self.choice.method == "lsh" else None
-
-    @property
-    def promised(self) -> float | None:
-        """The recall at the threshold; None where only measuring tells."""
-        return 1.0 if self.banded is None else self.banded.recall_at_threshold
-
-    @cached_property
-    def alike(self) -> DataFrame:
-        return collapse(self.things, self.order, least=self.least).persist()
-
-    @cached_property
-    def copies(self) -> Copies:
-        """The documents whose sets others have as well; DuplicateIds where ids do not tell the rows apart."""
-        copies = count_copies(self.alike)
-        if copies.twice:
-            check_ids(self.origins, self.things)
-        return copies
-
-    @cached_property
-    def firsts(self) -> DataFrame:
-        """One document of each class of equal sets."""
-        return representatives(self.things, self.copies, least=self.least)
-
-    @cached_property
-    def classes(self) -> int:
-        """How many different sets there are."""
-        return int(self.things.where(f"size >= {max(1, self.least)}").count()) - self.copies.gone
 
     @cached_property
     def met(self) -> DataFrame:
@@ -200,16 +156,3 @@ class Run:
         stars = self.want == "stars"
         roots = self.matched.star_roots if stars else self.matched.labels
         return audit_groups(self.firsts, roots, self.job, self.banded, stars=stars)
-
-    def count_pairs(self) -> int:
-        """How many pairs there are; TooManyPairs above the limit."""
-        count, limit = self.matched.pairs.count(), self.job.max_pairs
-        if count > limit:
-            raise TooManyPairs(f"the answer has {count:,} pairs, more than --max-pairs {limit:,}. {ADVICE}")
-        return count
-
-    def forget(self) -> None:
-        """Let go of all frames that are kept for the next question."""
-        for frame in self.__dict__.values():
-            if hasattr(frame, "unpersist"):
-                frame.unpersist()

@@ -138,7 +138,7 @@ class VectorRun(ItemRun):
         return choose(self.job, self._size[0], self.look)
 
     @cached_property
-    def banded(self) -> SignPlan | None:  # type: ignore[override]
+    def banded(self) -> SignPlan | None:
         if self.choice.method != "lsh" or self.look is None or self.look.plan is None:
             return None
         if self.look.plan.recall_at_threshold < self.job.recall:
