@@ -16,7 +16,7 @@ from lookalike.data import F64, Groups, Pairs
 from lookalike.engines.found import Found, ManyRows, Question, Source, Want
 from lookalike.engines.receipt import make_receipt
 from lookalike.engines.trace import Trace
-from lookalike.errors import InputChanged, UsageError
+from lookalike.errors import InputChanged, TooManyPairs, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.paths import kind_of
 from lookalike.io.reader import name_of_row
@@ -186,9 +186,28 @@ class Result:
         """The table that was asked for: pairs, groups, or the kept rows."""
         return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
 
+    def listed_pairs(self) -> pa.Table | None:
+        """The pairs, or None where groups or rows were asked for and their pairs are more than `max_pairs`."""
+        if self.found.pairs is None:
+            return None
+        try:
+            return self.pairs
+        except TooManyPairs:
+            if self.asked == "pairs":
+                raise
+            return None
+
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the tables that were asked for as Parquet, with receipt.json, into a new folder."""
-        tables = {"pairs": self.pairs} if self.found.pairs is not None else {}
+        """Write all tables as Parquet, with receipt.json, into a new folder.
+
+        The pairs of groups and of removed rows are left out where they are more than `max_pairs`.
+        """
+        pairs = self.listed_pairs()
+        tables = {} if pairs is None else {"pairs": pairs}
+        if pairs is None and self.receipt["pairs_complete"]:
+            self.receipt["pairs_complete"] = False
+            limit = f"more than --max-pairs {self.job.max_pairs:,}"
+            self.receipt["warnings"].append(f"{folder} has no pairs.parquet: the pairs of equal items are {limit}.")
         if self.found.split < 0:
             tables["groups"] = self.groups
         if self.asked == "dedup":

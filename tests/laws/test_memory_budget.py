@@ -101,7 +101,7 @@ def test_the_peak_stays_within_the_budget(
             [" ".join([*map(str, range(300)), f"n{number}"]) for number in range(5_000)],
             ["groups", "-o", "out.csv", "--method", "exact"],
             r"TooManyPairs: about 12,\d+,\d+ pairs are to be expected, which need about 1\.4 GB of memory, more than "
-            r"--memory 300\.0 MB\. Leave the method to auto, .* or allow more memory\.",
+            r"--memory 300\.0 MB\. Use --method lsh, .* or allow more memory\.",
         ),
     ],
     ids=["one long document", "pairs of near-copies"],

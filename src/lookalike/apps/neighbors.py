@@ -138,7 +138,9 @@ class RadiusNeighbors:
 
 def _expanded(found: Found, job: VectorJob) -> Pairs:
     assert found.pairs is not None
-    return expand(found.pairs, found.classes, found.own, split=found.split, limit=job.max_pairs)
+    return expand(
+        found.pairs, found.classes, found.own, split=found.split, limit=job.max_pairs, advice="Take a smaller radius."
+    )
 
 
 def _array(values: Any) -> npt.NDArray[Any]:

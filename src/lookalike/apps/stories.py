@@ -130,7 +130,7 @@ def stories(
 def _near(collection: Any, job: Job, trace: Trace) -> Pairs:
     found = local.run([collection], job, "pairs", trace)
     assert found.pairs is not None
-    return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs)
+    return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs, advice="Raise --jaccard.")
 
 
 def _joined(n: int, left: I64, right: I64, contained: F64, near: Pairs) -> tuple[I64, I64, F64, F64]:

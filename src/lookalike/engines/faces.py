@@ -23,7 +23,7 @@ from lookalike.stages.sampling import draw, found_partners
 FEW = 2000  # different items below which every pair is looked at
 SAMPLED = 300  # items whose pairs tell how ranges meet
 NEAR, ENOUGH = 0.1, 20  # agreement above the threshold that counts as at it; pairs of that kind that tell enough
-ADVICE = "Ask for groups or dedup instead, ask for a larger share or a smaller tolerance, or raise --max-pairs."
+ADVICE = "Ask for a larger share or a smaller tolerance, or raise --max-pairs."
 ROOM = 1 << 16
 KEY_ABOVE = 32  # bits of the item below the key in a packed table
 

@@ -32,7 +32,7 @@ BLOCK = 64
 SHOWN = 5  # broken files that a warning names
 ROOM = 1 << 16
 Hash = Literal["ahash", "phash", "dhash", "whash"]
-ADVICE = "Ask for groups or dedup instead, allow fewer bits, or raise --max-pairs."
+ADVICE = "Allow fewer bits, or raise --max-pairs."
 
 
 @dataclass(frozen=True, kw_only=True)

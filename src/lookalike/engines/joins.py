@@ -21,9 +21,7 @@ Report = Callable[[int, int | None], None]
 BLOCK = 1 << 13  # items whose candidates one task looks for
 
 
-ADVICE = (  # what a user can do about too many pairs
-    "Ask for groups or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
-)
+ADVICE = "Raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
 
 
 def gather(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: str = ADVICE) -> tuple[Block, int]:

@@ -81,7 +81,7 @@ def run(
                 size = size_of(classes, seen, split)
                 if seen is not None:
                     trace.add(expected_pairs=size.expected)
-                size.check(job.max_pairs, lambda item: _named(item, features, collections))
+                size.check(job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0)
             # What is chosen must not depend on what this machine happens to have free.
             budget = place.memory if place.stated else 1 << 62
             crowd = CROWDED if want != "pairs" and bool(np.all(items.sides == 3)) else None
@@ -95,17 +95,20 @@ def run(
             if seen is not None and listed and len(seen.left) >= SURE:
                 expected = int(len(seen.left) * seen.grow * seen.grow)
                 if expected > FAR * limit:
-                    raise too_many(expected, limit, job.max_pairs, space.keeper, pairs=want == "pairs", sure=False)
+                    raise too_many(
+                        expected, limit, job.max_pairs, space.keeper,
+                        want=want, cross=split >= 0, method=choice.method, sure=False,
+                    )  # fmt: skip
         own = _own_scores(items, job)
         found = Found(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
             trace.warnings += planning.warnings  # of no interest where no bands are made
             return _banded(found, items, job, want, planned, pool, trace, limit)
         if folding is not None:
-            with _within(limit, job, want, space):
+            with _within(limit, job, want, found):
                 near = folded_pairs(items, job, folding, pool, trace, space, limit)
             return _audited(found, near, items, job, folding, pool, trace)
-        with _within(limit, job, want, space):
+        with _within(limit, job, want, found):
             if choice.method == "exact":
                 join = counted_pairs if choice.way == "counting" else exact_pairs
                 pairs = join(items, job.bar(), pool, trace, space, limit)
@@ -126,12 +129,15 @@ def _check_documents(space: Space, count: int) -> None:
 
 
 @contextmanager
-def _within(limit: int, job: Job, want: Want, space: Space) -> Iterator[None]:
+def _within(limit: int, job: Job, want: Want, found: Found) -> Iterator[None]:
     """Say what to do about too many pairs, which depends on what was asked for and on where the limit comes from."""
     try:
         yield
     except PairLimitReached as error:
-        raise too_many(limit, limit, job.max_pairs, space.keeper, pairs=want == "pairs", sure=True) from error
+        raise too_many(
+            limit, limit, job.max_pairs, found.space.keeper,
+            want=want, cross=found.split >= 0, method=found.choice.method, sure=True,
+        ) from error  # fmt: skip
 
 
 def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
@@ -162,7 +168,7 @@ def _banded(
                 items, groups, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, stars=stars
             )
         return replace(found, groups=groups, audit=checked)
-    with _within(limit, job, want, found.space):
+    with _within(limit, job, want, found):
         pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
     return _audited(found, pairs, items, job, plan, pool, trace)
 

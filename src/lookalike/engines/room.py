@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engines.found import Want
 from lookalike.engines.memory import Keeper
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.words import size
@@ -19,11 +20,7 @@ PER_PAIR = 100  # for each verified pair until it is in a group or in the table 
 PER_TOKEN = 10  # for each token in which passages are looked for
 STEP = 50_000_000  # sizes that are advised are multiples of this
 
-FEWER_PAIRS = "raise the threshold, drop boilerplate with --max-share"
-ADVICE = {
-    True: f"Ask for groups or dedup instead, {FEWER_PAIRS}, or ",
-    False: f"Leave the method to auto, which groups near-copies without writing their pairs down, {FEWER_PAIRS}, or ",
-}
+RAISE_LIMIT = "raise --max-pairs"
 
 
 def check_memory(keeper: Keeper, needed: float, what: Callable[[], str]) -> None:
@@ -67,15 +64,34 @@ def most_pairs(keeper: Keeper, documents: int, max_pairs: int) -> int:
     return max(1, min(max_pairs, left // PER_PAIR))
 
 
-def too_many(found: int, limit: int, max_pairs: int, keeper: Keeper, *, pairs: bool, sure: bool) -> TooManyPairs:
-    """The error for more pairs than `limit`. found: how many at least or, unless `sure`, about how many there are.
-    pairs: they were asked for, not groups."""
-    way = "allow more memory" if limit < max_pairs else "raise --max-pairs"
+def fewer_pairs(want: Want, *, cross: bool, method: str, more: str = RAISE_LIMIT) -> str:
+    """Say what to do about too many pairs, given what was asked for and how it was searched for.
+
+    cross: the pairs are between two collections. more: how to allow more pairs.
+
+    >>> fewer_pairs("stars", cross=False, method="exact")
+    'Use --method lsh, which groups near-copies without listing their pairs, raise the threshold, drop boilerplate ...'
+    """
+    advice = ["raise the threshold", "drop boilerplate with --max-share", f"or {more}."]
+    if want == "pairs" and not cross:
+        advice.insert(0, "ask for dedup or for groups (components or stars) instead")
+    elif not cross and method != "lsh":
+        advice.insert(0, "use --method lsh, which groups near-copies without listing their pairs")
+    sentence = ", ".join(advice)
+    return sentence[0].upper() + sentence[1:]
+
+
+def too_many(
+    count: int, limit: int, max_pairs: int, keeper: Keeper, *, want: Want, cross: bool, method: str, sure: bool
+) -> TooManyPairs:
+    """The error for more pairs than `limit`. count: how many at least or, unless `sure`, about how many there are.
+    want, cross, method: as in `fewer_pairs`."""
+    more = "allow more memory" if limit < max_pairs else RAISE_LIMIT
     if sure:
         bound = f"fit into --memory {size(keeper.budget)}" if limit < max_pairs else f"--max-pairs {max_pairs:,}"
-        begin = f"more than {found:,} pairs are within the threshold, more than {bound}"
+        begin = f"more than {count:,} pairs are within the threshold, more than {bound}"
     else:
-        memory = f"need about {size(BASE + PER_PAIR * found)} of memory, more than --memory {size(keeper.budget)}"
+        memory = f"need about {size(BASE + PER_PAIR * count)} of memory, more than --memory {size(keeper.budget)}"
         bound = memory if limit < max_pairs else f"are far more than --max-pairs {max_pairs:,}"
-        begin = f"about {found:,} pairs are to be expected, which {bound}"
-    return TooManyPairs(f"{begin}. {ADVICE[pairs]}{way}.")
+        begin = f"about {count:,} pairs are to be expected, which {bound}"
+    return TooManyPairs(f"{begin}. {fewer_pairs(want, cross=cross, method=method, more=more)}")

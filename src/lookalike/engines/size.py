@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.data import I64, Pairs
 from lookalike.engines.choice import Preview
-from lookalike.engines.joins import ADVICE
+from lookalike.engines.room import fewer_pairs
 from lookalike.engines.size_limit import FAR, SURE
 from lookalike.errors import TooManyPairs
 from lookalike.stages.duplicates import Classes
@@ -43,8 +43,11 @@ class Size:
     sampled: int
     crowds: list[Crowd]
 
-    def check(self, limit: int, name: Callable[[int], str]) -> None:
-        """Refuse, before the work, an answer that is surely too large. name: what to call an item."""
+    def check(self, limit: int, name: Callable[[int], str], *, cross: bool) -> None:
+        """Refuse, before the work, an answer that is surely too large.
+
+        name: what to call an item. cross: the pairs are between two collections.
+        """
         if self.copies > limit:
             begin = f"the answer has at least {self.copies:,} pairs, more than --max-pairs {limit:,}."
         elif self.sampled >= SURE and self.expected > FAR * limit:
@@ -52,7 +55,8 @@ class Size:
         else:
             return
         largest = "; ".join(crowd.words(name) for crowd in self.crowds)
-        raise TooManyPairs(f"{begin} The largest crowds: {largest}. {ADVICE}")
+        advice = fewer_pairs("pairs", cross=cross, method="")
+        raise TooManyPairs(f"{begin} The largest crowds: {largest}. {advice}")
 
 
 def size_of(classes: Classes, seen: Preview | None, split: int) -> Size:

@@ -28,7 +28,7 @@ FEW = 3000  # different items below which every pair is looked at
 LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
 SHRINKS = (0.0, 0.5, 0.75, 1.0)  # of the mean direction: planes through 0, through the mean, and between
 ROUNDED = 1e-6  # added to the threshold's chord: directions and their projections are float32
-ADVICE = "Ask for groups or dedup instead, ask for nearer pairs, or raise --max-pairs."
+ADVICE = "Ask for nearer pairs, or raise --max-pairs."
 WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # of the buckets, in units of the threshold
 BINS = 512
 

@@ -15,6 +15,7 @@ from lookalike.measures import Bar
 from lookalike.stages.candidates import Candidates, Items
 from lookalike.stages.verify import verified
 
+ADVICE = "Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
 Same = Callable[[I64, I64], npt.NDArray[np.bool_]]  # whether items left[i] and right[i] are equal
 
 
@@ -173,10 +174,11 @@ def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64,
     return order, np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
 
 
-def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int) -> Pairs:
+def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int, advice: str = ADVICE) -> Pairs:
     """Pairs of classes to pairs of items, sorted by (left, right). split: items from there on are on the right side.
 
-    own: similarity of the members of each class to one another. Above `limit` pairs: TooManyPairs.
+    own: similarity of the members of each class to one another. Above `limit` pairs: TooManyPairs,
+    with this `advice`.
     """
     members, lefts = among.members, np.zeros(0, np.int64)
     if split >= 0:
@@ -186,8 +188,8 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
     if total > limit:
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
-            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item stands "
-            f"{biggest:,} times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
+            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item occurs "
+            f"{biggest:,} times. {advice}"
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(

@@ -86,7 +86,8 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
 
 
 def _in_memory(result: Result) -> Opened:
-    tables = {} if result.found.pairs is None else {"pairs": result.pairs}
+    pairs = result.listed_pairs()
+    tables = {} if pairs is None else {"pairs": pairs}
     if result.against is None:
         tables["groups"] = result.groups
     if result.asked == "dedup":

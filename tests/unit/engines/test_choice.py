@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +20,7 @@ from lookalike.engines.size import Size
 from lookalike.errors import TooManyPairs
 from lookalike.plan import plan
 from lookalike.stages.candidates import Items
+from lookalike.web.opened import open_result
 
 
 def random_items(count: int, size: int, universe: int) -> Items:
@@ -82,15 +89,15 @@ def test_a_hopeless_answer_is_refused_before_the_work() -> None:
     with pytest.raises(
         TooManyPairs,
         match=r"^about 3,12\d,\d+ pairs are to be expected, far more than --max-pairs 1,000. "
-        r"The largest crowds: about 2,500 look-alikes: \d+ \('w0 w1 w2 .*Ask for groups",
+        r"The largest crowds: about 2,500 look-alikes: \d+ \('w0 w1 w2 .*Ask for dedup or for groups",
     ):
         la.pairs(near_copies(SAMPLE + 500), threshold=0.9, max_pairs=1000)
 
 
 def test_a_few_pairs_in_the_sample_prove_nothing() -> None:
-    Size(0, 10**9, 29, []).check(1, str)
+    Size(0, 10**9, 29, []).check(1, str, cross=False)
     with pytest.raises(TooManyPairs):
-        Size(0, 10**9, 30, []).check(1, str)
+        Size(0, 10**9, 30, []).check(1, str, cross=False)
 
 
 def test_copies_count_before_anything_is_compared() -> None:
@@ -103,6 +110,41 @@ def test_copies_count_before_anything_is_compared() -> None:
     )
     with pytest.raises(TooManyPairs, match=r"at least 1,800 pairs"):
         la.pairs(texts[:60], against=texts[:30], max_pairs=1000)
+
+
+def test_a_result_folder_of_groups_leaves_out_pairs_beyond_the_limit(tmp_path: Path) -> None:
+    texts = ["one two three four five six"] * 60
+    for number, result in enumerate([la.groups(texts, max_pairs=1000), la.dedup(texts, max_pairs=1000)]):
+        folder = result.save(tmp_path / str(number))
+        assert not (folder / "pairs.parquet").exists()
+        receipt = json.loads((folder / "receipt.json").read_text())
+        assert not receipt["pairs_complete"]
+        assert receipt["warnings"] == [
+            f"{folder} has no pairs.parquet: the pairs of equal items are more than --max-pairs 1,000."
+        ]
+        assert open_result(folder).tables["groups"].num_rows == 60
+        assert "pairs" not in open_result(result).tables
+        with pytest.raises(TooManyPairs, match="the answer has 1,770 pairs"):
+            _ = result.pairs
+
+
+@pytest.mark.parametrize(
+    ("asked", "advice"),
+    [
+        (la.pairs, "Ask for dedup or for groups (components or stars) instead, raise"),
+        (partial(la.groups, grouping="cliques"), "Ask for dedup or for groups (components or stars) instead, raise"),
+        (partial(la.pairs, against=near_copies(30)), "Raise"),
+        (partial(la.dedup, against=near_copies(30)), "Raise"),
+        (la.groups, "Use --method lsh, which groups near-copies without listing their pairs, raise"),
+        (la.dedup, "Use --method lsh, which groups near-copies without listing their pairs, raise"),
+    ],
+)
+def test_advice_about_too_many_pairs_depends_on_what_was_asked(asked: Callable[..., Any], advice: str) -> None:
+    with pytest.raises(TooManyPairs) as caught:
+        asked(near_copies(30), threshold=0.9, max_pairs=5)
+    assert str(caught.value).endswith(
+        f". {advice} the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+    )
 
 
 def test_groups_of_crowded_buckets_are_not_joined_exactly() -> None:

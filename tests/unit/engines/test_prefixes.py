@@ -143,8 +143,8 @@ def test_too_many_pairs_stop_the_search() -> None:
     with Pool(1) as pool, pytest.raises(TooManyPairs) as caught:
         exact_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), Space(Keeper(PLENTY)), 50)
     assert str(caught.value) == (
-        "more than 50 pairs (--max-pairs) are within the threshold, and the search has not ended. Ask for groups "
-        "or dedup instead, raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+        "more than 50 pairs (--max-pairs) are within the threshold, and the search has not ended. "
+        "Raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lookalike.engines.joins import ADVICE
+from lookalike.engines.room import fewer_pairs
 from lookalike.engines.spark.components import components
 from lookalike.engines.spark.copies import Copies, near
 from lookalike.engines.spark.flow import Order
@@ -67,9 +67,10 @@ class Matched:
         """How many pairs equal items make; TooManyPairs above `limit`."""
         pairs = self.copies.across if self.is_cross else self.copies.pairs
         if pairs > limit:
+            advice = fewer_pairs("pairs", cross=self.is_cross, method="")
             raise TooManyPairs(
                 f"the answer has at least {pairs:,} pairs, more than --max-pairs {limit:,}; the most repeated "
-                f"item stands {self.copies.most:,} times. {ADVICE}"
+                f"item occurs {self.copies.most:,} times. {advice}"
             )
         return pairs
 

@@ -14,7 +14,7 @@ from lookalike.engines.spark.base_run import SparkRun
 from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.told import told
 from lookalike.engines.spark.writing import write_frame, write_result
-from lookalike.errors import UsageError
+from lookalike.errors import TooManyPairs, UsageError
 from lookalike.stages.audit import Audit
 
 if TYPE_CHECKING:
@@ -125,13 +125,26 @@ class SparkResult:
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
         """Write the tables that were asked for as folders of Parquet, with receipt.json, into a new folder or URL."""
-        tables = {"pairs": self.pairs} if self.run.pairs_complete else {}
+        pairs = self._listed_pairs()
+        tables = {} if pairs is None else {"pairs": pairs}
         if len(self.run.origins) == 1:
             tables["groups"] = self.groups
         if self.asked == "dedup":
             tables |= {"kept": self.kept, "removed": self.removed}
         with told(), self.run.trace.stage("write"):
-            return write_result(tables, lambda: self.receipt, os.fspath(folder), force=force)
+            complete = {"pairs_complete": pairs is not None}
+            return write_result(tables, lambda: self.receipt | complete, os.fspath(folder), force=force)
+
+    def _listed_pairs(self) -> DataFrame | None:
+        """The pairs, or None where groups or rows were asked for and their pairs are more than `max_pairs`."""
+        if not self.run.pairs_complete:
+            return None
+        try:
+            return self.pairs
+        except TooManyPairs:
+            if self.asked == "pairs":
+                raise
+            return None
 
     def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
         """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells."""

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lookalike.engines.job import Job
-from lookalike.engines.joins import ADVICE
 from lookalike.engines.local import CROWDED, planned_for
 from lookalike.engines.method_choice import Choice
 from lookalike.engines.prefixes import COUNTED
+from lookalike.engines.room import fewer_pairs
 from lookalike.engines.size_limit import FAR
 from lookalike.engines.spark.answer import Matched
 from lookalike.engines.spark.audit import audit, audit_groups
@@ -113,9 +113,13 @@ class Run(SparkRun):
         if weight.pairs > FAR * often * limit:
             raise TooManyPairs(
                 f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
-                f"far more than --max-pairs {limit:,} pairs are to be expected. {ADVICE}"
+                f"far more than --max-pairs {limit:,} pairs are to be expected. {self._advice}"
             )
         return verify(self.paired, self.things, set_score(self.job, self.banded), ["elements"]).persist()
+
+    @property
+    def _advice(self) -> str:
+        return fewer_pairs(self.want, cross=len(self.origins) == 2, method=self.choice.method)
 
     @cached_property
     def paired(self) -> DataFrame:
