@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LISTED_NAMES = 20  # names in a message
+NAME_CHARACTERS = 60  # of each of them
+
 
 class LookalikeError(Exception):
     """Base of all errors a user can cause or meet. The command line prints its message and exits with `exit_code`."""
@@ -27,7 +30,7 @@ class ColumnNotFound(InputError):
 
     def __init__(self, wanted: str, where: str, columns: Iterable[str]) -> None:
         names = list(columns)
-        super().__init__(f"no column {wanted!r} in {where}.{nearest(wanted, names)} Columns: {', '.join(names)}.")
+        super().__init__(f"no column {wanted!r} in {where}.{nearest(wanted, names)} Columns: {listed(names)}.")
 
 
 class BadText(InputError):
@@ -108,3 +111,17 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     """
     close = difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.5)
     return f" Nearest: {close[0]!r}." if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names separated by commas, on one line: the first of them, and how many more there are.
+
+    >>> listed(["id", "text"]), listed(map(str, range(22)))
+    ('id, text', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more')
+    >>> listed(["two\\nlines", "x" * 99])
+    "'two\\\\nlines', xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    every = list(names)
+    clipped = [name if len(name) <= NAME_CHARACTERS else name[:NAME_CHARACTERS] + "..." for name in every]
+    shown = ", ".join(name if name.isprintable() else repr(name) for name in clipped[:LISTED_NAMES])
+    return f"{shown} and {len(every) - LISTED_NAMES:,} more" if len(every) > LISTED_NAMES else shown

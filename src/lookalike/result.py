@@ -29,6 +29,7 @@ from lookalike.notebook import SHOWN, card, table
 from lookalike.stages import groups
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.duplicates import expand
+from lookalike.words import count, share
 
 Asked = Literal["pairs", "groups", "dedup"]
 Grouping = Literal["components", "stars", "cliques"]
@@ -222,16 +223,17 @@ class Result:
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
         what = ", ".join(
-            f"{counts[name]:,} {name.replace('_', ' ')}" for name in (self.job.noun, "pairs") if name in counts
+            count(counts[name], name.replace("_", " ")) for name in (self.job.noun, "pairs") if name in counts
         )
         return f"<Result of {self.asked}: {what}, {self.job.words()}>"
 
     def _repr_html_(self) -> str:
         counts, measured = self.receipt["counts"], self.receipt["recall_measured"]
         names = (self.job.noun, "pairs", "groups", "kept", "removed")
-        facts: list[tuple[str, object]] = [(name, f"{counts[name]:,}") for name in names if name in counts]
+        counted = [count(counts[name], name).split(" ", 1) for name in names if name in counts]
+        facts: list[tuple[str, object]] = [(name, number) for number, name in counted]
         if measured and measured["recall"] is not None:
-            facts.append(("recall, measured", f"{measured['recall']:.4f}"))
+            facts.append(("recall, measured", share(measured["recall"])))
         seconds = sum(self.receipt["seconds"].values())
         facts.append(("seconds", f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"))
         scale = self.job.scale

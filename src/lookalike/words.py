@@ -17,11 +17,38 @@ def size(nbytes: float) -> str:
 
 
 def count(number: int, plural: str) -> str:
-    """So many of something that is named in the plural; words without an s at the end stay as they are.
+    """A number with a noun that is given in the plural; words without an s at the end stay as they are.
 
     >>> count(1, "pairs"), count(1, "stories"), count(1, "exact copies"), count(1, "kept"), count(1200, "pairs")
     ('1 pair', '1 story', '1 exact copy', '1 kept', '1,200 pairs')
+    >>> count(1, "matches"), count(1, "hashes")
+    ('1 match', '1 hash')
     """
-    if number == 1 and plural.endswith("ies"):
-        return f"1 {plural[:-3]}y"
-    return f"{number:,} {plural.removesuffix('s') if number == 1 else plural}"
+    if number != 1:
+        return f"{number:,} {plural}"
+    for ending, singular in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
+        if plural.endswith(ending):
+            return f"1 {plural.removesuffix(ending)}{singular}"
+    return f"1 {plural}"
+
+
+def share(value: float, places: int = 4) -> str:
+    """A share in decimals; one below 1 never shows as 1.
+
+    >>> share(0.99997), share(0.99228), share(1.0), share(0.9996, places=3)
+    ('0.9999', '0.9923', '1.0000', '0.999')
+    """
+    return f"{_below_whole(value, places):.{places}f}"
+
+
+def percent(value: float, places: int = 1) -> str:
+    """A share in percent; one below 1 never shows as 100%.
+
+    >>> percent(0.9997), percent(0.123), percent(1.0)
+    ('99.9%', '12.3%', '100.0%')
+    """
+    return f"{_below_whole(value, places + 2):.{places}%}"
+
+
+def _below_whole(value: float, places: int) -> float:
+    return min(value, 1 - 10**-places) if value < 1 else value

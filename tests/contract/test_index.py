@@ -478,7 +478,7 @@ def test_large_ids_leave_automatic_ids_alone(place: Place) -> None:
         index.add(["near the limit"], ids=[2**62 - 3])
         index.add(["a", "b"])
         assert list(index)[-2:] == [2**62 - 2, 2**62 - 1]
-        with pytest.raises(UsageError, match=r"no automatic ids are left for 1 items: .*\. Give ids\."):
+        with pytest.raises(UsageError, match=r"no automatic ids are left for 1 item: .*\. Give ids\."):
             index.add(["c"])
         index.add(["c"], ids=[-1])
         assert len(index) == 906

@@ -71,7 +71,7 @@ def test_nothing_found_and_too_many_to_write_down() -> None:
     assert "0 pairs" in empty.text
     assert "svg" not in la.pairs(["a b c d e f", "g h i j k l"])._repr_html_()
     against = la.pairs([TEXT], against=[TEXT])
-    assert "1 pairs" in shown(against).text
+    assert "1 pair" in shown(against).text
 
 
 def test_a_measured_recall_is_told() -> None:

@@ -22,6 +22,7 @@ from lookalike.errors import InputError, UsageError
 from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
 from lookalike.stages.arrow import as_arrow
+from lookalike.words import share
 
 MEASURES: dict[Weight, str] = {"idf": "idf-weighted cosine", "none": "jaccard"}
 
@@ -49,7 +50,7 @@ class Classification:
         return Path(folder)
 
     def __repr__(self) -> str:
-        measured = "" if self.accuracy is None else f", accuracy {self.accuracy['accuracy']:.3f}"
+        measured = "" if self.accuracy is None else f", accuracy {share(self.accuracy['accuracy'], 3)}"
         return f"<Classification of {len(self.labels)} texts{measured}>"
 
 

@@ -15,6 +15,7 @@ from lookalike.data import F64, Scale
 from lookalike.errors import MissingExtra, UsageError, nearest
 from lookalike.io.atomic import replacing
 from lookalike.stages.agreement import GroupCurve, PairCurve
+from lookalike.words import share
 
 WIDTH, HEIGHT = 520, 300  # of one panel, in pixels (a PNG has twice as many), without what is written around it
 GAP = 40  # between two panels
@@ -187,7 +188,7 @@ def _best(plot: _Plot, curve: PairCurve) -> list[Any]:
     return [
         plot.layer([(t, 0.0), (t, height)]).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2),
         plot.layer([(t, height)]).mark_point(filled=True, color=INK, size=90, stroke="white", opacity=1),
-        plot.text(t, 0.0, f"best F1 {height:.3f} at {t:.4g}", color=MUTED, fontSize=12, dy=-10, **side),
+        plot.text(t, 0.0, f"best F1 {share(height, 3)} at {t:.4g}", color=MUTED, fontSize=12, dy=-10, **side),
     ]
 
 
@@ -205,4 +206,4 @@ def _apart(ends: Sequence[tuple[float, str, str]]) -> list[tuple[float, str, str
 
 
 def _share(value: float) -> str:
-    return "unknown" if np.isnan(value) else f"{value:.3f}"
+    return "unknown" if np.isnan(value) else share(value, 3)

@@ -15,6 +15,7 @@ from lookalike.io.atomic import check_place
 from lookalike.io.pictures import PictureFolder, open_pictures
 from lookalike.io.sheet import Shown, write_sheet
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.words import count
 
 if TYPE_CHECKING:
     from lookalike.engines.spark.result import SparkResult
@@ -129,7 +130,8 @@ def _write_sheet(result: Result, folder: PictureFolder, path: Path, force: bool)
         name = row["id"]
         shown = Shown(files[name], name, sizes[name], name == row["representative"])
         groups.setdefault(row["group"], []).append(shown)
-    note = f"{len(folder.ids):,} files, {len(groups):,} groups of {len(rows):,} images · {result.job.words()}"
+    note = f"{count(len(folder.ids), 'files')}, {count(len(groups), 'groups')} of {count(len(rows), 'images')}"
+    note += f" · {result.job.words()}"
     write_sheet(
         path, groups.values(), title=f"Look-alikes in {folder.name}", note=note, broken=folder.broken, force=force
     )

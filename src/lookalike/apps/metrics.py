@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lookalike.data import F64, I64
 from lookalike.errors import UsageError
+from lookalike.words import count
 
 Distance = Callable[[Any, Any], float]
 AXIOMS = ("non-negative", "identity", "symmetric", "triangle inequality")
@@ -39,7 +40,7 @@ class AxiomTest:
         return not self.counterexamples
 
     def __str__(self) -> str:
-        tested = f"{self.pairs:,} pairs and {self.triples:,} triples"
+        tested = f"{count(self.pairs, 'pairs')} and {count(self.triples, 'triples')}"
         if self.passed:
             return f"All four axioms hold on {tested}."
         failed = " ".join(f"{axiom}: {words}" for axiom, words in self.counterexamples.items())
@@ -157,8 +158,8 @@ class MetricPairs:
         return int(self.pairs.num_rows)
 
     def __repr__(self) -> str:
-        share = f"{self.calls:,} distances for {self.all_pairs:,} pairs"
-        return f"<MetricPairs: {len(self):,} pairs, {share}>"
+        share = f"{count(self.calls, 'distances')} for {count(self.all_pairs, 'pairs')}"
+        return f"<MetricPairs: {count(len(self), 'pairs')}, {share}>"
 
 
 def pairs(

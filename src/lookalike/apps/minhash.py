@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lookalike import words
 from lookalike.data import F64, U32, U64, Recipe, Sets, ShingleRule, Signatures, check_choice
 from lookalike.errors import BadText, UsageError
 from lookalike.kernels import shingles, sketches, tokens
@@ -222,7 +223,9 @@ class MinHashLSH:
     def remove(self, key: Hashable) -> None:
         """Take a key out; UsageError if it is not there."""
         if key not in self._rows:
-            raise UsageError(f"key {key!r} is not in the table of {len(self._rows):,} keys; insert it first.")
+            raise UsageError(
+                f"key {key!r} is not in the table of {words.count(len(self._rows), 'keys')}; insert it first."
+            )
         for table, bucket in zip(self._tables, self._rows.pop(key), strict=False):
             del table[bucket][key]
             if not table[bucket]:

@@ -27,6 +27,7 @@ from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.notebook import SHOWN, card, table
 from lookalike.stages.arrow import as_arrow
+from lookalike.words import count
 
 if TYPE_CHECKING:
     from lookalike.engines.spark.passages import SparkPassages
@@ -155,7 +156,8 @@ class Passages:
     def __repr__(self) -> str:
         counts = self.receipt["counts"]
         return (
-            f"<Passages: {counts['passages']:,} in {counts['pairs']:,} pairs of {counts['documents']:,} documents, "
+            f"<Passages: {counts['passages']:,} in {count(counts['pairs'], 'pairs')} of "
+            f"{count(counts['documents'], 'documents')}, "
             f"{self.job.words()}>"
         )
 

@@ -10,6 +10,7 @@ import typer
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
 from lookalike.errors import UsageError
+from lookalike.words import share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,7 +135,7 @@ def suggest(
     elif output is None:
         _print_items(found.items)
     if not quiet:
-        near = [f"{row['id']} ({row['similarity']:.2f})" for row in found.neighbours.slice(0, SHOWN).to_pylist()]
+        near = [f"{row['id']} ({share(row['similarity'], 2)})" for row in found.neighbours.slice(0, SHOWN).to_pylist()]
         more = len(found.neighbours) - len(near)
         text = ", ".join(near) + (f" and {more} more" if more else "")
         screen.err.print(f"Like {found.who}: {text or 'none'}", markup=False, soft_wrap=True)

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
+from lookalike.words import share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,8 +81,9 @@ def classify(
         low, high = measured["interval_95"]
         screen.err.say(
             "Accuracy",
-            f"{measured['accuracy']:.3f} ({low:.3f} to {high:.3f}) when {measured['tested']:,} labelled texts are "
-            f"labelled by the others · the most frequent label alone: {measured['most_frequent_label']:.3f}",
+            f"{share(measured['accuracy'], 3)} ({share(low, 3)} to {share(high, 3)}) when "
+            f"{measured['tested']:,} labelled texts are labelled by the others "
+            f"· the most frequent label alone: {share(measured['most_frequent_label'], 3)}",
         )
     if counts["unclassified"]:
         screen.err.say("Note", f"{counts['unclassified']:,} texts share nothing with a labelled one and get no label")
@@ -92,5 +94,5 @@ def classify(
 def _readable(labels: pa.Table) -> pa.Table:
     """The table with one column of neighbours, each with its similarity."""
     rows = zip(labels["neighbours"].to_pylist(), labels["similarities"].to_pylist(), strict=True)
-    near = [", ".join(f"{name} ({score:.2f})" for name, score in zip(*row, strict=True)) for row in rows]
+    near = [", ".join(f"{name} ({share(score, 2)})" for name, score in zip(*row, strict=True)) for row in rows]
     return labels.select(["id", "label", "share"]).append_column("neighbours", [near])

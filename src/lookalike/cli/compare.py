@@ -10,6 +10,7 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.errors import InputError
+from lookalike.words import share
 
 
 @o.takes()
@@ -45,7 +46,7 @@ def compare(
         out.print(body)
     out.rule(style="dim")
     for name, value in made.measures.items():
-        out.print(f"{name.replace('_', ' '):<24} {value:.4f}", markup=False)
+        out.print(f"{name.replace('_', ' '):<24} {share(value)}", markup=False)
     out.print(
         f"{'shared shingles':<24} {made.shared_shingles} of {made.shingles_left} and {made.shingles_right}",
         markup=False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli import options as o
+from lookalike.words import share
 
 if TYPE_CHECKING:
     from lookalike.apps.evaluate import Evaluation
@@ -193,4 +194,4 @@ def _one_line(value: object) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.4f}"
+    return "–" if value is None or math.isnan(value) else share(value)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
-from lookalike.words import size
+from lookalike.words import count, percent, size
 
 if TYPE_CHECKING:
     from lookalike.engines.forecast import Forecast
@@ -30,7 +30,7 @@ def lines(made: Forecast) -> list[str]:
     if made.places == 1 and not made.complete:
         where = f"{made.sampled:,} read at the beginning: the forecast holds if the rest is like it"
     about, at_least = ("", "") if made.complete else ("about ", "at least ")
-    copies = f"{at_least}{made.exact_copies:.1%} are exact copies of another" if made.exact_copies else "none seen"
+    copies = f"{at_least}{percent(made.exact_copies)} are exact copies of another" if made.exact_copies else "none seen"
     out = [
         f"Documents   {about}{made.documents:,} ({size(made.bytes)} of text); {where}",
         f"Copies      {copies}",
@@ -40,7 +40,7 @@ def lines(made: Forecast) -> list[str]:
     out += [f"Crowd       {crowd}" for crowd in made.crowds]
     where = f"in a work folder, about {size(made.disk)} of disk" if made.work_folder else "no work folder, no disk"
     out += [
-        f"Time        about {duration(made.seconds)} on {made.threads} threads",
+        f"Time        about {duration(made.seconds)} on {count(made.threads, 'threads')}",
         f"Memory      about {size(made.memory)} of the {size(made.budget)} allowed; {where}",
     ]
     return out

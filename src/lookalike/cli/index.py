@@ -278,8 +278,11 @@ def query(
         _print_rows(found, "matches")
     if not quiet:
         _say_read(source, asked)
-        matches = "1 match" if found.num_rows == 1 else f"{found.num_rows:,} matches"
-        _say("Found", f"{matches} of {words.count(asked, 'items')}" + (f" · wrote {output}" if output else ""))
+        _say(
+            "Found",
+            f"{words.count(found.num_rows, 'matches')} of {words.count(asked, 'items')}"
+            + (f" · wrote {output}" if output else ""),
+        )
 
 
 @app.command()
@@ -362,7 +365,7 @@ def check(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
     for line in checked.damages:
         sys.stdout.write(line + "\n")
     if not quiet:
-        _say("Checked", f"{name}: {checked.items:,} items, {words.size(checked.bytes)}")
+        _say("Checked", f"{name}: {words.count(checked.items, 'items')}, {words.size(checked.bytes)}")
         for path in checked.unprotected:
             _say("Without", f"checksums: {path}")
     if checked.damages:

@@ -14,6 +14,7 @@ from lookalike.cli import options as o
 from lookalike.cli.forecast import print_forecast
 from lookalike.cli.scale import calibrate as print_calibration
 from lookalike.cli.scale import print_estimate
+from lookalike.words import share
 
 if TYPE_CHECKING:
     from lookalike.family_plan import FamilyPlan
@@ -169,7 +170,9 @@ def plan(
 def _family_table(made: FamilyPlan) -> str:
     fixed = made.fixed_distance
     lines = ["  distance   one hash agrees   becomes a candidate"]
-    lines += [f"{distance:10.4g}   {one:15.4f}   {probability:.4f}" for distance, one, probability in made.table()]
+    lines += [
+        f"{distance:10.4g}   {share(one):>15}   {share(probability)}" for distance, one, probability in made.table()
+    ]
     lines += [
         "",
         f"hash functions               {made.family.name}",
@@ -187,17 +190,17 @@ def _cascade(words: str) -> str:
 
     steps = Cascade.of(words)
     lines = [f"{steps}: {steps.hashes} hashes", "", "  one hash agrees   the cascade agrees"]
-    lines += [f"{i / 10:17.1f}   {steps(i / 10):.4f}" for i in range(1, 11)]
+    lines += [f"{i / 10:17.1f}   {share(steps(i / 10))}" for i in range(1, 11)]
     fixed = ", ".join(f"{p:.4f}" for p in steps.fixed_points()) or "none between 0 and 1"
     return "\n".join([*lines, "", f"fixed points                 {fixed}"])
 
 
 def _table(made: Plan) -> str:
     lines = ["similarity   probability of becoming a candidate"]
-    lines += [f"{similarity:10.2f}   {probability:.4f}" for similarity, probability in made.table()]
+    lines += [f"{similarity:10.2f}   {share(probability)}" for similarity, probability in made.table()]
     lines += [
         "",
-        f"recall at the threshold      {made.recall_at_threshold:.4f}",
+        f"recall at the threshold      {share(made.recall_at_threshold)}",
         f"steepest near (1/b)^(1/r)    {made.turning_point:.4f}",
         f"as likely as not at          {made.midpoint:.4f}",
         f"false-positive area          {made.false_positive_area:.4f}",

@@ -12,6 +12,7 @@ import typer
 from lookalike.cli import options as o
 from lookalike.cli.kinds import Kind
 from lookalike.errors import UsageError
+from lookalike.words import share
 
 if TYPE_CHECKING:
     from lookalike.io.records import RecordTable
@@ -157,9 +158,9 @@ def _evaluate(result: Result, truth: Path) -> None:
         sys.stdout.write("Truth    nothing was found\n")
         return
     at, best = len(curve) - 1, curve.best
-    line = f"precision {curve.precision[at]:.4f} · recall {curve.recall[at]:.4f} · F1 {curve.f1[at]:.4f}"
+    line = f"precision {share(curve.precision[at])} · recall {share(curve.recall[at])} · F1 {share(curve.f1[at])}"
     if best != at:
-        line += f" · best F1 {curve.f1[best]:.4f} at {curve.threshold[best]:.3f}"
+        line += f" · best F1 {share(curve.f1[best])} at {curve.threshold[best]:.3f}"
     sys.stdout.write(f"Truth    {line}\n")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.cli.amounts import amount
 from lookalike.cli.forecast import duration
 from lookalike.errors import UsageError
-from lookalike.words import size
+from lookalike.words import share, size
 
 if TYPE_CHECKING:
     from lookalike.engines.scale import Estimate
@@ -52,7 +52,8 @@ def lines(made: Estimate) -> list[str]:
     out += [
         f"Memory      {size(made.memory)}{of}",
         f"Disk        {size(made.disk)}{of}" if made.disk else "Disk        none",
-        f"Recall      {made.plan.recall_at_threshold:.4f} at the threshold, {made.recall:.4f} over matches above it",
+        f"Recall      {share(made.plan.recall_at_threshold)} at the threshold, "
+        f"{share(made.recall)} over matches above it",
         f"Costs       {made.costs}",
         "",
         "step            core hours        share",

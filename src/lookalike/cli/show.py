@@ -20,6 +20,7 @@ from lookalike.errors import UsageError
 from lookalike.io.atomic import check_output, check_place, together
 from lookalike.io.results import write_json
 from lookalike.io.write import write_table
+from lookalike.words import count, share
 
 if TYPE_CHECKING:
     from lookalike.apps.classify import Classification
@@ -163,14 +164,14 @@ def _cell(value: object) -> str:
 
 
 def people_read(values: list[Any], *, is_count: bool) -> list[str]:
-    """Values as they stand in a table for people: three digits after the point, but none of what is counted.
+    """Format values for a table on a terminal: three decimals, or none where the values are counts.
 
-    >>> people_read([0.5, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
-    (['0.500', '1.000'], ['2', '1'])
+    >>> people_read([0.99996, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
+    (['0.999', '1.000'], ['2', '1'])
     """
     numbers = [value for value in values if isinstance(value, float)]
     whole = (is_count or max(numbers, default=0) > 1) and all(value.is_integer() for value in numbers)
-    return [f"{value:.{0 if whole else 3}f}" if isinstance(value, float) else str(value) for value in values]
+    return [share(value, 0 if whole else 3) if isinstance(value, float) else str(value) for value in values]
 
 
 def print_table(table: pa.Table, total: int, what: str) -> None:
@@ -184,7 +185,8 @@ def print_table(table: pa.Table, total: int, what: str) -> None:
     out = Screen()
     out.print(shown)
     if total > table.num_rows:
-        out.print(f"... and {total - table.num_rows:,} more {what}; write them all with -o FILE.", style="dim")
+        more = count(total - table.num_rows, f"more {what}")
+        out.print(f"... and {more}; write them all with -o FILE.", style="dim")
 
 
 def finish(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.words import count, size
+from lookalike.amplify import shape_of
+from lookalike.words import count, percent, share, size
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
 FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
@@ -49,8 +50,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     found = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
     yield "Found", f"{found} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     if counts.get("all_pairs"):
-        share = counts.get("candidates", 0) / counts["all_pairs"]
-        yield "Scored", f"{counts.get('candidates', 0):,} of {counts['all_pairs']:,} pairs ({share:.1%})"
+        scored, pairs = counts.get("candidates", 0), counts["all_pairs"]
+        yield "Scored", f"{scored:,} of {count(pairs, 'pairs')} ({percent(scored / pairs)})"
     for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
         yield "Wrote", str(path)
 
@@ -85,13 +86,14 @@ def _read(receipt: dict[str, Any]) -> list[str]:
 def _how(receipt: dict[str, Any]) -> str:
     plan, counts = receipt["plan"], receipt["counts"] if receipt["choice"]["method"] == "winnow" else {}
     if receipt["choice"]["method"] == "keys":
-        return f"{receipt['counts'].get('candidates', 0):,} candidates that share keys"
-    left_out = [f"{counts[name]:,} {words}" for name, words in NOT_COUNTED.items() if counts.get(name)]
+        candidates = receipt["counts"].get("candidates", 0)
+        return "1 candidate that shares keys" if candidates == 1 else f"{candidates:,} candidates that share keys"
+    left_out = [count(counts[name], words) for name, words in NOT_COUNTED.items() if counts.get(name)]
     if plan is None and left_out:
         return f"{WAYS.get(receipt['choice']['method'], 'exact join')}, {' and '.join(left_out)} left out"
     if plan is None:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
-    return str(plan.get("shape") or f"{plan['bands']} bands of {plan['rows']} rows")
+    return str(plan.get("shape") or shape_of(plan["bands"], plan["rows"]))
 
 
 def _measured(receipt: dict[str, Any]) -> str:
@@ -108,11 +110,11 @@ def _measured(receipt: dict[str, Any]) -> str:
     of = count(measured["true_pairs"], "pairs") + once
     rule = next((f", {words}" for mark, words in COUNTED_AS.items() if mark in measured["over"]), "")
     return (
-        f"{first} · measured {measured['recall']:.4f} ({low:.4f} to {high:.4f}) on {of}{rule} "
+        f"{first} · measured {share(measured['recall'])} ({share(low)} to {share(high)}) on {of}{rule} "
         f"· about {measured['probably_missed']:,} missed, at most {measured['probably_missed_at_most']:,}"
     )
 
 
 def _planned(receipt: dict[str, Any]) -> str:
     planned = receipt["recall_at_threshold"]
-    return "of pairs that reach the threshold" if planned is None else f"planned {planned:.3f} at the threshold"
+    return "of pairs that reach the threshold" if planned is None else f"planned {share(planned, 3)} at the threshold"

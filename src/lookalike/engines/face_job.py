@@ -12,6 +12,7 @@ import numpy as np
 from lookalike.data import F64, Scale, check_choice
 from lookalike.engines.run_options import RowMethod, check_rows
 from lookalike.errors import UsageError
+from lookalike.words import count
 
 ROWS = range(2, 17)
 WIDTHS = (2.0, 3.0, 4.0, 6.0)  # of a range, in units of the tolerance; from 2 on, at most two ranges are looked up
@@ -87,7 +88,7 @@ class RangePlan:
         return found(meeting, self.rows, self.bands)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"shape": f"{self.bands} tables of {self.rows} measurements"}
+        return asdict(self) | {"shape": f"{count(self.bands, 'tables')} of {count(self.rows, 'measurements')}"}
 
 
 @dataclass(frozen=True)

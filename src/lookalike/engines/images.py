@@ -27,6 +27,7 @@ from lookalike.kernels import codes
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.preference import preference, preferred_column
 from lookalike.stages.views import HASHES, PLACES, U8, hash_of, likeness, views_of
+from lookalike.words import count
 
 BLOCK = 64
 SHOWN = 5  # broken files that a warning names
@@ -159,7 +160,8 @@ def left_out(name: str, broken: Sequence[tuple[str, str]]) -> str | None:
         return None
     some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN])
     more = f"; and {len(broken) - SHOWN} more (see the receipt)" if len(broken) > SHOWN else ""
-    return f"{len(broken):,} files of {name} were left out: {some}{more}"
+    were = "was" if len(broken) == 1 else "were"
+    return f"{count(len(broken), 'files')} of {name} {were} left out: {some}{more}"
 
 
 def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int, int] | None, Feature | None, str]:

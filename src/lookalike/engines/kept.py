@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike import words
 from lookalike.engines.disk import storing
 from lookalike.engines.growing import Growing
 from lookalike.engines.pool import Pool
@@ -76,7 +77,8 @@ class Kept:
         whole = self._whole(pool)
         if whole < len(self._commits):
             space.notes.append(
-                f"{place.path} is damaged after {self._at(whole, 'rows') or 0:,} documents; the rest is read again."
+                f"{place.path} is damaged after {words.count(self._at(whole, 'rows') or 0, 'documents')}; "
+                "the rest is read again."
             )
             self._commits = self._commits[:whole]
             place.progress["complete"] = False

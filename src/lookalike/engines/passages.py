@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from lookalike import words
 from lookalike.data import F64, I64, U64
 from lookalike.engines.memory import Keeper, memory_size
 from lookalike.engines.passage_job import PassageJob
@@ -222,7 +223,7 @@ def _find(placed: Placed, prints: Prints, lists: Lists, rivals: I64, job: Passag
             report(end, len(placed))
     if unbridged:
         trace.warnings.append(
-            f"in {unbridged:,} pairs whose text repeats itself very much, not every edit was looked at; "
+            f"in {words.count(unbridged, 'pairs')} whose text repeats itself very much, not every edit was looked at; "
             "their passages may be told in several parts."
         )
     return np.concatenate(found)

@@ -15,6 +15,7 @@ from lookalike.engines.trace import Trace
 from lookalike.engines.work import Space
 from lookalike.kernels.unicode import unicode_version
 from lookalike.stages.audit import Audit
+from lookalike.words import share
 
 NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # of a run without a folder of its own
 
@@ -59,13 +60,13 @@ def _audited(found: Found, job: Question) -> dict[str, object] | None:
 
 def recall_warnings(audit: Audit | None, planned: float | None, job: Question) -> list[str]:
     """Say so where the whole interval of the measured recall lies below what was promised."""
-    if audit is None or planned is None or audit.share.interval is None:
+    if audit is None or planned is None or audit.share.interval is None or audit.share.recall is None:
         return []
     promised, (_, high) = min(planned, float(getattr(job, "recall", planned))), audit.share.interval
     if high >= promised:
         return []
     return [
-        f"the measured recall is {audit.share.recall:.4f}, at most {high:.4f}, and {promised:g} was promised. "
+        f"the measured recall is {share(audit.share.recall)}, at most {share(high)}, and {promised:g} was promised. "
         "Ask for --method exact, or for a higher --recall."
     ]
 

@@ -19,7 +19,7 @@ from lookalike.engines.record_audit import audit
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import Search
 from lookalike.engines.trace import Trace
-from lookalike.errors import InputError, UsageError, nearest
+from lookalike.errors import InputError, UsageError, listed, nearest
 from lookalike.io.records import RecordTable
 from lookalike.measures.fields import FieldRule, RecordRules
 from lookalike.stages.audit import Audit
@@ -70,7 +70,7 @@ def load(
             if not guessed and both.num_rows:
                 raise InputError(
                     f"no column of {tables[0].name} tells its records apart: all are empty or always the same. "
-                    f"Columns: {', '.join(wanted)}."
+                    f"Columns: {listed(wanted)}."
                 )
             columns = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
             # The words of the whole record are those of its only field.
@@ -157,9 +157,9 @@ def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
     usable = [set(table.usable()) - {table.id_column} for table in tables]
     shared = [name for name in tables[0].usable() if all(name in names for names in usable)]
     if not shared and any(table.columns for table in tables):
-        listed = "; ".join(f"{table.name}: {', '.join(table.columns)}" for table in tables)
+        columns = "; ".join(f"{table.name}: {listed(table.columns)}" for table in tables)
         what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
-        raise InputError(f"{what}. Columns of {listed}.")
+        raise InputError(f"{what}. Columns of {columns}.")
     return shared
 
 

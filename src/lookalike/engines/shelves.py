@@ -20,7 +20,7 @@ from lookalike.engines.work import ABOUT, Place, Space, digest, read_json
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.stages.arrow import as_arrow
-from lookalike.words import size
+from lookalike.words import count, size
 
 TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
 ID = ""  # the name of the ids among the columns that are set aside
@@ -116,11 +116,11 @@ def _kept(
         collection.restore(kept.state())
         counter.add(kept.rows, kept.counts)
         if kept.complete:
-            where, what = kept.place.path, f"the {recipe.holds} of {collection.name} ({kept.rows:,} documents)"
+            where, what = kept.place.path, f"the {recipe.holds} of {collection.name} ({count(kept.rows, 'documents')})"
             space.notes.append(f"{what} are taken from {where}.")
             continue
         if kept.rows:
-            space.notes.append(f"going on with {collection.name} after {kept.rows:,} documents.")
+            space.notes.append(f"going on with {collection.name} after {count(kept.rows, 'documents')}.")
         with kept:
             for piece in _pieces(collection, names, kept.rows, recipe, pool, space):
                 kept.append(piece, collection.state)

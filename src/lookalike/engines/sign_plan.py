@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import F64
+from lookalike.words import count
 
 BITS = (128, 256, 512)
 ROWS = range(3, 29)
@@ -52,7 +53,7 @@ class SignPlan:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"shape": f"{self.bands} tables of {self.rows} of {self.bits} bits"}
+        return asdict(self) | {"shape": f"{count(self.bands, 'tables')} of {self.rows} of {count(self.bits, 'bits')}"}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from lookalike.io.baskets import Baskets
 from lookalike.kernels import bounds
 from lookalike.measures import SetMeasure
 from lookalike.stages.arrow import as_arrow
+from lookalike.words import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,8 @@ class Suggestions:
         return self.items
 
     def __repr__(self) -> str:
-        return f"<Suggestions for {self.who}: {len(self.items)} items from {len(self.neighbours)} neighbours>"
+        items, neighbours = count(len(self.items), "items"), count(len(self.neighbours), "neighbours")
+        return f"<Suggestions for {self.who}: {items} from {neighbours}>"
 
 
 @dataclass(frozen=True)

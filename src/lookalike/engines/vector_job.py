@@ -64,7 +64,8 @@ class VectorJob:
         return math.sqrt(max(0.0, 2.0 - 2.0 * cosine))
 
     def words(self) -> str:
-        unit = " degrees" if self.measure == "angle" else ""
+        degrees = " degree" if self.threshold == 1 else " degrees"
+        unit = degrees if self.measure == "angle" else ""
         name = {"distance": "Euclidean distance"}.get(self.measure, self.measure)
         return f"{name} {self.scale.bound} {self.threshold:g}{unit}"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lookalike.engines.work import ABOUT, LOCK, PROGRESS, read_json
 from lookalike.errors import InputError
+from lookalike.words import count
 
 PLACES = ("sets-", "tokens-", "run-")
 WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups that are stars"}
@@ -84,7 +85,7 @@ def _words(about: dict[str, Any], progress: dict[str, Any]) -> str:
     state = "all" if progress.get("complete") else "unfinished, after"
     options = about.get("options", {})
     how = f" · {options['unit']} {options['k']}-shingles" if "unit" in options else ""
-    return f"{about.get('holds')} of {about.get('name')}: {state} {rows:,} documents{how}"
+    return f"{about.get('holds')} of {about.get('name')}: {state} {count(rows, 'documents')}{how}"
 
 
 def _locked(place: Path) -> bool:

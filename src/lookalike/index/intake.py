@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike import words
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
 from lookalike.index import grouping, scan
@@ -49,7 +50,9 @@ def _pieces(store: Store, kind: Kind, batches: Iterable[Batch]) -> Iterator[tupl
                 yield piece, given.slice(done, len(piece))
             done += len(piece)
         if given is not None and len(given) != done:
-            raise UsageError(f"{len(given):,} ids came for {done:,} items; expected one for each.")
+            raise UsageError(
+                f"{words.count(len(given), 'ids')} came for {words.count(done, 'items')}; expected one for each."
+            )
 
 
 class Sieve:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lookalike import words
 from lookalike.data import I64, U64
 from lookalike.errors import DamagedIndex, UsageError
 
@@ -134,7 +135,7 @@ def check_automatic(next_id: int, count: int) -> None:
     """Refuse automatic ids that would not stay below their limit."""
     if next_id + count > AUTOMATIC_IDS:
         raise UsageError(
-            f"no automatic ids are left for {count:,} items: the index has an id near {next_id - 1}, and automatic ids "
+            f"no automatic ids are left for {words.count(count, 'items')}: the index has an id near {next_id - 1}, and automatic ids "
             f"stay below {AUTOMATIC_IDS}. Give ids."
         )
 

@@ -20,6 +20,7 @@ from lookalike.index.items import AT_ONCE
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.kernels import hashing, lookup, signs
 from lookalike.kernels import vectors as kernels
+from lookalike.words import count
 
 EXPECTED = 1_000_000  # items for which the tables are chosen
 ROWS, MOST = range(4, 29), 400
@@ -121,7 +122,7 @@ class VectorKind:
 
     def plan(self) -> dict[str, Any]:
         made = self._tables
-        shape = f"{made.bands} tables of {made.rows} of {made.bits} bits"
+        shape = f"{count(made.bands, 'tables')} of {made.rows} of {count(made.bits, 'bits')}"
         return {"shape": shape, "keys": made.bands, "recall_at_threshold": made.recall}
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import F32
-from lookalike.errors import InputError, nearest
+from lookalike.errors import InputError, listed, nearest
 from lookalike.io.columnar import refuse_empty
 from lookalike.io.columns import ROW_NUMBERS
 
@@ -35,7 +35,7 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
             wanted = ids if ids is not None else next((n for n in ("id", "ids") if n in names and n != chosen), None)
             wanted = None if wanted == ROW_NUMBERS else wanted
             if wanted is not None and wanted not in names:
-                raise InputError(f"no array {wanted!r} in {file}.{nearest(wanted, names)} Arrays: {', '.join(names)}.")
+                raise InputError(f"no array {wanted!r} in {file}.{nearest(wanted, names)} Arrays: {listed(names)}.")
             values = as_matrix(arrays[chosen], str(file), convert=False)
             return values, None if wanted is None else _row_names(arrays[wanted], len(values), wanted, file)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
@@ -64,13 +64,13 @@ def as_matrix(values: npt.NDArray[Any], name: str, *, convert: bool = True) -> F
 def _pick(names: list[str], column: str | None, file: Path) -> str:
     if column is not None:
         if column not in names:
-            raise InputError(f"no array {column!r} in {file}.{nearest(column, names)} Arrays: {', '.join(names)}.")
+            raise InputError(f"no array {column!r} in {file}.{nearest(column, names)} Arrays: {listed(names)}.")
         return column
     usual = [name for name in names if name in ("vector", "vectors", "embedding", "embeddings", "X", "arr_0")]
     others = [name for name in names if name not in ("id", "ids")]
     if usual or len(others) == 1:
         return (usual or others)[0]
-    raise InputError(f"{len(names)} arrays could be the vectors in {file}; give --column. Arrays: {', '.join(names)}.")
+    raise InputError(f"{len(names)} arrays could be the vectors in {file}; give --column. Arrays: {listed(names)}.")
 
 
 def _row_names(names: npt.NDArray[Any], rows: int, which: str, file: Path) -> pa.Array:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.errors import OutputError, UsageError
+from lookalike.errors import OutputError, UsageError, listed
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, kind_of
 from lookalike.words import size
@@ -35,7 +35,10 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
         check_folder(path, force=force)
         return
     if kind_of(path) is None:
-        raise UsageError(f"{path} has the unknown extension {path.suffix!r}. Known: {KNOWN}.")
+        raise UsageError(
+            f"{path} has the unknown extension {path.suffix!r}. Known: {KNOWN}. "
+            "A name without an extension is a folder for all tables of a result."
+        )
     check_place(path, force=force)
     if path.is_dir():
         raise OutputError(f"{path} is a folder; expected a file name.")
@@ -55,7 +58,7 @@ def one_column_only(path: Path, columns: Sequence[str]) -> str:
     """The message for a table that a text file cannot hold."""
     lines = " Or read text files line by line, with --lines." if list(columns) == ["id", "text"] else ""
     return (
-        f"{path} can hold one column of text, a document a line; this table has the columns {', '.join(columns)}. "
+        f"{path} can hold one column of text, a document a line; this table has the columns {listed(columns)}. "
         f"Use .jsonl, .csv or .parquet.{lines}"
     )
 
@@ -66,7 +69,7 @@ def check_place(path: Path, *, force: bool) -> None:
     What a killed process left for this place is cleared; an output of a set that it could not finish may be replaced.
     """
     if not path.absolute().parent.is_dir():
-        raise OutputError(f"no such folder: {path.parent}. Make it first, or use another name.")
+        raise OutputError(f"no such folder: {path.parent}. Create it first (mkdir -p), or use another name.")
     if not os.access(path.absolute().parent, os.W_OK):
         raise OutputError(f"the folder {path.parent} cannot be written to. Use another one, or change its permissions.")
     clear_leftovers(path)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.data import Bits, check_choice
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, UsageError, listed
 from lookalike.io.code_forms import FORMS, Form, parse
 from lookalike.io.collection import Collection, check_ids, common_schema
 from lookalike.io.columns import check_column, choose_id
@@ -158,7 +158,7 @@ def choose_code(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the codes" if able else "no column holds codes"
-    raise UsageError(f"{found} in {where}; give --code COL. Columns: {', '.join(schema.names)}.")
+    raise UsageError(f"{found} in {where}; give --code COL. Columns: {listed(schema.names)}.")
 
 
 def _can_hold(dtype: pa.DataType) -> bool:

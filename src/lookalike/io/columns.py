@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lookalike.errors import ColumnNotFound, InputError, UsageError
+from lookalike.errors import ColumnNotFound, InputError, UsageError, listed
 from lookalike.io.names import name_in_input, named_alike
 from lookalike.io.texts import is_text, kind_of_text
 
@@ -48,7 +48,7 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the text" if able else "no column holds text"
-    raise UsageError(f"{found} in {where}; give --text COL. Columns: {', '.join(schema.names)}.")
+    raise UsageError(f"{found} in {where}; give --text COL. Columns: {listed(schema.names)}.")
 
 
 def check_text(schema: pa.Schema, name: str, where: str) -> None:
@@ -80,5 +80,5 @@ def check_column(schema: pa.Schema, name: str, where: str) -> None:
         what = f"{len(alike)} columns are named {name!r}" if name else f"{len(alike)} columns have no name"
         if len(alike) == 1:
             what = "a column has no name"
-        raise InputError(f"{what} in {where}; choose one by its position: {', '.join(map(repr, alike))}.")
+        raise InputError(f"{what} in {where}; choose one by its position: {listed(map(repr, alike))}.")
     raise ColumnNotFound(name, where, schema.names)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import DISTANCE, F64, I64, SIMILARITY, Scale
-from lookalike.errors import InputError
+from lookalike.errors import InputError, listed
 from lookalike.io.results import RECEIPT
 from lookalike.io.tables import OpenTable, as_ids, open_table
 
@@ -67,7 +67,7 @@ def read_truth(source: Any, *, id_column: str | None = None, group_column: str |
     if "id" in columns or "group" in columns or len(columns) < 2:
         raise InputError(
             f"{table.name} has neither the columns left and right nor id and group. Rename its columns, or give "
-            f"--truth-id and --truth-group. Columns: {', '.join(columns)}."
+            f"--truth-id and --truth-group. Columns: {listed(columns)}."
         )
     first, second = columns[:2]
     note = f"{table.name}: its first two columns, {first!r} and {second!r}, are taken as the pairs."
@@ -82,7 +82,7 @@ def _answer(table: OpenTable) -> Listed:
         return _groups(table, "id", "group")
     raise InputError(
         f"{table.name} lists neither pairs (left, right, similarity or distance) nor groups (id, group). "
-        f"Columns: {', '.join(columns)}."
+        f"Columns: {listed(columns)}."
     )
 
 

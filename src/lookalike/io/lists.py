@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import F32
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, UsageError, listed
 from lookalike.io.columns import check_column
 from lookalike.io.reader import Reader
 from lookalike.io.texts import Where
@@ -50,9 +50,9 @@ def choose_list(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
         return (usual or lists)[0]
     if lists:
         raise UsageError(
-            f"{len(lists)} columns could be the vectors in {where}; give --column. Columns: {', '.join(lists)}."
+            f"{len(lists)} columns could be the vectors in {where}; give --column. Columns: {listed(lists)}."
         )
-    raise UsageError(f"no column of {where} holds lists of numbers. Columns: {', '.join(schema.names)}.")
+    raise UsageError(f"no column of {where} holds lists of numbers. Columns: {listed(schema.names)}.")
 
 
 def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = None) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = 
     numbers = tuple(f.name for f in reader.settled(schema.names) if is_number(f.type) and f.name != besides)
     if not numbers:
         raise UsageError(
-            f"no column of {reader.name} holds lists of numbers, or numbers. Columns: {', '.join(schema.names)}."
+            f"no column of {reader.name} holds lists of numbers, or numbers. Columns: {listed(schema.names)}."
         )
     return numbers
 

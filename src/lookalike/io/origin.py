@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lookalike import words
+
 
 def given_paths(source: Any) -> tuple[str, ...]:
     """The paths that a user named as a source, as they were named; none where it lives in memory.
@@ -47,7 +49,7 @@ def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:
     if now is None:
         return "it is no longer a file"
     if then["files"] != now["files"]:
-        return f"it had {then['files']:,} files, now {now['files']:,}"
+        return f"it had {words.count(then['files'], 'files')}, now {now['files']:,}"
     if then["bytes"] != now["bytes"]:
         return f"it had {then['bytes']:,} bytes, now {now['bytes']:,}"
     return "it was written to since" if then["newest"] != now["newest"] else None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.pictures import pillow
+from lookalike.words import count
 
 EDGE = 220  # pixels of a thumbnail, at most
 
@@ -55,13 +56,12 @@ def write_sheet(
     parts = []
     for number, group in enumerate(groups):
         figures = "\n".join(_figure(shown) for shown in group)
-        parts.append(
-            f'<section><h2>Group {number} · {len(group)} images</h2><div class="row">\n{figures}\n</div></section>'
-        )
+        head = f"Group {number} · {count(len(group), 'images')}"
+        parts.append(f'<section><h2>{head}</h2><div class="row">\n{figures}\n</div></section>')
     listed = ""
     if broken:
         rows = "".join(f"<li>{html.escape(name)}: {html.escape(reason)}</li>" for name, reason in broken)
-        listed = f"<section><h2>Left out · {len(broken)} files</h2><ul>{rows}</ul></section>"
+        listed = f"<section><h2>Left out · {count(len(broken), 'files')}</h2><ul>{rows}</ul></section>"
     page = PAGE.format(
         title=html.escape(title), note=html.escape(note), edge=EDGE, broken=listed,
         groups="\n".join(parts) or "<p>No two images are alike.</p>",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.data import I64, U64
-from lookalike.errors import ColumnNotFound, TooManyPairs, UsageError
+from lookalike.errors import ColumnNotFound, TooManyPairs, UsageError, listed
 from lookalike.kernels.blocking import block_pairs
 from lookalike.stages.fields import Field
 
@@ -69,7 +69,7 @@ def exact_candidates(fields: Sequence[Field], columns: Sequence[str], split: int
     if total > limit:
         pairs, value, records, column = max((*one.largest(), one.field.rule.column) for one in blocks if len(one.pairs))
         raise TooManyPairs(
-            f"blocking by equal values of {', '.join(columns)} compares {total:,} pairs, more than the {limit:,} that "
+            f"blocking by equal values of {listed(columns)} compares {total:,} pairs, more than the {limit:,} that "
             f"max_pairs allows. The largest block, {column} {value!r}, has {records:,} records and {pairs:,} pairs. "
             "Leave out that column, or allow more pairs."
         )

@@ -21,6 +21,7 @@ from lookalike.errors import UsageError
 from lookalike.kernels import bits, folding
 from lookalike.stages.candidates import Items
 from lookalike.stages.folding_law import least_recall
+from lookalike.words import count
 
 LEAST_SIZE = 32  # elements of a set that is folded
 MOST_BANDS, GOOD_BANDS = 256, 64  # keys in a matrix: the limit, and the most where the rows are chosen freely
@@ -62,7 +63,7 @@ class FoldingPlan:
 
     @property
     def shape(self) -> str:
-        return f"folded matrices, {self.bands} keys of {self.rows} rows in each"
+        return f"folded matrices, {count(self.bands, 'keys')} of {count(self.rows, 'rows')} in each"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"shape": self.shape, "recall_at_threshold": self.recall_at_threshold}

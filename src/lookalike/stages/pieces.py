@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike import words
 from lookalike.data import F64, I64, U64
 
 WIDEST = 24  # bits of a key: the table of its buckets has 2^24 places of 8 bytes
@@ -84,7 +85,7 @@ class PiecePlan:
         bits = f"{low}" if low == high else f"{low} to {high}"
         keys = len(self.widths) * self.rounds
         flipped = f", up to {most} flipped" if most else ""
-        return f"{keys} {'key' if keys == 1 else 'keys'} of {bits} bits{flipped}"
+        return f"{words.count(keys, 'keys')} of {bits} {'bit' if bits == '1' else 'bits'}{flipped}"
 
     def pieces(self, places: U64, seed: int) -> list[Piece]:
         """The pieces of all rounds, from a random order of these places (u64[bits]) for each."""

@@ -19,7 +19,7 @@ from lookalike.index.items import ids_of
 from lookalike.io.contents import Content
 from lookalike.web import marks, summary
 from lookalike.web.view import MATRIX, NAMED, PAGE, Answer, bounded
-from lookalike.words import size
+from lookalike.words import share, size
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
@@ -63,7 +63,7 @@ class IndexView:
         facts = [
             ("Compared", info["compared"]),
             ("Keys", str(plan.get("shape", ""))),
-            ("Recall at the threshold", f"{plan['recall_at_threshold']:.4f}" if "recall_at_threshold" in plan else ""),
+            ("Recall at the threshold", share(plan["recall_at_threshold"]) if "recall_at_threshold" in plan else ""),
             ("Segments", str(info.get("segments", ""))),
             ("On disk", size(info["bytes"]) if info.get("bytes") else ""),
             ("Items kept", "yes" if info["store_items"] else "only what they are compared by"),

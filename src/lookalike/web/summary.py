@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lookalike.amplify import shape_of
 from lookalike.plan import Plan
 from lookalike.stages.pieces import PiecePlan
-from lookalike.words import size
+from lookalike.words import count, share, size
 
 Receipt = dict[str, Any]
 POINTS = 120  # of a curve
@@ -51,7 +52,7 @@ def curve(receipt: Receipt) -> dict[str, Any] | None:
         return None
     return {
         "points": _points(receipt, plan) if plan else [],
-        "shape": (plan or {}).get("shape") or (f"{plan['bands']} bands of {plan['rows']} rows" if plan else ""),
+        "shape": (plan or {}).get("shape") or (shape_of(plan["bands"], plan["rows"]) if plan else ""),
         "planned": receipt["recall_at_threshold"],
         "measured": measured,
     }
@@ -104,14 +105,15 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:
-        made.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{planned:.4f} planned"))
+        made.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{share(planned)} planned"))
     if measured and measured["recall"] is not None:
         low, high = measured["interval_95"]
-        said = f"{measured['recall']:.4f} ({low:.4f} to {high:.4f}), {measured['sampled']:,} sampled items"
+        said = f"{share(measured['recall'])} ({share(low)} to {share(high)}), "
+        said += count(measured["sampled"], "sampled items")
         said += ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
         made.append(("Recall measured", said))
         if measured.get("probably_missed") is not None:
-            made.append(("Probably missed", f"{measured['probably_missed']:,} pairs"))
+            made.append(("Probably missed", count(measured["probably_missed"], "pairs")))
     made += [
         ("Checked", "every pair verified" if receipt["verified"] else "similarities are estimates"),
         ("Time", f"{sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"),

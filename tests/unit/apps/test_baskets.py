@@ -230,7 +230,7 @@ def test_suggestions_in_bags_and_through_groups() -> None:
     assert la.baskets.suggest(drinks, "ann", neighbours=1, threshold=0.5).items.num_rows == 0
     through = la.baskets.suggest(drinks, "ann", via_groups=True, neighbours=1, threshold=0.5, group_threshold=0.5)
     assert through.items["item"].to_pylist() == ["cola"]
-    assert repr(through) == "<Suggestions for ann: 1 items from 1 neighbours>"
+    assert repr(through) == "<Suggestions for ann: 1 item from 1 neighbour>"
 
 
 def test_whom_nobody_knows() -> None:

@@ -49,7 +49,7 @@ def test_far_items_are_not_compared() -> None:
 def test_ids_name_the_items() -> None:
     made = la.metrics.pairs([1, 9, 2], lambda x, y: abs(x - y), max_distance=1, ids=["a", "b", "c"])
     assert made.pairs.to_pylist() == [{"left": "a", "right": "c", "distance": 1.0}]
-    assert repr(made).startswith("<MetricPairs: 1 pairs, ")
+    assert repr(made).startswith("<MetricPairs: 1 pair, ")
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=8))

@@ -286,7 +286,7 @@ def test_a_key_is_once_or_not_at_all() -> None:
         UsageError, match=r"^key 'here' is in the table already; remove it first, or take another key\.$"
     ):
         table.insert("here", minhash(["b"]))
-    with pytest.raises(UsageError, match=r"^key 'there' is not in the table of 1 keys; insert it first\.$"):
+    with pytest.raises(UsageError, match=r"^key 'there' is not in the table of 1 key; insert it first\.$"):
         table.remove("there")
     assert table.query(minhash(["a"])) == ["here"]
 

@@ -252,7 +252,7 @@ def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
         (["dedup", "{x}", "-o", "out.csv", "--keep", "oldest"], 2, "UsageError: keep 'oldest' is unknown. Nearest: 'longest'"),
         (["dedup", "{x}", "-o", "out.csv", "--keep", "max:when"], 1, "ColumnNotFound: no column 'when' in x.csv."),
         (["pairs", "{x}", "-o", "out.xlsx"], 2, "UsageError: out.xlsx has the unknown extension '.xlsx'."),
-        (["pairs", "{x}", "-o", "no/out.csv"], 1, "OutputError: no such folder: no. Make it first"),
+        (["pairs", "{x}", "-o", "no/out.csv"], 1, "OutputError: no such folder: no. Create it first"),
         (["pairs", "{x}", "-o", "x.csv"], 1, "OutputError: x.csv exists. Use --force to replace it"),
         (["pairs", "{x}", "--max-share", "2"], 2, "UsageError: max_share is 2.0; expected a share above 0 and at most 1."),
         (["pairs", "{x}", "--bands", "50", "--rows", "50"], 2, "UsageError: bands x rows is 50 x 50 = 2500, num_hashes is 128"),

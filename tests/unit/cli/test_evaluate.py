@@ -192,7 +192,7 @@ def test_ids_with_line_breaks_stay_on_one_line(files: Path, lookalike) -> None:
                                  ".svg, .png, .html."),
         (("-o", "report"), 2, "UsageError: cannot write an evaluation as 'report'. Choices: .json, .svg, .png, .html."),
         (("-o", "old.json"), 1, "OutputError: old.json exists. Use --force to replace it, or another name."),
-        (("-o", "no/x.json"), 1, "OutputError: no such folder: no. Make it first, or use another name."),
+        (("-o", "no/x.json"), 1, "OutputError: no such folder: no. Create it first (mkdir -p), or use another name."),
         (("--truth-group", "cluster"), 1, "ColumnNotFound: no column 'cluster' in truth.csv. Columns: id, group."),
     ],
 )  # fmt: skip

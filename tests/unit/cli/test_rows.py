@@ -104,7 +104,7 @@ def test_images_and_their_sheet(tmp_path: Path, lookalike) -> None:
     done = lookalike("images", "groups", folder, "--sheet", tmp_path / "s.html", "--hash", "phash", "--hash", "dhash")
     assert done.code == 0
     assert done.out.splitlines()[1:3] == ["0.png\t0\t2\t0.png", "0b.jpg\t0\t2\t0.png"]
-    assert "Warning: 1 files of" in done.err
+    assert "Warning: 1 file of" in done.err
     assert "z.gif: not a picture that Pillow knows" in done.err
     assert f"Wrote    {tmp_path / 's.html'}" in done.err
     again = lookalike("images", "groups", folder, "--sheet", tmp_path / "s.html")

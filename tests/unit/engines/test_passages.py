@@ -179,7 +179,7 @@ def test_text_of_three_words_does_not_bridge_without_end() -> None:
     rng = random.Random(13)
     texts = [" ".join(rng.choice("abc") for _ in range(6000)) for _ in range(2)]
     found = la.passages(texts, gap=8)
-    assert found.receipt["warnings"][0].startswith("in 1 pairs whose text repeats itself very much")
+    assert found.receipt["warnings"][0].startswith("in 1 pair whose text repeats itself very much")
     assert found.passages.num_rows > 10
 
 

@@ -43,7 +43,7 @@ def test_places(tmp_path: Path) -> None:
     la.Index.create(tmp_path / "index").close()
     with pytest.raises(OutputError, match=r"index exists\. Add to it, or use another name"):
         la.Index.create(tmp_path / "index")
-    with pytest.raises(OutputError, match=r"no such folder: .*no. Make it first"):
+    with pytest.raises(OutputError, match=r"no such folder: .*no. Create it first"):
         la.Index.create(tmp_path / "no" / "index")
     with pytest.raises(InputError, match=r"no such index: .*nowhere has no index.json. Make one with"):
         la.Index.open(tmp_path / "nowhere")
@@ -121,7 +121,7 @@ def test_ids(tmp_path: Path) -> None:
     with la.Index.create(tmp_path / "index") as index:
         with pytest.raises(UsageError, match="ids is of type str; expected one id for each item"):
             index.add(["a"], ids="a")
-        with pytest.raises(UsageError, match="2 ids came for 1 items; expected one for each"):
+        with pytest.raises(UsageError, match="2 ids came for 1 item; expected one for each"):
             index.add(["a"], ids=["a", "b"])
         with pytest.raises(UsageError, match="1 ids came for 2 items; expected one for each"):
             index.add(["a", "b"], ids=["a"])

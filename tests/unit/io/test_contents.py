@@ -140,5 +140,5 @@ def test_an_input_that_is_not_what_it_was_is_not_shown(tmp_path: Path) -> None:
     (folder / "one.md").write_text("a")
     told = described(la.pairs(folder))
     (folder / "two.md").write_text("b")
-    with pytest.raises(InputError, match="it had 1 files, now 2"):
+    with pytest.raises(InputError, match="it had 1 file, now 2"):
         reopen(told)

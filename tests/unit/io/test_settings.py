@@ -44,7 +44,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         ("[[fields]]\ncolumn = 'a'\n[[fields]]\ncolumn = 'a'", "named 2 times"),
         ("[[fields]]\ncolumn = 'a'\nweight = -1", "expected 0 or more"),
         ("[[fields]]\ncolumn = 'a'\nbits = [1.0]", "expected 7"),
-        ("[[fields]]\ncolumn = 'a'\nexplained = {b = [1.0]}", "'b' explains of 'a' has 1 bits; expected 7"),
+        ("[[fields]]\ncolumn = 'a'\nexplained = {b = [1.0]}", "'b' explains of 'a' has 1 bit; expected 7"),
         ("whole = 2.0\n[[fields]]\ncolumn = 'a'", "from 0 to 1"),
         ("threshold = 'high'\n[[fields]]\ncolumn = 'a'", "wrong type"),
         ("[[fields]]\ncolumn = 'a'\nkeys = []", "no field gives keys"),

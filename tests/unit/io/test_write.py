@@ -123,9 +123,15 @@ def test_places_that_cannot_work_are_refused_before_the_work() -> None:
     Path("home").mkdir()
     Path("home/letters").write_text("precious")
     cases: list[tuple[str, bool, type[Exception], str]] = [
-        ("a.xlsx", False, UsageError, f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}."),
+        (
+            "a.xlsx",
+            False,
+            UsageError,
+            f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}. "
+            "A name without an extension is a folder for all tables of a result.",
+        ),
         ("-", True, UsageError, "- (standard output) is no name for an output: pairs and groups go there without -o."),
-        ("no/a.csv", False, OutputError, "no such folder: no. Make it first, or use another name."),
+        ("no/a.csv", False, OutputError, "no such folder: no. Create it first (mkdir -p), or use another name."),
         ("out.csv", True, OutputError, "out.csv is a folder; expected a file name."),
         ("home", False, OutputError, "home exists. Use --force to replace it, or another name."),
         ("home", True, OutputError, "home is not a result of lookalike and is not replaced. Use another name."),

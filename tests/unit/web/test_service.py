@@ -73,7 +73,7 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         ("/query", '{"items":["a","a","a","a","a","a"]}', 422, "BatchTooLarge", "6 items came in one request; this server takes 5. Send several requests."),
         ("/items", '{"items":["a"],"ids":[1.5]}', 422, "BadBody", "ids[0] should be a string or a whole number, not 1.5."),
         ("/items", '{"items":["a"],"ids":[1]}', 422, "UsageError", "the ids of this index are strings; these are whole numbers."),
-        ("/items", '{"items":["a"],"ids":["x","y"]}', 422, "UsageError", "2 ids came for 1 items; expected one for each."),
+        ("/items", '{"items":["a"],"ids":["x","y"]}', 422, "UsageError", "2 ids came for 1 item; expected one for each."),
         ("/nowhere", "{}", 404, "NoSuchPath", "there is nothing at /nowhere. Paths: /compare, /health"),
         ("/stats", "{}", 405, "MethodNotAllowed", "/stats does not take POST."),
     ],

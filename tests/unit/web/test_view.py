@@ -128,7 +128,7 @@ def test_a_changed_input_is_told_and_names_are_shown(tmp_path: Path) -> None:
     folder = save_families(tmp_path)
     (tmp_path / "families.parquet").write_bytes(b"nonsense")
     view = ResultView(open_result(folder))
-    assert "families.parquet has changed since the run (it had 1 files, now 0)" in view.overview()["notes"][0]
+    assert "families.parquet has changed since the run (it had 1 file, now 0)" in view.overview()["notes"][0]
     assert not view.overview()["paste"]
     assert view.pair(0, 1)["view"] == {"kind": "none"}
     with pytest.raises(UsageError, match="can be looked for where the run compared texts"):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.engines.spark.session import quiet
 from lookalike.engines.spark.sources import PLACE, Origin, any_column, is_read_by_spark, open_origin, schema_of
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, UsageError, listed
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import ROW_NUMBERS, check_column
 from lookalike.io.records import is_plain, likely_ids, open_records
@@ -79,9 +79,9 @@ def common_fields(opened: Sequence[Rows]) -> list[str]:
     usable = [[name for name in rows.usable() if name != rows.id_column] for rows in opened]
     shared = [name for name in usable[0] if all(name in names for names in usable)]
     if not shared:
-        listed = "; ".join(f"{rows.name}: {', '.join(rows.columns)}" for rows in opened)
+        columns = "; ".join(f"{rows.name}: {listed(rows.columns)}" for rows in opened)
         what = "no column can be compared" if len(opened) == 1 else "the tables have no column in common"
-        raise InputError(f"{what}. Columns of {listed}.")
+        raise InputError(f"{what}. Columns of {columns}.")
     return shared
 
 

@@ -1,6 +1,8 @@
 const id = (name) => document.getElementById(name);
 const SVG = "http://www.w3.org/2000/svg";
 const number = new Intl.NumberFormat("en");
+const fixed = (value, places) => // what is below 1 never shows as 1
+  (value < 1 ? Math.min(value, 1 - 10 ** -places) : value).toFixed(places);
 const make = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

@@ -3,7 +3,8 @@ const LEFT = 0, RIGHT = 1, SHARED = 2, LEFT_SHARE = 3, RIGHT_SHARE = 4, LONGEST 
 const LONG = 200000; // characters from which the browser lays out only what is seen
 const PIECE = 6000; // characters of such a part
 const panes = [id("left"), id("right")];
-const percent = (share) => (share > 0 && share < 0.005 ? "<1%" : Math.round(share * 100) + "%");
+const percent = (share) => // neither 0% nor 100% unless it is exactly that
+  share > 0 && share < 0.005 ? "<1%" : share < 1 && share >= 0.995 ? ">99%" : Math.round(share * 100) + "%";
 let order = []; // the pairs that the list shows
 let current = -1; // the pair that is shown
 let run = -1; // the passage that was gone to

@@ -24,7 +24,7 @@ const live = () => {
   id("live-groups").textContent = of("groups");
   id("live-grouped").textContent = of("grouped");
   id("live-largest").textContent = of("largest");
-  id("slider").setAttribute("aria-valuetext", `${overview.column} ${overview.sign > 0 ? "at least" : "at most"} ${shown(overview.cuts[cut])}: ${of("pairs")} pairs, ${of("groups")} groups`);
+  id("slider").setAttribute("aria-valuetext", `${overview.column} ${overview.sign > 0 ? "at least" : "at most"} ${shown(overview.cuts[cut])}: ${of("pairs")} ${overview.pairs[cut] === 1 ? "pair" : "pairs"}, ${of("groups")} ${overview.groups[cut] === 1 ? "group" : "groups"}`);
   plot.move(cut);
   if (route_.view === "overview") { flow(); pointCurve(overview.cuts[cut]); }
 };
@@ -209,7 +209,7 @@ const showResults = (rows, note) => {
   found.rows = rows;
   found.at = -1;
   const made = rows.map((row, at) => {
-    const one = make("button", { type: "button", role: "option", class: "result", "data-at": at }, named(row), ...badges(row), ...(row.score === undefined ? [] : [make("span", { class: "note" }, row.score.toFixed(2).replace(/\.00$/, ""))]));
+    const one = make("button", { type: "button", role: "option", class: "result", "data-at": at }, named(row), ...badges(row), ...(row.score === undefined ? [] : [make("span", { class: "note" }, fixed(row.score, 2).replace(/\.00$/, ""))]));
     if (row.item === null) { one.disabled = true; one.title = "in no pair of this result"; }
     return one;
   });
@@ -269,7 +269,7 @@ const fillOverview = () => {
   flow();
   const measured = curve && curve.measured;
   id("curve-note").textContent = !curve ? "The search was exact: every pair within the threshold was found." :
-    [curve.shape, curve.planned !== null ? `planned ${curve.planned.toFixed(4)} at the threshold` : "", measured && measured.recall !== null ? `measured ${measured.recall.toFixed(4)} on ${number.format(measured.true_pairs)} pairs` : ""].filter(Boolean).join(" · ");
+    [curve.shape, curve.planned !== null ? `planned ${fixed(curve.planned, 4)} at the threshold` : "", measured && measured.recall !== null ? `measured ${fixed(measured.recall, 4)} on ${number.format(measured.true_pairs)} ${measured.true_pairs === 1 ? "pair" : "pairs"}` : ""].filter(Boolean).join(" · ");
   const any = Object.keys(buckets).length > 0;
   id("buckets-note").textContent = any ? "How many keys are shared by so many items." : "This way of searching has no buckets.";
   fillBuckets(id("buckets"), buckets);

@@ -92,7 +92,7 @@ const tickText = (value) => String(Number(value.toPrecision(6)));
 
 // How a score is written: as many digits as the cuts have.
 let digits = 3;
-const shown = (value) => (value === null || value === undefined ? "–" : Number.isInteger(value) && digits === 0 ? number.format(value) : value.toFixed(digits));
+const shown = (value) => (value === null || value === undefined ? "–" : Number.isInteger(value) && digits === 0 ? number.format(value) : fixed(value, digits));
 const digitsOf = (cuts) => {
   if (cuts.every(Number.isInteger)) return 0;
   const steps = cuts.slice(1).map((value, at) => Math.abs(value - cuts[at])).filter((step) => step > 0);
@@ -134,7 +134,7 @@ const drawCurve = (svg, overview) => {
       draw("line", { x1: at, x2: at, y1: y(least), y2: y(most) }), draw("line", { x1: at - 4, x2: at + 4, y1: y(least), y2: y(least) }),
       draw("line", { x1: at - 4, x2: at + 4, y1: y(most), y2: y(most) }), draw("circle", { cx: at, cy: y(part.recall), r: 4 }));
     if (!points.length) dot.append(draw("line", { class: "foretold", x1: at - 7, x2: at + 7, y1: y(part.predicted), y2: y(part.predicted) }));
-    dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} sampled pairs found, recall ${part.recall.toFixed(4)}, planned ${part.predicted.toFixed(4)}`));
+    dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} sampled pairs found, recall ${fixed(part.recall, 4)}, planned ${fixed(part.predicted, 4)}`));
     parts.push(dot);
   });
   const now = draw("line", { class: "now", y1: head, y2: height - foot });

@@ -74,7 +74,7 @@ const scoreOf = (score) => make("p", { class: "score" }, make("strong", {}, show
 const pairDetail = (answer) => {
   const heads = make("div", { class: "heads" }, ...["left", "right"].map((side) =>
     make("section", { class: "head" }, make("h2", {}, make("a", { href: route("item", answer[side].item) }, named(answer[side]))), ...badges(answer[side]))));
-  const told = (answer.details || []).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" && !Number.isInteger(value) ? value.toFixed(3) : value}`);
+  const told = (answer.details || []).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" && !Number.isInteger(value) ? fixed(value, 3) : value}`);
   const bar = make("div", { class: "verdict" }, answer.score === null ? make("p", { class: "score" }, "not a pair of this result") : scoreOf(answer.score),
     ...(told.length ? [make("p", { class: "note" }, told.join(" · "))] : []));
   const marked = answer.view.kind === "text" || answer.view.kind === "fields";
