@@ -135,8 +135,8 @@ def check_automatic(next_id: int, count: int) -> None:
     """Refuse automatic ids that would not stay below their limit."""
     if next_id + count > AUTOMATIC_IDS:
         raise UsageError(
-            f"no automatic ids are left for {words.count(count, 'items')}: the index has an id near {next_id - 1}, and automatic ids "
-            f"stay below {AUTOMATIC_IDS}. Give ids."
+            f"no automatic ids are left for {words.count(count, 'items')}: the index has an id near {next_id - 1}, and "
+            f"automatic ids stay below {AUTOMATIC_IDS}. Give ids."
         )
 
 

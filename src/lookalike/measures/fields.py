@@ -46,13 +46,15 @@ class FieldRule:
             raise UsageError(f"the weight of {self.column!r} is {self.weight}; expected 0 or more.")
         if self.bits is not None and len(self.bits) != len(EDGES) + 1:
             raise UsageError(
-                f"{self.column!r} has {words.count(len(self.bits), 'bits')}; expected {len(EDGES) + 1}, one for each level."
+                f"{self.column!r} has {words.count(len(self.bits), 'bits')}; expected {len(EDGES) + 1}, "
+                "one for each level."
             )
 
         for column, lift in (self.explained or {}).items():
             if len(lift) != len(EDGES) + 1:
                 raise UsageError(
-                    f"what {column!r} explains of {self.column!r} has {words.count(len(lift), 'bits')}; expected {len(EDGES) + 1}."
+                    f"what {column!r} explains of {self.column!r} has {words.count(len(lift), 'bits')}; "
+                    f"expected {len(EDGES) + 1}."
                 )
 
     def as_dict(self) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_ids(tmp_path: Path) -> None:
             index.add(["a"], ids="a")
         with pytest.raises(UsageError, match="2 ids came for 1 item; expected one for each"):
             index.add(["a"], ids=["a", "b"])
-        with pytest.raises(UsageError, match="1 ids came for 2 items; expected one for each"):
+        with pytest.raises(UsageError, match="1 id came for 2 items; expected one for each"):
             index.add(["a", "b"], ids=["a"])
         with pytest.raises(UsageError, match="ids is of type int; expected a list of ids"):
             index.remove(3)
