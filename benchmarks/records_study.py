@@ -89,6 +89,7 @@ class Prepared:
     @classmethod
     def of(cls, task: Task) -> Prepared:
         from lookalike.engines.pool import Pool
+        from lookalike.engines.record_job import RecordJob
         from lookalike.engines.record_search import Search
         from lookalike.engines.records import load
         from lookalike.engines.trace import Trace
@@ -98,7 +99,8 @@ class Prepared:
         with Pool(2) as pool:
             loaded, rules = load([open_records(one, id="id") for one in task.tables], None, None, pool, Trace())
             classes = equal_records(loaded.fields, np.arange(len(loaded)), loaded.split, collapse=True)
-            search = Search.of(loaded.fields, classes, loaded.split, pool, Trace(), NEIGHBOURS)
+            job = RecordJob(rules=rules, threshold=0.5, neighbours=NEIGHBOURS)
+            search = Search.of(loaded.fields, classes, loaded.split, pool, Trace(), job)
         names = [loaded.ids[0].to_pylist(), loaded.ids[-1].to_pylist()]
         offset = len(loaded) - len(names[1])
         place = [{str(v): n for n, v in enumerate(names[0])}, {str(v): n + offset for n, v in enumerate(names[1])}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from lookalike.engines.run_options import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
 from lookalike.errors import UsageError
-from lookalike.io.records import open_records
+from lookalike.io.records import RecordTable, open_records
 from lookalike.io.settings import read_settings
 from lookalike.measures.fields import RecordRules
 from lookalike.result import Asked, Grouping, Result, answer, wanted
@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     seed: int
     max_pairs: int
     audit: int  # records whose recall is measured
+    on_bad_text: Literal["error", "replace", "skip"]  # values that are not UTF-8; "skip" takes them as missing
     threads: int | None
     progress: Progress
 
@@ -115,7 +116,7 @@ def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> 
     >>> [(cost.column, cost.key, cost.pairs, cost.value) for cost in costs if cost.key == "words"]
     [('name', 'words', 2, 'ann'), ('town', 'words', 1, 'york')]
     """
-    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    tables = _open(options, source, against)
     with Pool(options.get("threads") or usable_cores()) as pool:
         loaded, rules = load(tables, _rules(options), options.get("fields"), pool, Trace())
     return rules, key_costs(loaded.fields, loaded.split)
@@ -141,7 +142,7 @@ def explain(source: Any, left: Any, right: Any, *, against: Any = None, **option
     >>> la.records.explain(people, 0, 2, threshold=0.6).rows[0]
     ('name', 'Ann Lee', 'Lee, Ann', 0.25)
     """
-    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    tables = _open(options, source, against)
     made = searched(
         tables, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
         fields=options.get("fields"), also=(left, right),
@@ -173,16 +174,34 @@ def _run(
         check_options(job)
         both, want = [source, against], wanted(asked, grouping)
         return SparkResult(
-            asked, grouping, run_records(both, options.get("id"), rules, names, job, want, keep, cluster, trace)
+            asked,
+            grouping,
+            run_records(
+                both,
+                options.get("id"),
+                rules,
+                names,
+                job,
+                want,
+                keep,
+                cluster,
+                trace,
+                on_bad_text=options.get("on_bad_text", "error"),
+            ),
         )
-    tables = [open_records(one, id=options.get("id")) for one in (source, against) if one is not None]
+    tables = _open(options, source, against)
     made = searched(tables, job, trace, rules=rules, fields=names, keep=keep)
     return answer(asked, grouping, made.job, tables, found(made), trace)
 
 
+def _open(options: Options, *sources: Any) -> list[RecordTable]:
+    on_bad = options.get("on_bad_text", "error")
+    return [open_records(one, id=options.get("id"), on_bad_text=on_bad) for one in sources if one is not None]
+
+
 def job_options(options: Options) -> dict[str, Any]:
     """What a job takes of these options."""
-    apart = ("id", "fields", "settings", "progress")
+    apart = ("id", "fields", "settings", "on_bad_text", "progress")
     return {name: value for name, value in options.items() if name not in apart}
 
 

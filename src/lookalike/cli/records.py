@@ -44,6 +44,12 @@ WeightsBy = Annotated[
 ]
 
 
+OnBadText = Annotated[
+    o.BadText,
+    o.option(o.RUN, help="Values that are not UTF-8: error, replace (bad bytes by U+FFFD) or skip (take as missing)."),
+]
+
+
 def record_options(
     id: Id = None,  # noqa: A002  (the user's word)
     fields: FieldNames = None,
@@ -61,6 +67,7 @@ def record_options(
     seed: Annotated[int, o.option(o.RUN, help="Seed of the audit's sample.")] = 42,
     audit: Annotated[int, o.option(o.WHAT, help="Records of which the recall is measured; 0 for none.")] = 2000,
     max_pairs: o.MaxPairs = 100_000_000,
+    on_bad_text: OnBadText = o.BadText.error,
     threads: o.Threads = None,
     save_settings: Annotated[
         Path | None, o.option(FIELDS, help="Write the fields, weights and threshold used, as TOML.")
@@ -97,7 +104,7 @@ def check(options: dict[str, Any]) -> None:
 def open_table(inputs: list[str], options: dict[str, Any], _given: dict[str, Any]) -> RecordTable:
     from lookalike.io.records import open_records
 
-    return open_records(o.paths(inputs), id=options["id"])
+    return open_records(o.paths(inputs), id=options["id"], on_bad_text=options["on_bad_text"])
 
 
 def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
@@ -174,7 +181,7 @@ RECORDS = Kind(
 def preview(
     inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
     save_settings: Annotated[Path | None, o.option(FIELDS, help="Write the fields as TOML, to be edited.")] = None,
-    force: o.RunOptions.Force = False,
+    force: o.RunOptions.Force = False, on_bad_text: OnBadText = o.BadText.error,
 ) -> None:  # fmt: skip
     """Show what would be compared: the fields guessed, and for each key its comparisons and its largest bucket."""
     from rich.console import Console
@@ -183,7 +190,10 @@ def preview(
     from lookalike.apps import records
     from lookalike.io.settings import write_settings
 
-    rules, costs = records.preview(o.paths(inputs), against=o.paths(against), id=id, fields=fields, settings=settings)
+    rules, costs = records.preview(
+        o.paths(inputs), against=o.paths(against), id=id, fields=fields, settings=settings,
+        on_bad_text=on_bad_text.value,
+    )  # fmt: skip
     compare = {field.column: field.compare for field in rules.fields}
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("field", "compared by", "key"):
@@ -207,6 +217,7 @@ def explain(
     right: Annotated[str, typer.Argument(help="The id of the other record.")],
     inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
     threshold: Threshold = None, weights: WeightsBy = Weights.learned, threads: o.Threads = None,
+    on_bad_text: OnBadText = o.BadText.error,
 ) -> None:  # fmt: skip
     """Print what each field adds to the similarity of two records, as a waterfall.
 
@@ -223,7 +234,7 @@ def explain(
         )
     made = records.explain(
         o.paths(inputs), left, right, against=o.paths(against), id=id, fields=fields, settings=settings,
-        threshold=threshold, weights=weights.value, threads=threads, audit=0,
+        threshold=threshold, weights=weights.value, threads=threads, audit=0, on_bad_text=on_bad_text.value,
     )  # fmt: skip
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("field", left, right):

@@ -20,6 +20,7 @@ from lookalike.io.lines import BOM, Mark, Marks
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.reader import TARGET_BYTES, ByteReader, RawRows, open_stream, reading, without_first
+from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
 BLOCK_BYTES = TARGET_BYTES  # of a file that are read and parsed at a time; a longer record is not cut
@@ -44,7 +45,9 @@ class Delimited(ByteReader):
         self._seekable = compression_of(path) is None
         refuse_empty(path, name, "a header line")
         with reading(name, kind), self._open() as file:
-            head = file.read(1 << 20).decode("utf-8-sig", "replace")
+            start = file.read(1 << 20)
+        refuse_wide_encodings(start, name)
+        head = start.decode("utf-8-sig", "replace")
         names = self._header(head, self.delimiter)
         if not names:
             raise InputError(f"{name} holds only blank lines; expected a header line.")

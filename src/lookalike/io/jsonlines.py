@@ -36,6 +36,7 @@ from lookalike.io.lines import BOM, Mark, Marks, blocks, line_spans
 from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.reader import ByteReader, RawRows, reading, select, without_first
+from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
 # What is read to find the columns and their types.
@@ -59,6 +60,7 @@ class JsonLines(ByteReader):
         self.paths = (path,)
         with reading(name, "JSON lines"):
             line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
+        refuse_wide_encodings(block, name)
         if block.removeprefix(BOM).lstrip().startswith(b"["):
             raise InputError(
                 f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."

@@ -10,27 +10,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import ColumnNotFound, InputError
+from lookalike.data import check_choice
+from lookalike.errors import BadText, ColumnNotFound, InputError
 from lookalike.io.collection import check_ids, rows_of
 from lookalike.io.columns import ROW_NUMBERS, check_column, check_id
 from lookalike.io.delimited import Delimited
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.read import open_readers
 from lookalike.io.reader import Reader, select
-from lookalike.io.texts import as_ids, is_text
+from lookalike.io.texts import ON_BAD_TEXT, OnBadText, as_ids, as_values, is_text
 
 USUAL_IDS = ("id", "uid", "uuid", "key")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordTable:
-    """A table that can be read more than once. id_column: the one asked for; without it, see `read`."""
+    """A table that can be read more than once. id_column: the one asked for; without it, see `read`. on_bad_text: what
+    to do with values that are not UTF-8: stop, put U+FFFD for the bad bytes ("replace"), or take them as missing
+    ("skip")."""
 
     name: str
     id_column: str | None
     columns: tuple[str, ...]
     readers: tuple[Reader, ...]
     given: tuple[str, ...] = ()
+    on_bad_text: OnBadText = "error"
 
     def describe(self) -> dict[str, Any]:
         """What a receipt says of the table."""
@@ -61,9 +65,28 @@ class RecordTable:
             row = 0
             for batch in reader.batches(schema):
                 for name in names:
-                    parts[name].append(_text(batch.column(name), name, reader, row))
+                    parts[name].append(self._text(batch.column(name), name, reader, row))
                 row += len(batch)
         return pa.table({name: pa.chunked_array(arrays, pa.large_string()) for name, arrays in parts.items()})
+
+    def _text(self, column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
+        """The values as text; numbers without a needless fraction. row: the number of the first one."""
+        if not is_text(column.type):
+            return as_text(
+                column, whole=pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py()
+            )
+        is_id = name == self.id_column
+        try:
+            return as_values(
+                column,
+                on_bad_text="error" if is_id else self.on_bad_text,
+                where=lambda bad: f"{reader.where(row + bad)}: column {name!r}",
+            )
+        except BadText as error:
+            if not is_id:
+                raise
+            first = str(error).partition(" Use ")[0]
+            raise BadText(f"{first} Use --id to name another column, or --id none for row numbers.") from error
 
     def ids(self, table: pa.Table) -> pa.ChunkedArray:
         """The ids of the rows of `table`, which this one has read: of the id column, else row numbers."""
@@ -84,21 +107,30 @@ class RecordTable:
         return rows_of(self.readers, lambda reader, schema: reader.batches(schema))
 
 
-def open_records(source: Any, *, id: str | None = None) -> RecordTable:  # noqa: A002  (the user's word)
+def open_records(
+    source: Any,
+    *,
+    id: str | None = None,  # noqa: A002  (the user's word)
+    on_bad_text: OnBadText = "error",
+) -> RecordTable:
     """The rows of a path (file, folder, glob), of a list of `Path`, or of anything that exports Arrow data.
 
     Reads headers, not data. `id` names the column of ids; without it a column 'id' is taken, else one whose name ends
-    in 'id' and whose values all differ, else rows are known by their number, as they are with id="none".
+    in 'id' and whose values all differ, else rows are known by their number, as they are with id="none". A value that
+    is not UTF-8 is an error, or repaired with U+FFFD ("replace"), or taken as missing ("skip").
 
     >>> open_records(pa.table({"name": ["Ann", "Bob"], "rec_id": ["a", "b"]})).id_column
     'rec_id'
     """
     if isinstance(source, RecordTable):
         return source
+    check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
     name, opened = open_readers(source)
     readers = tuple(reader for reader in opened if reader.schema.names)
     columns = tuple(dict.fromkeys(column for reader in readers for column in reader.schema.names))
-    table = RecordTable(name=name, id_column=None, columns=columns, readers=readers, given=given_paths(source))
+    table = RecordTable(
+        name=name, id_column=None, columns=columns, readers=readers, given=given_paths(source), on_bad_text=on_bad_text
+    )
     if id == ROW_NUMBERS:
         return table
     if id is not None:
@@ -137,29 +169,8 @@ def is_plain(dtype: pa.DataType) -> bool:
     return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
 
 
-def _text(column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
-    """The values as text; numbers without a needless fraction."""
-    if is_text(column.type):
-        try:
-            return as_text(column)
-        except pa.ArrowInvalid as error:
-            bad = next(i for i, value in enumerate(column.cast(pa.large_binary()).to_pylist()) if _broken(value))
-            raise InputError(f"{reader.where(row + bad)}: column {name!r} is not valid UTF-8.") from error
-    return as_text(
-        column, whole=pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py()
-    )
-
-
 def as_text(column: pa.Array, *, whole: bool = False) -> pa.Array:
     """Plain values as large_string; whole: numbers that have no fraction, though their type has."""
     if is_text(column.type):
         return column.cast(pa.large_binary()).cast(pa.large_string())
     return (column.cast(pa.int64(), safe=False) if whole else column).cast(pa.large_string())
-
-
-def _broken(value: bytes | None) -> bool:
-    try:
-        (value or b"").decode()
-        return False
-    except UnicodeDecodeError:
-        return True

@@ -72,7 +72,7 @@ def _opened(described: Described, paths: list[Path]) -> Any:
             paths, text=described["text"], id=described["id"] or ROW_NUMBERS, on_bad_text="replace", on_bad_file="skip",
             lines=described.get("lines"),
         )  # fmt: skip
-    return open_records(paths, id=described["id"] or ROW_NUMBERS)
+    return open_records(paths, id=described["id"] or ROW_NUMBERS, on_bad_text="replace")
 
 
 class _Renamed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -108,6 +109,18 @@ def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
         raise InputError(f"{where(row)}: the id is not valid UTF-8 ({reason}).") from None
 
 
+def as_values(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> pa.Array:
+    """Return a column of text as large_string with its nulls; with "skip" a value that is not UTF-8 becomes null.
+
+    >>> as_values(pa.array([b"a", None, b"b\\xff"]), on_bad_text="skip", where=str).to_pylist()
+    ['a', None, None]
+    """
+    values, bad = _valid(column, np.arange(len(column)), on_bad_text, where)
+    if on_bad_text != "skip" or not bad:
+        return values
+    return pc.if_else(pa.array(np.isin(np.arange(len(column)), list(bad))), pa.scalar(None, values.type), values)
+
+
 def repaired(column: pa.Array) -> pa.Array:
     """The column with U+FFFD for bytes that are not UTF-8, in its own type; other than text comes back as it is."""
     if not is_text(column.type) or pa.types.is_null(column.type):
@@ -148,7 +161,32 @@ def _bad_rows(raw: pa.Array) -> Iterator[tuple[int, str]]:
         try:
             (value or b"").decode()
         except UnicodeDecodeError as error:
-            yield index, f"byte 0x{value[error.start]:02x} at position {error.start}"
+            reason = f"byte 0x{value[error.start]:02x} at position {error.start}"
+            encoding = wide_encoding(value) if error.start == 0 else None
+            yield index, f"{reason}: it is in {encoding}" if encoding else reason
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return the encoding of text that begins with the byte order mark of UTF-16 or UTF-32, else None.
+
+    >>> wide_encoding("id".encode("utf-16")), wide_encoding(b"id")
+    ('UTF-16', None)
+    """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the former begins as UTF-16 does
+        return "UTF-32"
+    return "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
+
+
+def refuse_wide_encodings(head: bytes, name: str) -> None:
+    """Refuse a table in UTF-16 or UTF-32 by name. head: the first bytes of the file.
+
+    Without a byte order mark, a zero byte beside the first letter of a header or object gives UTF-16 away.
+    """
+    encoding = wide_encoding(head) or ("UTF-16" if b"\0" in head[:2] else None)
+    if encoding is not None:
+        raise InputError(
+            f"{name} is in {encoding}; expected UTF-8. Convert it: iconv -f {encoding} -t UTF-8 {name} > utf8-file"
+        )
 
 
 def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:

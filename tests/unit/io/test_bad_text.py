@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.errors import BadText, OutputError
+from lookalike.errors import BadText, InputError, OutputError
 from lookalike.io.read import open_collection
+from lookalike.io.records import open_records
 from lookalike.io.write import write_table
 
 GOOD, BAD = b"good \xe2\x82\xac", b"bad \xff\xfe end"
@@ -144,3 +145,46 @@ def test_other_columns_pass_as_they_are() -> None:
         write_table(batch, "o.jsonl")
     la.dedup("o.csv", text="text", on_bad_text="replace").write("o.jsonl")
     assert Path("o.jsonl").read_text() == '{"text": "x", "author": "Ren\ufffd"}\n'
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("a.txt", "folder")])
+def test_records_under_the_three_policies(name: str) -> None:
+    with pytest.raises(BadText) as caught:
+        open_records(name).read(["text"])
+    assert str(caught.value) == (
+        f"{WHERE.get(name, name + ' row 1')}: column 'text': text is not valid UTF-8 (byte 0xff at position 4). "
+        "Use --on-bad-text replace or skip."
+    )
+    for policy, expected in (("replace", "bad \ufffd\ufffd end"), ("skip", None)):
+        values = open_records(name, on_bad_text=policy).read(["text"])["text"].to_pylist()  # type: ignore[arg-type]
+        assert values == ["good €", expected, "good €"]
+
+
+def test_records_with_bad_ids_are_refused_whatever_the_policy() -> None:
+    with pytest.raises(BadText, match=r"byte 0xff at position 4\)\. Use --id to name another column, or --id none"):
+        la.records.pairs("a.csv", id="text", on_bad_text="skip")
+
+
+def test_dedup_of_records_repairs_the_rows_it_keeps() -> None:
+    kept = la.records.dedup("a.csv", threshold=0.9, fields=["text"], on_bad_text="replace")
+    kept.write("kept.csv")
+    assert Path("kept.csv").read_text().splitlines() == ["text,n", "good €,0", "bad \ufffd\ufffd end,1"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le", "utf-32"])
+@pytest.mark.parametrize(("name", "content"), [("w.csv", "id,text\n1,a\n"), ("w.jsonl", '{"id": 1}\n')])
+def test_tables_in_wide_encodings_are_named(name: str, content: str, encoding: str) -> None:
+    Path(name).write_bytes(content.encode(encoding))
+    expected = encoding[:6].upper()
+    for read in (la.pairs, la.records.pairs):
+        with pytest.raises(InputError) as caught:
+            read(name)
+        assert str(caught.value) == (
+            f"{name} is in {expected}; expected UTF-8. Convert it: iconv -f {expected} -t UTF-8 {name} > utf8-file"
+        )
+
+
+def test_texts_in_utf_16_are_named() -> None:
+    Path("w.txt").write_bytes("a\nb\n".encode("utf-16"))
+    with pytest.raises(BadText, match=r"byte 0xff at position 0: it is in UTF-16"):
+        la.pairs("w.txt")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.data import I64
 from lookalike.engines.found import Want
 from lookalike.engines.method_choice import Choice
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.record_job import RecordJob
 from lookalike.engines.record_search import ENOUGH_BITS, FEWER, LARGE
 from lookalike.engines.records import load, searched
+from lookalike.engines.spark.batches import numbers
 from lookalike.engines.spark.copies import Copies, collapse, count_copies, representatives
 from lookalike.engines.spark.flow import Order, Weight, lots, meet, verify, weigh
 from lookalike.engines.spark.friends import widened
@@ -32,6 +34,7 @@ from lookalike.engines.spark.standings import as_edges, assigned, lifted, orient
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.records import as_text, open_records
+from lookalike.io.texts import OnBadText, as_values, is_text
 from lookalike.measures.fields import RIVALS_OF, FieldRule, RecordRules
 from lookalike.stages.audit import Audit
 from lookalike.stages.pair_table import Sides
@@ -47,6 +50,7 @@ SAMPLE = 100_000  # records, of each table, from which rules are learned
 def run_records(
     sources: Sequence[Any], id: str | None, rules: RecordRules | None, fields: Sequence[str] | None,  # noqa: A002
     options: dict[str, Any], want: Want, keep: str, cluster: dict[str, Any], trace: Trace,
+    *, on_bad_text: OnBadText = "error",
 ) -> RecordRun:  # fmt: skip
     """The run over one table of records, or over two where the second of the sources is not None."""
     _check(options, rules, several=sources[1] is not None)
@@ -58,11 +62,11 @@ def run_records(
     threshold = options.pop("threshold", None)
     if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
         with trace.stage("learn"):
-            rules = _learned(opened, names, rules, threshold, options, trace)
+            rules = _learned(opened, names, rules, threshold, options, trace, on_bad_text)
     cut = rules.threshold if threshold is None else threshold
     rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
     job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
-    return RecordRun(opened, job, want, keep, "error", trace)
+    return RecordRun(opened, job, want, keep, on_bad_text, trace)
 
 
 def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool) -> None:
@@ -81,11 +85,11 @@ def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, si
 
 def _learned(
     opened: Sequence[Rows], names: Sequence[str], rules: RecordRules | None, threshold: float | None,
-    options: dict[str, Any], trace: Trace,
+    options: dict[str, Any], trace: Trace, on_bad_text: OnBadText,
 ) -> RecordRules:  # fmt: skip
     """The rules that the local engine learns from a sample."""
     samples = [rows.sample(names, SAMPLE) for rows in opened]
-    tables = [open_records(sample) for sample in samples]
+    tables = [open_records(sample, on_bad_text=on_bad_text) for sample in samples]
     if rules is None:
         with Pool(usable_cores()) as pool:
             rules = load(tables, None, names, pool, Trace())[1]
@@ -93,6 +97,10 @@ def _learned(
     made = searched(tables, asked, Trace(), rules=rules).job
     trace.add(sampled=sum(sample.num_rows for sample in samples))
     return replace(made.rules, threshold=made.threshold)
+
+
+def _where(items: I64, column: str, row: int) -> str:
+    return f"row {items[row]}: column {column!r}"
 
 
 @dataclass(frozen=True)
@@ -125,8 +133,18 @@ class RecordRun(ItemRun):
         several = len(self.origins) == 2
         origins = [one.with_struct(names) for one in self.origins]
 
+        on_bad = self.on_bad_text
+
         def make(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]:
-            yield batch, features([as_text(values) for values in batch["text"].flatten()], rules)
+            items = numbers(batch, "item")
+            texts = []
+            for name, values in zip(names, batch["text"].flatten(), strict=True):
+                if is_text(values.type):
+                    where = partial(_where, items, name)
+                    texts.append(as_values(values, on_bad_text=on_bad, where=where))
+                else:
+                    texts.append(as_text(values))
+            yield batch, features(texts, rules)
 
         read = read_items(origins, make, f"{FEATURES}, {texts}", preferred=preferred_column(self.keep))
         if self.job.one_to_one:  # every record is its own class

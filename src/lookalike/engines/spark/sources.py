@@ -282,6 +282,8 @@ def _of_paths(
     if kind == TEXT_LINES:
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
+    if form == "csv" and any("\0" in column or column.startswith("\ufffd\ufffd") for column in schema.names):
+        raise InputError(f"{name} is in UTF-16 or another encoding; expected UTF-8. Convert it, for example by iconv.")
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
     hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
