@@ -135,6 +135,22 @@ def test_learned_rules_and_rows_that_go(spark: Any, tmp_path: Path) -> None:
     assert receipt["inputs"] == here.receipt["inputs"]
 
 
+def test_values_that_are_not_utf_8(spark: Any, tmp_path: Path) -> None:
+    table = people(40)
+    town = pa.array([None if v is None else v.encode() + b"\xff" for v in table["town"].to_pylist()], pa.binary())
+    source = table.set_column(table.column_names.index("town"), "town", town)
+    with pytest.raises(Exception, match=r"column 'town': text is not valid UTF-8"):
+        la.records.pairs(source, engine="spark", settings=RULES, audit=0).pairs.collect()
+    here = la.records.pairs(source, settings=RULES, audit=0, on_bad_text="skip")
+    there = la.records.pairs(source, engine="spark", settings=RULES, audit=0, on_bad_text="skip")
+    assert rows(there.pairs) == rows(here.pairs)
+    assert set(here.pairs["town"].to_pylist()) == {None}
+    wide = tmp_path / "wide.csv"
+    wide.write_bytes("id,name\n1,Ann\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"is in UTF-16 or another encoding; expected UTF-8"):
+        la.records.pairs(str(wide), engine="spark")
+
+
 def test_the_sample_is_bounded_and_does_not_depend_on_parts(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_run, "SAMPLE", 60)
     frame = spark.createDataFrame(people())
