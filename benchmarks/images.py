@@ -19,6 +19,8 @@ from typing import Any
 from machine import machine
 from shared_data import place
 
+# promise: docs/how-to/find-look-alike-images.md | Measured on 72 desktop wallpapers in 30 groups
+
 
 def measure(tool: str, truth: dict[str, str], found: set[frozenset[str]], cpu: float) -> dict[str, Any]:
     right = sum(len({truth[name] for name in pair}) == 1 for pair in found)

@@ -205,3 +205,88 @@ def test_the_index_and_the_service() -> None:
     assert "QUERIES, WARM = 5000, 500" in source("benchmarks/index.py")
     assert data("measured")["service"]["recall"] == 1
     assert data("measured")["service"]["true_matches"] == 1331
+
+
+@pytest.mark.promise("docs/how-to/baskets.md", "9,835 baskets have 2.76 million pairs at 0.2")
+@pytest.mark.promise(
+    "docs/how-to/recommend-from-baskets.md", "9,835 baskets with 2.76 million pairs at 0.2 take 0.28 s"
+)
+def test_baskets_that_were_measured() -> None:
+    rows = [row for row in data("measured")["kinds"] if row["task"].startswith("9,835 shopping baskets")]
+    assert len(rows) == 1
+    assert "all pairs at 0.2 (2.76 million)" in rows[0]["task"]
+    assert (rows[0]["script"], rows[0]["lookalike"][:6]) == ("baskets.py", "0.28 s")
+
+
+@pytest.mark.promise("docs/how-to/bits.md", "for a million random 64-bit codes it takes the exact join up to 11 bits")
+def test_bits_that_are_joined_exactly() -> None:
+    from lookalike.engines.choice import NEAR
+    from lookalike.stages.pieces import Costs, exact_plan, lsh_plan
+
+    assert NEAR == 1.25
+    costs = Costs(10**6, 1, 0.5)
+    exact = [
+        costs.of(exact_plan(64, bits, costs)) <= NEAR * costs.of(lsh_plan(64, bits, 0.99, costs))
+        for bits in range(1, 15)
+    ]
+    assert exact == [True] * 11 + [False] * 3
+
+
+@pytest.mark.promise("docs/how-to/classify.md", "(2,000 by default, drawn at random)")
+def test_labelled_texts_that_are_tested() -> None:
+    from inspect import signature
+
+    import pyarrow as pa
+
+    table = pa.table({"text": [f"a b{i}" for i in range(30)], "topic": ["x"] * 29 + [None]})
+    assert signature(la.classify).parameters["test_size"].default == 2000
+    assert la.classify(table, label="topic", test_size=7).receipt["accuracy"]["tested"] == 7
+    assert la.classify(table, label="topic").receipt["accuracy"]["tested"] == 29
+
+
+@pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "has a Jaccard similarity of only 0.34 to the page")
+def test_a_question_inside_a_page() -> None:
+    page = [f"w{i}" for i in range(80)]
+    assert round(la.jaccard(" ".join(page), " ".join(page[20:50])), 2) == 0.34
+
+
+@pytest.mark.promise("docs/how-to/faces.md", "Below 2,000 items everything is compared unless `--method lsh` is given")
+def test_few_faces_are_compared_exactly() -> None:
+    from lookalike.engines import faces
+
+    rows = np.random.default_rng(0).random((faces.FEW, 4)).astype(np.float32)
+    assert faces.FEW == 2000
+    few = la.faces.pairs(rows[:-1], tolerance=0.0001, share=1.0, audit=0)
+    assert few.receipt["choice"]["method"] == "exact"
+    assert la.faces.pairs(rows[:20], share=1.0, method="lsh", audit=0).receipt["choice"]["method"] == "lsh"
+
+
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "(10 of 64 is the default)")
+@pytest.mark.promise("docs/how-to/images.md", "differ in at most `--max-bits` (10) of 64 bits")
+def test_bits_of_pictures() -> None:
+    from lookalike.engines.images import ImageJob
+
+    assert ImageJob().threshold == 10
+    assert ImageJob(threshold=64).threshold == 64
+    with pytest.raises(la.errors.UsageError, match="from 0 to 64"):
+        ImageJob(threshold=65)
+
+
+@pytest.mark.promise("docs/how-to/explore.md", "the largest groups (6,000 items)")
+@pytest.mark.promise("docs/how-to/explore.md", "400 pairs can be seen side by side, in at most 6 MB")
+def test_what_a_report_lists() -> None:
+    from lookalike.web import report
+
+    assert (report.MEMBERS, report.NEAR, report.HIGH, report.SAMPLED) == (6000, 1500, 500, 1000)
+    assert (report.VIEWS, report.TEXT) == (400, 6_000_000)
+
+
+@pytest.mark.promise("docs/how-to/baskets.md", "`--grouping cliques` is available for every kind of item")
+def test_every_kind_of_item_has_cliques() -> None:
+    commands = re.split(r"^##+ ", source("docs/reference/cli.md"), flags=re.MULTILINE)
+    groups = {
+        part.split("\n", 1)[0].strip("` "): part for part in commands if re.match(r"`?lookalike .*groups`?\n", part)
+    }
+    kinds = {"", "records ", "baskets ", "vectors ", "strings ", "bits ", "images ", "faces "}
+    assert groups.keys() >= {f"lookalike {kind}groups" for kind in kinds}
+    assert [name for name, part in groups.items() if "cliques" not in part and "index" not in name] == []

@@ -97,6 +97,7 @@ def covered(found: I64, missed: I64, size: int) -> tuple[float, float, float, fl
     )  # fmt: skip
 
 
+@pytest.mark.promise("docs/how-to/explore.md", "with 95 % intervals")
 @pytest.mark.promise("docs/explanation/curves.md", "holds the recall of the run in at least 94 of 100 samples")
 @pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)

@@ -38,6 +38,8 @@ def articles() -> dict[str, str]:
     }
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "A digest that quotes many stories joins none of them")
+@pytest.mark.promise("docs/how-to/group-the-same-story.md", "A digest that quotes many stories joins none of them")
 def test_what_is_cut_turned_or_rewritten_is_one_story() -> None:
     told = articles()
     found = la.stories(pa.table({"id": list(told), "text": list(told.values())}))

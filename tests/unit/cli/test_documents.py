@@ -373,3 +373,19 @@ def test_a_full_disk_behind_a_pipe_is_said_in_one_line(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "lookalike", "pairs", str(tmp_path / "x.txt"), "-q"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "OutputError: standard output: No space left on device.\n")
+
+
+@pytest.mark.promise("docs/how-to/documents.md", "a name without one is a folder with all tables and the receipt")
+@pytest.mark.promise(
+    "docs/reference/formats.md", "writes all tables of a run as Parquet into a folder, with `receipt.json`"
+)
+def test_a_name_without_an_extension_is_a_folder_with_all_tables(tmp_path: Path, lookalike) -> None:
+    tables = {
+        "pairs": {"pairs", "groups"},
+        "groups": {"pairs", "groups"},
+        "dedup": {"pairs", "groups", "kept", "removed"},
+    }
+    for command, names in tables.items():
+        assert lookalike(command, write(tmp_path / "x.csv"), "-q", "-o", tmp_path / command).code == 0
+        written = {path.name for path in (tmp_path / command).iterdir()}
+        assert written == {f"{name}.parquet" for name in names} | {"receipt.json"}

@@ -142,6 +142,7 @@ def test_need_is_the_share_as_written() -> None:
     assert FaceJob(tolerance=1, threshold=0.71).need(10) == 8
 
 
+@pytest.mark.promise("docs/how-to/faces.md", "(brightness 0 to 255)")
 def test_pictures_become_averages_of_blocks(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     pixels = RANDOM.integers(0, 256, (56, 48)).astype(np.uint8)

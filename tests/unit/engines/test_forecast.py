@@ -66,7 +66,9 @@ def test_next_to_nothing(count: int) -> None:
     assert (made.documents, made.pairs, made.exact_copies, made.crowds) == (count, 0, 0.0, [])
 
 
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "up to 64 MiB of text are read whole")
 def test_a_small_collection_is_read_once() -> None:
     """Places that lie close together do not read the same documents twice, which would look like copies."""
     made = la.forecast(texts(100))
-    assert (made.sampled, made.exact_copies, made.pairs) == (100, 0.0, 0)
+    assert (made.sampled, made.exact_copies, made.pairs, made.complete) == (100, 0.0, 0, True)
+    assert forecasts.READ_BYTES == 64 << 20

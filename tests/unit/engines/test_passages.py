@@ -37,6 +37,8 @@ def noise(rng: random.Random, n: int) -> list[str]:
 # the guarantee
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "that two documents share is found")
+@pytest.mark.promise("docs/how-to/detect-plagiarism.md", "finds the shared runs of at least 12 words")
 @given(
     st.integers(2, 30).flatmap(
         lambda most: st.lists(st.lists(st.integers(0, most), max_size=45), min_size=2, max_size=4)

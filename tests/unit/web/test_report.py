@@ -64,6 +64,7 @@ def test_the_file_holds_all_of_a_small_result(page: Path) -> None:
     assert len(data["data-kept"]["views"]) == len(data["data-kept"]["pairs"])
 
 
+@pytest.mark.promise("docs/how-to/explore.md", "Counts in a report are of all pairs")
 @pytest.mark.promise("docs/how-to/explore.md", "Of the lists it holds a part, and says which")
 def test_a_large_result_is_bounded_and_says_what_is_left_out(tmp_path: Path) -> None:
     page = la.report(save_many(tmp_path, 60_000, 30_000), tmp_path / "report.html")
@@ -109,6 +110,7 @@ def test_hostile_texts_ids_and_columns_show_as_text_and_nothing_is_asked_for(tmp
     assert browser.errors[errors:] == []
 
 
+@pytest.mark.promise("docs/how-to/explore.md", "The orange line is the number of groups at every threshold")
 @pytest.mark.promise(
     "docs/how-to/explore.md", "pairs, groups and the items in them are counted anew wherever it stands"
 )
