@@ -39,8 +39,10 @@ class FileLock:
             except OSError as error:
                 os.close(handle)
                 raise OutputError(f"cannot lock {self.path}: {error.strerror}.") from error
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            holder = str(os.getpid()).encode()
+            if os.pread(handle, 64, 0) != holder:  # a truncation costs as much as a commit
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, holder, 0)
             self._handle = handle
             return True
 

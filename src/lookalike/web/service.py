@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from lookalike import __version__
 from lookalike.errors import UsageError
+from lookalike.index.group_commit import Addition, Removal
 from lookalike.web import bodies
 from lookalike.web.admission import Access, Limits, Refused, read_body
 from lookalike.web.answers import answer, handle_errors
@@ -22,6 +23,7 @@ from lookalike.web.api_page import api_page
 from lookalike.web.forms import form_of
 from lookalike.web.metrics import CONTENT_TYPE, Metrics
 from lookalike.web.serving import Receive, Send
+from lookalike.web.writes import Writes
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
@@ -54,7 +56,7 @@ class Service:
         in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may let us wait
         self._few = 0 if in_threads else FEW
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
-        self._turn = asyncio.Lock()  # of writers
+        self.writes = Writes(index, self.limits.seconds)
         self.app = self._routes()
 
     def warm(self) -> None:
@@ -66,6 +68,7 @@ class Service:
     def close(self) -> None:
         """Wait for the threads; what nobody waits for any more is not begun."""
         self._threads.shutdown(cancel_futures=True)
+        self.writes.close()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -120,14 +123,13 @@ class Service:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
         self.access.check(request, write=True)
         asked = bodies.parse(await read_body(request, self.limits), self.bodies.items)
-        items = self.form.prepare(asked.items)
-        if asked.if_new:
-            met = await self._write(lambda: self.index.add_if_new(items, ids=asked.ids))
-            shown = [None if one is None else {"id": one[0], self.column: one[1]} for one in met]
-            made: dict[str, Any] = {"added": met.count(None), "replaced": 0, "matches": shown}
+        outcome = await self.writes.write(Addition(self.form.prepare(asked.items), asked.ids, asked.if_new))
+        made: dict[str, Any]
+        if isinstance(outcome, list):
+            shown = [None if match is None else {"id": match[0], self.column: match[1]} for match in outcome]
+            made = {"added": outcome.count(None), "replaced": 0, "matches": shown}
         else:
-            done = await self._write(lambda: self.index.add(items, ids=asked.ids))
-            made = {"added": done.count - done.replaced, "replaced": done.replaced}
+            made = {"added": outcome.count - outcome.replaced, "replaced": outcome.replaced}
         self.metrics.count("added_items", made["added"] + made["replaced"])
         return answer(made)
 
@@ -136,7 +138,7 @@ class Service:
         self.access.check(request, write=True)
         try:
             known = self.index.parse_id(id)
-            removed = await self._write(lambda: self.index.remove([known]))
+            removed = await self.writes.write(Removal(known))
         except UsageError:  # what cannot be an id of this index is not there
             removed = 0
         if not removed:
@@ -195,18 +197,6 @@ class Service:
         return Refused(
             503, "TookTooLong", f"not done within {self.limits.seconds:g} s. Send fewer items in one request."
         )
-
-    async def _write(self, work: Callable[[], Made]) -> Made:
-        """One write at a time. It may wait for its turn no longer than the limit; once begun, it is done to the end."""
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                await self._turn.acquire()
-        except TimeoutError:
-            message = f"other writes took longer than {self.limits.seconds:g} s; nothing was written. Try again."
-            raise Refused(503, "WritersWait", message, {"Retry-After": "1"}) from None
-        writing = asyncio.get_running_loop().run_in_executor(self._threads, work)
-        writing.add_done_callback(lambda _: self._turn.release())
-        return await asyncio.shield(writing)
 
     # The application
 
