@@ -10,6 +10,8 @@ from lookalike.engines.forecast import Forecast
 from lookalike.engines.forecast import forecast as make_forecast
 from lookalike.engines.job import Job, Method
 from lookalike.engines.local import run
+from lookalike.engines.reading import GROWTH
+from lookalike.engines.room import read_limit
 from lookalike.engines.run_options import LocalEngine, SparkEngine, refuse_unknown
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -149,9 +151,8 @@ def _run(
     if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
     place = Workplace.of(job_options)
-    collections = [open_collection(source, **columns)]
-    if against is not None:
-        collections.append(open_collection(against, **columns))
+    limit = read_limit(place, GROWTH[job_options.get("unit") or "word"])
+    collections = [open_collection(one, **columns, limit=limit) for one in (source, against) if one is not None]
     filled = [collection for collection in collections if collection.rows_hint != 0]  # an empty list holds either
     tokens = {collection.is_tokens for collection in filled or collections}
     if len(tokens) > 1:

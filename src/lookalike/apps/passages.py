@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.engines.passage_job import PassageJob
+from lookalike.engines.passage_reading import GROWTH
 from lookalike.engines.passage_receipt import passages_receipt
 from lookalike.engines.passages import Shared, in_characters, run, summed
+from lookalike.engines.room import read_limit
 from lookalike.engines.run_options import LocalEngine, SparkEngine
 from lookalike.engines.trace import Progress, Trace, silent
 from lookalike.engines.where import cluster_of
@@ -204,9 +206,8 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     place = Workplace.of(given)
     references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
     job = PassageJob(**given)
-    collections = [open_collection(source, **columns)]
-    if references is not None:
-        collections.append(open_collection(references, **columns))
+    limit = read_limit(place, GROWTH)
+    collections = [open_collection(one, **columns, limit=limit) for one in (source, references) if one is not None]
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
     shared = run(collections, job, trace, author=author, template=boilerplate, place=place)

@@ -27,14 +27,18 @@ def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *,
 
     Within a stated memory budget reading begins with the run, as what is decoded waits in memory.
     """
-    from lookalike.engines.allocators import return_memory_promptly
     from lookalike.io.read import open_collection
 
-    frugal = options.get("memory") is not None
+    frugal, limit = options.get("memory") is not None, None
     if frugal:
-        return_memory_promptly()
+        from lookalike.engines.reading import GROWTH
+        from lookalike.engines.room import read_limit
+        from lookalike.engines.work import Workplace
+
+        place = Workplace.of({"memory": options["memory"]})
+        limit = read_limit(place, GROWTH[options.get("unit") or "word"])
     columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
-    collection = open_collection(o.paths(inputs), lines=lines, **columns)
+    collection = open_collection(o.paths(inputs), lines=lines, limit=limit, **columns)
     if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads one column more
         collection.begin()
     return collection

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.engines.found import Want
 from lookalike.engines.memory import Keeper
+from lookalike.engines.work import Workplace
 from lookalike.errors import TooManyPairs, UsageError
+from lookalike.io.reader import ReadLimit
 from lookalike.words import size
 
 # Bytes of peak memory that the system counts for the process, from single runs that no script repeats;
@@ -18,6 +21,7 @@ BASE = 200_000_000  # the interpreter, the compiler, the Arrow library, and batc
 PER_DOCUMENT = 120  # for each document: ids, order, classes
 PER_PAIR = 100  # for each verified pair until it is in a group or in the table of pairs
 PER_TOKEN = 10  # for each token in which passages are looked for
+PER_BYTE_READ = 4  # for each byte of a record or page while it is read
 STEP = 50_000_000  # sizes that are advised are multiples of this
 
 RAISE_LIMIT = "raise --max-pairs"
@@ -36,6 +40,27 @@ def check_memory(keeper: Keeper, needed: float, what: Callable[[], str]) -> None
             f"{what()} needs about {total / 1e6:,.0f} MB of memory, more than --memory {keeper.budget / 1e6:,.0f} MB. "
             f"Allow --memory {advised(total)}."
         )
+
+
+def read_limit(place: Workplace, growth: float) -> ReadLimit | None:
+    """What readers refuse before they read it; None where no budget was stated.
+
+    growth: bytes of memory for each byte of a text while its numbers are made. What can be read may still be refused
+    then; an error names the memory for both.
+    """
+    if not place.stated:
+        return None
+
+    def refuse(what: str, nbytes: int) -> NoReturn:
+        check_memory(Keeper(place.memory, firm=True), per_byte(growth) * nbytes, lambda: f"{what} ({size(nbytes)})")
+        raise AssertionError("the limit is below the budget")
+
+    return ReadLimit(int((place.memory - BASE) / PER_BYTE_READ), refuse)
+
+
+def per_byte(growth: float) -> float:
+    """Bytes of memory for each byte of a long text: while its numbers are made, the next one is read."""
+    return growth + PER_BYTE_READ
 
 
 def advised(nbytes: float) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow as pa
 from lookalike.engines.kept import InMemory, Kept, Piece, Shelved, shelved
 from lookalike.engines.memory import free_memory
 from lookalike.engines.pool import Pool
-from lookalike.engines.room import check_memory, longest
+from lookalike.engines.room import check_memory, longest, per_byte
 from lookalike.engines.trace import Trace
 from lookalike.engines.work import ABOUT, Place, Space, digest, read_json
 from lookalike.io.batch import TextBatch
@@ -22,6 +23,7 @@ from lookalike.io.collection import Collection
 from lookalike.stages.arrow import as_arrow
 from lookalike.words import count, size
 
+LONG_BYTES = 1 << 22  # of the texts of a task from which on it is done alone
 TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
 ID = ""  # the name of the ids among the columns that are set aside
 
@@ -154,21 +156,40 @@ def _pieces(
     """The items of the collection from row `start` on, about TASK_BYTES of text at a time. UsageError for a text that
     is too long for the memory budget."""
 
-    def tasks() -> Iterator[tuple[TextBatch, int, int]]:
+    def tasks() -> Iterator[Task]:
         for batch in collection.texts(extra, start=start):
             at, nbytes = longest(batch.texts)
             where = f"the document in row {batch.first_row + at:,} of {collection.name} ({size(nbytes)})"
-            check_memory(space.keeper, recipe.growth * nbytes, lambda where=where: where)  # type: ignore[misc]
+            check_memory(space.keeper, per_byte(recipe.growth) * nbytes, lambda where=where: where)  # type: ignore[misc]
             step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
             for at in range(0, len(batch.texts), step):
-                yield batch, at, step
+                yield Task(batch, at, step)
 
-    return pool.map(lambda task: _piece(*task, recipe), tasks())
+    for is_long, together in groupby(tasks(), lambda task: task.texts.nbytes > LONG_BYTES):
+        # Long texts take memory by the hundred MB while they are worked on: one at a time, with nothing else under way.
+        if not is_long:
+            yield from pool.map(lambda task: _piece(task, recipe), together)
+            continue
+        for task in together:
+            yield _piece(task, recipe)
+            pool.rest()
 
 
-def _piece(batch: TextBatch, at: int, step: int, recipe: Recipe) -> Piece:
-    """One task."""
-    texts = batch.texts.slice(at, step)
+class Task(NamedTuple):
+    """Texts of a batch that are worked on together: `step` of them from number `at` on."""
+
+    batch: TextBatch
+    at: int
+    step: int
+
+    @property
+    def texts(self) -> pa.Array:
+        return self.batch.texts.slice(self.at, self.step)
+
+
+def _piece(task: Task, recipe: Recipe) -> Piece:
+    """Make the numbers of one task."""
+    (batch, at, step), texts = task, task.texts
     first = batch.first_row + at
     ids = as_arrow(np.arange(first, first + len(texts))) if batch.ids is None else batch.ids.slice(at, step)
     columns = {ID: ids} | {name: values.slice(at, step) for name, values in batch.extra.items()}

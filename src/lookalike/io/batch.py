@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lookalike.io.reader import TARGET_BYTES
+from lookalike.io.reader import TARGET_BYTES, spans_by_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +49,17 @@ def resized(batches: Iterable[TextBatch]) -> Generator[TextBatch, None, None]:
 
 
 def _cut(batch: TextBatch) -> Iterator[TextBatch]:
-    pieces = -(-batch.texts.nbytes // (2 * TARGET_BYTES))
-    if pieces < 2:
+    if batch.texts.nbytes <= 2 * TARGET_BYTES:
         yield batch
         return
-    step = -(-len(batch) // pieces)
-    for start in range(0, len(batch), step):
+    for start, end in spans_by_bytes(
+        len(batch), lambda start, end: int(batch.texts.slice(start, end - start).nbytes), 2 * TARGET_BYTES
+    ):
+        count = end - start
         yield TextBatch(
-            texts=batch.texts.slice(start, step),
-            ids=None if batch.ids is None else batch.ids.slice(start, step),
-            extra={name: column.slice(start, step) for name, column in batch.extra.items()},
+            texts=batch.texts.slice(start, count),
+            ids=None if batch.ids is None else batch.ids.slice(start, count),
+            extra={name: column.slice(start, count) for name, column in batch.extra.items()},
             # Only the sums are of use, so the first piece may carry them.
             null_texts=0 if start else batch.null_texts,
             bad_texts=0 if start else batch.bad_texts,

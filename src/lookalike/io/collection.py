@@ -17,7 +17,7 @@ from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
 from lookalike.io.origin import origin
-from lookalike.io.reader import Reader, reading, select
+from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, Reader, nbytes_of, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 from lookalike.io.unchanged import crc_of_file
 
@@ -107,7 +107,9 @@ class Collection:
 
     def begin(self) -> None:
         """Start reading now what `texts()` will give, so that it goes on while the caller is busy."""
-        self._begun.append(ahead(resized(self._texts((), 0)), depth=BEGUN))
+        self._begun.append(
+            ahead(resized(self._texts((), 0)), depth=BEGUN, weight=_text_bytes, most=BEGUN * TARGET_BYTES)
+        )
 
     def texts(self, extra: Sequence[str] = (), *, start: int = 0) -> Iterator[TextBatch]:
         """Batches of a few MB from row `start` on, made ahead on a thread; only the text, the ids and the `extra`
@@ -120,7 +122,7 @@ class Collection:
                 check_column(reader.schema, name, reader.name)
         if self._begun and not extra and not start:
             return self._begun.pop()
-        return ahead(resized(self._texts(tuple(extra), start)))
+        return ahead(resized(self._texts(tuple(extra), start)), weight=_text_bytes, most=UNDER_WAY_BYTES)
 
     def picked(self, rows: Iterable[int]) -> dict[int, Any]:
         """The texts (or token lists) of these rows, by number; those beyond the end are left out.
@@ -160,7 +162,7 @@ class Collection:
 
         Values stand as they are in the input; with on_bad_text="replace" the text is repaired as in `texts`.
         """
-        return ahead(self._rows(), depth=ROWS_AHEAD)
+        return ahead(self._rows(), depth=ROWS_AHEAD, weight=nbytes_of, most=UNDER_WAY_BYTES)
 
     def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
         """Raise DuplicateIds unless all of these ids differ."""
@@ -222,6 +224,10 @@ class Collection:
                 place = batch.schema.get_field_index(repair)
                 batch = batch.set_column(place, batch.schema.field(place), repaired(batch.column(place)))
             yield batch
+
+
+def _text_bytes(batch: TextBatch) -> int:
+    return int(batch.texts.nbytes)
 
 
 def _stamp(path: Path) -> dict[str, Any]:

@@ -18,8 +18,19 @@ from lookalike.io.canonical import (
     without_null_entries,
 )
 from lookalike.io.names import with_unique_names
+from lookalike.io.parquet_pages import pages
 from lookalike.io.parquet_schema import with_arrow_schema
-from lookalike.io.reader import ColumnReader, Reader, nbytes_of, reading, rows_per_batch, without_first
+from lookalike.io.reader import (
+    TARGET_BYTES,
+    ColumnReader,
+    Reader,
+    ReadLimit,
+    nbytes_of,
+    reading,
+    rows_per_batch,
+    spans_by_bytes,
+    without_first,
+)
 from lookalike.io.unchanged import crc_of_file, crc_of_range, unchanged
 
 # Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
@@ -95,6 +106,9 @@ class ParquetFile(Columnar, ColumnReader):
 
     def _batches(self, schema: pa.Schema, names: list[str], start: int) -> Iterator[pa.RecordBatch]:
         rows = rows_per_batch(self.size(schema.names), self._metadata.num_rows)
+        if self.limit is not None:
+            with reading(self.name, "Parquet"):
+                rows = min(rows, self._rows_that_fit(names, start, self.limit))
         with reading(self.name, "Parquet"):
             file = pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False)
         with file:
@@ -110,6 +124,27 @@ class ParquetFile(Columnar, ColumnReader):
                         for batch in without_first(batches, start):
                             yield from self._as_asked(batch, self._selected(batch.schema.names), schema)
                 start = max(0, start - here)
+
+    def _rows_that_fit(self, names: list[str], start: int, limit: ReadLimit) -> int:
+        """Refuse pages that are too long to be read; return how many rows make a batch of about TARGET_BYTES even if
+        all of them hold the values of a dictionary."""
+        per_row = 1.0
+        with open(self._path, "rb", buffering=0) as file:
+            for group in range(self._metadata.num_row_groups):
+                info = self._metadata.row_group(group)
+                columns = [info.column(index) for index in range(info.num_columns) if start < info.num_rows]
+                start = max(0, start - info.num_rows)
+                for column in (c for c in columns if c.path_in_schema.split(".")[0] in names):
+                    is_long = column.total_uncompressed_size > limit.nbytes
+                    if column.dictionary_page_offset is None and not is_long:
+                        continue
+                    for page in pages(file, column):
+                        limit.check(f"a page of column {column.path_in_schema!r} of {self.name}", page.nbytes)
+                        if page.is_dictionary:
+                            per_row = max(per_row, page.nbytes / max(1, page.count))
+                        if not is_long:
+                            break
+        return max(1, int(TARGET_BYTES / per_row))
 
     def _selected(self, names: Sequence[str]) -> list[int]:
         """The positions of the columns of a batch: Parquet selects by name, so it has all columns of a name."""
@@ -169,9 +204,17 @@ class ArrowFile(Columnar, ColumnReader):
             else:
                 whole = (reader.get_batch(index) for index in range(reader.num_record_batches))
             for batch in whole:
-                step = rows_per_batch(nbytes_of(batch), max(len(batch), 1))
-                for start in range(0, len(batch), step):
-                    yield from self._as_asked(batch.slice(start, step), places, schema)
+                yield from self._pieces(batch, places, schema)
+
+    def _pieces(self, batch: pa.RecordBatch, places: Sequence[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        step = rows_per_batch(nbytes_of(batch), max(len(batch), 1))
+        for part in (batch.slice(start, step) for start in range(0, len(batch), step)):
+
+            def nbytes(start: int, end: int, part: pa.RecordBatch = part) -> int:
+                return nbytes_of(part.slice(start, end - start))
+
+            for start, end in spans_by_bytes(len(part), nbytes, 2 * TARGET_BYTES):
+                yield from self._as_asked(part.slice(start, end - start), places, schema)
 
     def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
         return dict.fromkeys(names, crc_of_file(self._path))

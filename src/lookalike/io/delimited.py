@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from lookalike.io.columnar import refuse_empty
 from lookalike.io.lines import BOM, Mark, Marks
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
-from lookalike.io.reader import TARGET_BYTES, ByteReader, RawRows, open_stream, reading, without_first
+from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, RawRows, open_stream, reading, without_first
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
@@ -77,7 +77,9 @@ class Delimited(ByteReader):
             return self._parse(*numbered, schema)
 
         with reading(self.name, self._kind):
-            for table in in_order(parse, self._numbered(mark)):
+            for table in in_order(
+                parse, self._numbered(mark), weight=lambda numbered: len(numbered[1].data), most=UNDER_WAY_BYTES
+            ):
                 yield from without_first(table.combine_chunks().to_batches(), max(0, start - row))
                 row += table.num_rows
 
@@ -128,6 +130,8 @@ class Delimited(ByteReader):
                 waiting = [block.data[end:]]
                 length = len(waiting[0])
                 enough = 0 if end else 2 * length  # so that a long record is not looked through many times
+                if self.limit is not None and length > self.limit.nbytes and not end:
+                    self.limit.refuse(f"a record of {self.name}", length + _to_record_end(waiting[0], pieces))
             block = self._records(b"".join(waiting), at_start=not offset, is_end=True)
             if len(block):
                 yield block
@@ -210,6 +214,19 @@ class Delimited(ByteReader):
         # Arrow counts from 1.
         where = self.name if row is None else self.where(first + int(row) - 1)
         return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
+
+
+def _to_record_end(begun: bytes, pieces: Iterable[bytes]) -> int:
+    """Bytes up to the end of a record whose beginning is known: a line break after an even number of quotes."""
+    length, is_quoted = 0, begun.count(b'"') % 2
+    for piece in pieces:
+        data = np.frombuffer(piece, np.uint8)
+        breaks = np.flatnonzero(data == ord("\n"))
+        quotes = np.searchsorted(np.flatnonzero(data == ord('"')), breaks) + is_quoted
+        if len(ends := breaks[quotes % 2 == 0]):
+            return length + int(ends[0])
+        length, is_quoted = length + len(piece), (is_quoted + piece.count(b'"')) % 2
+    return length
 
 
 def _narrowest(values: pa.Array, dtype: pa.DataType) -> pa.DataType:

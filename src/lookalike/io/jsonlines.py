@@ -35,7 +35,7 @@ from lookalike.io.json_types import (
 from lookalike.io.lines import BOM, Mark, Marks, blocks, line_spans
 from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
-from lookalike.io.reader import ByteReader, RawRows, reading, select, without_first
+from lookalike.io.reader import UNDER_WAY_BYTES, ByteReader, RawRows, ReadLimit, reading, select, without_first
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
@@ -54,12 +54,13 @@ class JsonLines(ByteReader):
 
     copied_as = "JSON lines"
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, limit: ReadLimit | None = None) -> None:
         self.name = name
         self._path = path
         self.paths = (path,)
+        self.limit = limit
         with reading(name, "JSON lines"):
-            line, block = next(blocks(path, size=PEEK_BYTES), (1, b""))
+            line, block = next(blocks(path, size=PEEK_BYTES, limit=limit), (1, b""))
         refuse_wide_encodings(block, name)
         if block.removeprefix(BOM).lstrip().startswith(b"["):
             raise InputError(
@@ -82,7 +83,12 @@ class JsonLines(ByteReader):
             return table, block[1].count(b"\n"), len(block[1])
 
         with reading(self.name, "JSON lines"):
-            for table, lines, nbytes in in_order(parse, _cut(self._blocks(line, offset), len(schema))):
+            for table, lines, nbytes in in_order(
+                parse,
+                _cut(self._blocks(line, offset), len(schema)),
+                weight=lambda block: len(block[1]),
+                most=UNDER_WAY_BYTES,
+            ):
                 yield from without_first(table.combine_chunks().to_batches(), max(0, start - row))
                 row, line, offset = row + table.num_rows, line + lines, offset + nbytes
                 if self._seekable:
@@ -100,9 +106,9 @@ class JsonLines(ByteReader):
     def _blocks(self, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
         """(number of the first line, whole lines), compared with what an earlier reading gave."""
         if offset:
-            yield from blocks(self._path, line=line, offset=offset)
+            yield from blocks(self._path, line=line, offset=offset, limit=self.limit)
             return
-        for block in watched(self, (block for _, block in blocks(self._path))):
+        for block in watched(self, (block for _, block in blocks(self._path, limit=self.limit))):
             yield line, block
             line += block.count(b"\n")
 

@@ -17,18 +17,29 @@ import pyarrow.compute as pc
 from lookalike.data import I64
 from lookalike.errors import InputError
 from lookalike.io.ahead import in_order
-from lookalike.io.paths import TEXT_LINES, kind_of, readable
-from lookalike.io.reader import TARGET_BYTES, ByteReader, RawRows, open_stream, reading, without_first
+from lookalike.io.paths import TEXT_LINES, compression_of, kind_of, readable
+from lookalike.io.reader import (
+    TARGET_BYTES,
+    UNDER_WAY_BYTES,
+    ByteReader,
+    RawRows,
+    ReadLimit,
+    open_stream,
+    reading,
+    without_first,
+)
 from lookalike.io.unchanged import watched
 
 FILES_PER_BATCH = 512
 BOM = b"\xef\xbb\xbf"
 
 
-def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+def blocks(
+    path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0, limit: ReadLimit | None = None
+) -> Iterator[tuple[int, bytes]]:
     """(number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not cut.
 
-    line, offset: where to begin, in a file that is not compressed.
+    line, offset: where to begin, in a file that is not compressed. limit: refuses long lines before they are read.
     """
     pieces: list[bytes] = []
     with open_stream(path) as file:
@@ -38,6 +49,9 @@ def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int =
             end = piece.rfind(b"\n") + 1
             if end == 0:
                 pieces.append(piece)
+                length = sum(map(len, pieces))
+                if limit is not None and length > limit.nbytes:
+                    limit.refuse(f"line {line:,} of {path}", length + _to_line_break(file, size))
                 continue
             block = b"".join([*pieces, piece[:end]])
             yield line, block
@@ -45,6 +59,17 @@ def blocks(path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int =
             pieces = [piece[end:]]
     if last := b"".join(pieces):
         yield line, last
+
+
+def _to_line_break(file: pa.NativeFile, size: int) -> int:
+    """Bytes up to the next line break of an open file."""
+    length = 0
+    while piece := file.read(size):
+        end: int = piece.find(b"\n")
+        if end >= 0:
+            return length + end
+        length += len(piece)
+    return length
 
 
 class Mark(NamedTuple):
@@ -127,7 +152,7 @@ class TextLines(ByteReader):
             return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
 
     def _blocks(self) -> Iterator[bytes]:
-        return watched(self, (block for _, block in blocks(self._path)))
+        return watched(self, (block for _, block in blocks(self._path, limit=self.limit)))
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
@@ -160,7 +185,7 @@ class TextFiles(ByteReader):
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Files before `start` are not read where all have been read once; none where only ids are asked for."""
         if "text" in schema.names and start and self.prefix.complete:
-            yield from in_order(self._read, self._slices(start))
+            yield from self._in_order(start)
         elif "text" in schema.names:
             yield from without_first(self._watched(), start)
         elif start < len(self._ids):
@@ -171,7 +196,7 @@ class TextFiles(ByteReader):
         last: list[pa.RecordBatch] = []
 
         def contents() -> Iterator[bytes]:
-            for batch in in_order(self._read, self._slices()):
+            for batch in self._in_order(0):
                 last[:] = [batch]
                 yield b"".join(buffer.to_pybytes() for buffer in batch.column("text").buffers() if buffer)
 
@@ -183,6 +208,11 @@ class TextFiles(ByteReader):
 
     def where(self, row: int) -> str:
         return readable(self._files[row])
+
+    def _in_order(self, start: int) -> Iterator[pa.RecordBatch]:
+        return in_order(
+            self._read, self._slices(start), weight=lambda part: sum(self._sizes[part]), most=UNDER_WAY_BYTES
+        )
 
     def _slices(self, start: int = 0) -> Iterator[slice]:
         first, nbytes = start, 0
@@ -207,7 +237,16 @@ class TextFiles(ByteReader):
 
     def _content(self, file: Path) -> bytes | None:
         with self._opening(file), open_stream(file) as stream:
-            return bytes(stream.read())
+            if self.limit is None:
+                return bytes(stream.read())
+            if compression_of(file) is None:
+                self.limit.check(readable(file), file.stat().st_size)
+            text = bytes(stream.read(self.limit.nbytes + 1))
+            rest = 0
+            while piece := stream.read(TARGET_BYTES):
+                rest += len(piece)
+            self.limit.check(readable(file), len(text) + rest)
+            return text
         return None
 
     @contextmanager

@@ -7,6 +7,8 @@ import base64
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lookalike.io.parquet_pages import varint
+
 KEY = b"\x0cARROW:schema"  # in Thrift's compact protocol a string follows its length
 VALUE = 0x18  # the next field of the same struct, a string
 MAGIC = b"PAR1"
@@ -28,21 +30,10 @@ def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMe
         return metadata
     at = key + len(KEY)
     assert footer[at] == VALUE  # the format: a key is followed by its value
-    length, start = _varint(footer, at + 1)
+    length, start = varint(footer, at + 1)
     value = base64.b64encode(schema.serialize())
     footer = footer[: at + 1] + _as_varint(len(value)) + value + footer[start + length :]
     return pq.read_metadata(pa.BufferReader(MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC))
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """(the number that begins here, where the next byte is)."""
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
 
 
 def _as_varint(number: int) -> bytes:

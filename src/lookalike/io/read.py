@@ -18,7 +18,7 @@ from lookalike.io.jsonlines import JsonLines
 from lookalike.io.lines import TextFiles, TextLines
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import TEXT_FILES, TextReading, find
-from lookalike.io.reader import Reader
+from lookalike.io.reader import Reader, ReadLimit
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
 ON_BAD_FILE = ("error", "skip")
@@ -33,6 +33,7 @@ def open_collection(
     on_bad_text: OnBadText = "error",
     on_bad_file: OnBadFile = "error",
     lines: bool | None = None,
+    limit: ReadLimit | None = None,
 ) -> Collection:
     """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
     anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
@@ -42,6 +43,7 @@ def open_collection(
     not UTF-8: an error, or repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or
     what cannot be read of it is left out and listed ("skip"). lines: whether a text file is read line by line (True)
     or as one document (False); None reads a text file that is given alone line by line, any other as one document.
+    limit: refuses long records before they are read.
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
@@ -53,7 +55,7 @@ def open_collection(
     check_choice("on_bad_file", on_bad_file, ON_BAD_FILE)
     left_out: list[str] | None = [] if on_bad_file == "skip" else None
     reading: TextReading = "auto" if lines is None else "lines" if lines else "files"
-    name, opened = open_readers(source, left_out, text=reading)
+    name, opened = open_readers(source, left_out, text=reading, limit=limit)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     if readers:
@@ -100,30 +102,33 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
 
 
 def open_readers(
-    source: Any, left_out: list[str] | None = None, *, text: TextReading = "table"
+    source: Any, left_out: list[str] | None = None, *, text: TextReading = "table", limit: ReadLimit | None = None
 ) -> tuple[str, list[Reader]]:
-    """What messages call the source, and its readers. text: how text files are read."""
+    """What messages call the source, and its readers. text: how text files are read; limit: of the readers."""
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source], left_out, text)
+        return _of_paths([source], left_out, text, limit)
     if isinstance(source, list | tuple):
         if any(isinstance(item, os.PathLike) for item in source):
-            return _of_paths(source, left_out, text)
+            return _of_paths(source, left_out, text, limit)
         return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
     return "the table", [InMemory(_arrow_table(source), "the table")]
 
 
 def _of_paths(
-    paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading
+    paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading, limit: ReadLimit | None
 ) -> tuple[str, list[Reader]]:
     """The readers of all files; those that cannot be opened go to `left_out`, or raise where there is no such list."""
     found = find(paths, text=text)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if found.kind == TEXT_FILES:
-        return name, [TextFiles(found.files, found.ids, name, left_out)]
+        texts = TextFiles(found.files, found.ids, name, left_out)
+        texts.limit = limit
+        return name, [texts]
     readers = []
     for file in found.files:
         try:
-            readers.append(_file_reader(found.kind, file))
+            readers.append(_file_reader(found.kind, file, limit))
+            readers[-1].limit = limit
         except InputError as error:
             if left_out is None:
                 raise
@@ -131,14 +136,14 @@ def _of_paths(
     return name, readers
 
 
-def _file_reader(kind: str, file: Any) -> Reader:
+def _file_reader(kind: str, file: Any, limit: ReadLimit | None) -> Reader:
     match kind:
         case "Parquet":
             return ParquetFile(file, str(file))
         case "Arrow":
             return ArrowFile(file, str(file))
         case "JSON lines":
-            return JsonLines(file, str(file))
+            return JsonLines(file, str(file), limit)
         case "text lines":
             return TextLines(file, str(file))
         case _:

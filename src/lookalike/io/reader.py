@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -19,8 +19,25 @@ from lookalike.io.unchanged import Prefix
 
 # A few MB per batch: enough work for one kernel call, little enough that several wait in the cache, not in memory.
 TARGET_BYTES = 4 << 20
+UNDER_WAY_BYTES = 5 * TARGET_BYTES  # of batches that are parsed at a time, or wait; a longer one is alone
 # Dictionary pages hide how long the text is, so the sizes in a file may promise far too little.
 MAX_ROWS = 1 << 14
+
+
+@dataclass(frozen=True)
+class ReadLimit:
+    """The longest record, file or page that fits into memory while it is read.
+
+    nbytes: its length. refuse: raises the error for a longer one, from words that name it and its length.
+    """
+
+    nbytes: int
+    refuse: Callable[[str, int], NoReturn]
+
+    def check(self, what: str, nbytes: int) -> None:
+        """Raise the error if this many bytes are too many."""
+        if nbytes > self.nbytes:
+            self.refuse(what, nbytes)
 
 
 class Reader(ABC):
@@ -32,6 +49,7 @@ class Reader(ABC):
     lines: of text files, whether each line is an item (else each file); None where the items are rows of a table.
     warnings: what a user should know about the way the files are read.
     copied_as: the format in which `raw_rows` gives the rows; None where rows have no bytes of their own.
+    limit: what is refused before it is read because of its length; None for nothing.
     """
 
     name: str
@@ -42,6 +60,7 @@ class Reader(ABC):
     lines: bool | None = None
     warnings: Sequence[str] = ()
     copied_as: str | None = None
+    limit: ReadLimit | None = None
 
     @abstractmethod
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -155,6 +174,24 @@ def rows_per_batch(nbytes: int, rows: int) -> int:
     2255
     """
     return max(1, min(MAX_ROWS, TARGET_BYTES * rows // max(nbytes, 1)))
+
+
+def spans_by_bytes(count: int, nbytes: Callable[[int, int], int], most: int) -> Iterator[tuple[int, int]]:
+    """Cut `count` rows into spans (start, end) of at most `most` bytes, or of one row, by halving.
+
+    nbytes: of the rows from the first number up to the second.
+
+    >>> list(spans_by_bytes(4, lambda start, end: sum([1, 1, 9, 1][start:end]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    waiting = [(0, count)] if count else []
+    while waiting:
+        start, end = waiting.pop()
+        if end - start == 1 or nbytes(start, end) <= most:
+            yield start, end
+        else:
+            middle = (start + end) // 2
+            waiting += [(middle, end), (start, middle)]
 
 
 def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:

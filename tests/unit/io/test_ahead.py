@@ -83,3 +83,39 @@ def test_only_a_few_items_are_taken_ahead() -> None:
     assert next(results) == "0"
     assert len(taken) == 3
     results.close()
+
+
+def test_no_item_is_made_while_those_that_wait_are_heavy() -> None:
+    started: list[int] = []
+
+    def items() -> Generator[int, None, None]:
+        for number in range(6):
+            started.append(number)
+            yield number
+
+    stream = ahead(items(), depth=4, weight=lambda _: 10, most=10)
+    for number in range(6):
+        assert next(stream) == number
+        assert len(started) <= number + 2  # what the consumer has, and one that waits
+    assert list(stream) == []
+
+
+def test_leaving_while_heavy_items_wait_does_not_hang() -> None:
+    stream = ahead((number for number in range(6)), depth=4, weight=lambda _: 10, most=10)
+    assert next(stream) == 0
+    stream.close()  # type: ignore[attr-defined]
+
+
+def test_heavy_items_are_not_under_way_together() -> None:
+    under_way: list[int] = []
+    most: list[int] = []
+
+    def work(item: int) -> int:
+        under_way.append(item)
+        most.append(sum(under_way))
+        under_way.remove(item)
+        return item
+
+    items = [1, 9, 1, 1, 1, 8, 20, 1]
+    assert list(in_order(work, items, threads=4, weight=lambda item: item, most=10)) == items
+    assert max(most) <= 20
