@@ -80,6 +80,13 @@ class BatchTooLarge(LookalikeError):
     """More items in one request than the server takes."""
 
 
+class OutOfMemory(LookalikeError):
+    """The system gave no more memory."""
+
+    def __init__(self) -> None:
+        super().__init__("the system gave no more memory. Allow more (ulimit -v), or work with less: --memory 1GB.")
+
+
 class TooManyPairs(LookalikeError):
     """The answer is larger than the user allowed."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import resource
 import sys
 
 import typer
@@ -32,7 +34,7 @@ from lookalike.cli.runs import runs
 from lookalike.cli.stopping import ReaderGone, hear_terminate
 from lookalike.cli.strings import STRINGS
 from lookalike.cli.vectors import VECTORS
-from lookalike.errors import LookalikeError, OutputError
+from lookalike.errors import LookalikeError, OutOfMemory, OutputError
 
 app = typer.Typer(
     help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
@@ -100,10 +102,23 @@ def main() -> None:
     except (ReaderGone, BrokenPipeError):  # it has what it wanted
         _let_go()
         sys.exit(0)
-    except OSError as error:
+    except (OSError, MemoryError, ImportError) as error:
+        if _lacks_memory(error):
+            sys.stderr.write(f"{OutOfMemory.__name__}: {OutOfMemory()}\n")
+            sys.exit(OutOfMemory.exit_code)
+        if not isinstance(error, OSError):
+            raise
         _let_go()
         sys.stderr.write(f"OutputError: {error.filename or 'standard output'}: {error.strerror or error}.\n")
         sys.exit(OutputError.exit_code)
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether the system refused memory: to an array, or to a library that was to be loaded."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return limited and "shared object" in str(error)
 
 
 def _let_go() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -85,7 +86,7 @@ class ParquetFile(Columnar, ColumnReader):
         self.paths = (path,)
         self.checksums = {}
         refuse_empty(path, name, "a Parquet file")
-        with reading(name, "Parquet"), pq.ParquetFile(path) as file:
+        with reading(name, "Parquet"), pq.ParquetFile(_for_arrow(path)) as file:
             self._metadata, stored = file.metadata, file.schema_arrow
         self.rows = self._metadata.num_rows
         plain = pa.schema([self._decoded(field) for field in stored], stored.metadata)
@@ -110,7 +111,9 @@ class ParquetFile(Columnar, ColumnReader):
             with reading(self.name, "Parquet"):
                 rows = min(rows, self._rows_that_fit(names, start, self.limit))
         with reading(self.name, "Parquet"):
-            file = pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False)
+            file = pq.ParquetFile(
+                _for_arrow(self._path), metadata=self._metadata, buffer_size=READ_BUFFER, pre_buffer=False
+            )
         with file:
             for group in range(self._metadata.num_row_groups):
                 here = self._metadata.row_group(group).num_rows
@@ -191,13 +194,17 @@ class ArrowFile(Columnar, ColumnReader):
         self.paths = (path,)
         self.checksums = {}
         refuse_empty(path, name, "an Arrow file")
-        with reading(name, "Arrow"), pa.memory_map(str(path)) as source:
+        with reading(name, "Arrow"), pa.memory_map(os.fsencode(path)) as source:
             self._describe(_open_ipc(source).schema)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         places = self._places(schema.names)
         options = pa.ipc.IpcReadOptions(included_fields=places)
-        with unchanged(self, [WHOLE_FILE]), reading(self.name, "Arrow"), pa.memory_map(str(self._path)) as source:
+        with (
+            unchanged(self, [WHOLE_FILE]),
+            reading(self.name, "Arrow"),
+            pa.memory_map(os.fsencode(self._path)) as source,
+        ):
             reader = _open_ipc(source, options)
             if isinstance(reader, pa.ipc.RecordBatchStreamReader):
                 whole = iter(reader)
@@ -265,3 +272,8 @@ def _open_ipc(
     except pa.ArrowInvalid:
         source.seek(0)
         return pa.ipc.open_stream(source, options=options)
+
+
+def _for_arrow(path: Path) -> Path | pa.OSFile:
+    """The path or, where its name is not UTF-8, which Arrow cannot take, the opened file."""
+    return path if os.fsencode(path) == str(path).encode("utf-8", "replace") else pa.OSFile(os.fsencode(path))

@@ -32,6 +32,8 @@ def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
 def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
     """The column asked for, else one with a usual name, else the only column that holds text and is not `besides`.
 
+    besides: the column of ids. Texts may be their own ids where a column other than "id" was chosen for these.
+
     >>> choose_text(pa.schema([("Body", pa.string()), ("url", pa.string())]), None, "a.csv")
     'Body'
     """
@@ -45,6 +47,8 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
             check_text(schema, chosen, where)
             return chosen
     able: list[str] = [f.name for f in fields if f.name != besides]
+    if not able and besides not in (None, "id") and any(f.name == besides for f in fields):
+        return str(besides)  # texts that are their own ids
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the text" if able else "no column holds text"

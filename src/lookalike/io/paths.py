@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -172,5 +173,10 @@ def fixed_part(pattern: Path) -> Path:
 def _missing(path: Path, name: str) -> InputError:
     if name == "-":
         return InputError("- (standard input) cannot be read; save the stream to a file first.")
+    if address := re.match(r"([a-z][a-z0-9+.-]+):/", name, re.IGNORECASE):
+        return InputError(
+            f"{address[1]}://{name[address.end() :].lstrip('/')} is an address, which is not read here. "
+            "Download the file first, or use --engine spark, which reads the addresses that Spark knows."
+        )
     beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     return InputError(f"no such file: {name}.{nearest(path.name, beside)}")

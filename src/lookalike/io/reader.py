@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from lookalike.data import I64
-from lookalike.errors import InputError
+from lookalike.errors import InputError, OutOfMemory
 from lookalike.io.paths import compression_of
 from lookalike.io.unchanged import Prefix
 
@@ -22,6 +22,8 @@ TARGET_BYTES = 4 << 20
 UNDER_WAY_BYTES = 5 * TARGET_BYTES  # of batches that are parsed at a time, or wait; a longer one is alone
 # Dictionary pages hide how long the text is, so the sizes in a file may promise far too little.
 MAX_ROWS = 1 << 14
+
+NO_THREAD = "Resource temporarily unavailable"  # the system refused a thread, for want of memory
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,8 @@ def reading(name: str, what: str) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise InputError(f"{name} cannot be read as {what}: its name is not UTF-8. Rename the file.") from error
     except (pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError) or NO_THREAD in str(error):
+            raise OutOfMemory from error
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         reason = "".join(letter if letter.isprintable() else "?" for letter in reason)
         raise InputError(f"{name} cannot be read as {what}: {reason[:200]}.") from error

@@ -18,6 +18,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def test_texts_may_be_their_own_ids() -> None:
+    Path("words.csv").write_text("word\ncolour\ncolor\n")
+    collection = open_collection(Path("words.csv"), id="word")
+    assert (collection.id_column, collection.text_column) == ("word", "word")
+    Path("ids.csv").write_text("id\ncolour\ncolor\n")
+    with pytest.raises(UsageError, match=r"no column holds text in ids\.csv"):
+        open_collection(Path("ids.csv"))
+
+
 @pytest.mark.parametrize(
     ("names", "chosen"),
     [
