@@ -23,6 +23,8 @@ from typing import Any
 from machine import machine, versions
 from measure import measure
 
+# promise: docs/how-to/passages.md | 97 % are found this way, and 47 % as unbroken runs of 12
+
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("LOOKALIKE_DATA", HERE.parent / "../shared/data"))
 LENGTHS, NOISE, PLANTED = (30, 50, 100, 200, 500), (0.0, 0.05, 0.15), 120

@@ -72,6 +72,7 @@ def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, option
     assert expected.receipt["work"]["folder"] is None
 
 
+@pytest.mark.promise("docs/how-to/large.md", "The output was the same")
 @pytest.mark.parametrize("command", ["pairs", "groups", "dedup"])
 def test_the_memory_budget_changes_no_byte(files: list[Path], tmp_path: Path, command: str) -> None:
     outputs = set()
@@ -227,6 +228,7 @@ main()
 """
 
 
+@pytest.mark.promise("docs/how-to/large.md", "Run the same command again. It goes on")
 @pytest.mark.promise("docs/tutorial/first-steps.md", "so the same command gives the same bytes")
 @pytest.mark.promise("docs/how-to/large.md", "writes the same bytes as an undisturbed run")
 @pytest.mark.promise("README.md", "killed at any moment, the same command goes on and writes the same bytes")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +292,61 @@ def test_every_kind_of_item_has_cliques() -> None:
     kinds = {"", "records ", "baskets ", "vectors ", "strings ", "bits ", "images ", "faces "}
     assert groups.keys() >= {f"lookalike {kind}groups" for kind in kinds}
     assert [name for name, part in groups.items() if "cliques" not in part and "index" not in name] == []
+
+
+@pytest.mark.promise("docs/how-to/index.md", "a bulk `add` takes more than 30,000 documents a second")
+@pytest.mark.promise("docs/how-to/serve.md", "One process answers more than 1,000 queries a second")
+def test_the_speed_of_the_index_and_the_service() -> None:
+    million = next(run for run in data("measured")["index"]["runs"] if run["documents"] == 10**6)
+    assert million["added_per_second"] > 30_000
+    assert million["p50_ms"] < 0.1
+    assert min(run["per_second"] for run in data("measured")["service"]["runs"]) > 1000
+
+
+@pytest.mark.promise("docs/how-to/large.md", "at 32 places and prints the documents, pairs and candidates to expect")
+@pytest.mark.promise("docs/how-to/large.md", "(at least 300MB; default: half of what is free)")
+@pytest.mark.promise("docs/how-to/passages.md", "It holds the 300 pairs that share most (`--report-pairs`)")
+@pytest.mark.promise("docs/how-to/passages.md", "at least 40 % of each stands in passages that they share")
+@pytest.mark.promise("docs/how-to/spark.md", "A bucket with more than 4,096 documents is cut into parts")
+@pytest.mark.promise("docs/how-to/spark.md", "Where the system has Java 17 or newer")
+@pytest.mark.promise("docs/how-to/spark-kinds.md", "from 100,000 records of each table")
+@pytest.mark.promise("docs/explanation/curves.md", "A signature is a list of 128 such numbers")
+def test_constants_and_defaults_that_pages_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspect import signature
+
+    from lookalike.apps import passages
+    from lookalike.engines import forecast, memory
+    from lookalike.engines.spark import flow, java, record_run
+
+    assert forecast.PLACES == 32
+    assert memory.LEAST == 300_000_000
+    monkeypatch.setattr(memory, "free_memory", lambda: 10**10)
+    assert memory.memory_size(None) == 5 * 10**9
+    assert passages.REPORTED == 300
+    stories = signature(la.stories).parameters
+    assert (stories["share"].default, stories["jaccard"].default) == (0.4, 0.3)
+    assert (flow.GIANT, java.OLDEST) == (4096, 17)
+    assert record_run.SAMPLE == 100_000
+    assert la.plan(0.8).num_hashes == 128
+
+
+@pytest.mark.promise(
+    "docs/explanation/cost.md", "two sets of similarity 0.9 must share one of their rarest tenth of elements"
+)
+@pytest.mark.promise("docs/explanation/cost.md", "a template in 200,000 variants has 2·10¹⁰ pairs")
+@pytest.mark.promise("docs/explanation/scale.md", "(a pair at 0.8 differs in size by at most a quarter)")
+@pytest.mark.promise("docs/explanation/scale.md", "0.4 pairs at 10⁹, four thousand at 10¹¹")
+@pytest.mark.promise("docs/explanation/scale.md", "βʳ falls from 6·10⁻¹¹ to 3·10⁻¹⁴")
+@pytest.mark.promise("docs/explanation/curves.md", "it gives 9 bands of 13 rows")
+def test_arithmetic_of_the_explanations() -> None:
+    """Of n elements, a set at Jaccard similarity t must have one of its n - ceil(t n) + 1 rarest in common."""
+    for n in (100, 1000):
+        assert n - math.ceil(Fraction(9, 10) * n) + 1 == n // 10 + 1
+        assert n - math.ceil(Fraction(4, 10) * n) + 1 > n // 2
+    assert round(200_000 * 199_999 / 2 / 1e10) == 2
+    assert Fraction(1) / Fraction(4, 5) - 1 == Fraction(1, 4)
+    assert round((10**9) ** 2 / 2 * 16 / 2**64, 1) == 0.4
+    assert round((10**11) ** 2 / 2 * 16 / 2**64, -3) == 4000
+    assert (f"{0.02**6:.0e}", f"{0.02**8:.0e}") == ("6e-11", "3e-14")
+    balanced = la.Plan(threshold=0.8, recall=0.99, num_hashes=128, bands=9, rows=13)
+    assert f"{balanced.probability(0.8):.2f}" == "0.40"

@@ -53,6 +53,7 @@ def test_no_bias_over_many_seeds(scheme: Any) -> None:
     check_mean_and_variance(shares, 0.8, 128)
 
 
+@pytest.mark.promise("docs/explanation/estimates.md", "Fast Similarity Sketching (Dahlgaard, Knudsen and Thorup, 2017)")
 def test_fast_similarity_sketches_vary_less_than_independent_slots() -> None:
     """Why it is the default: about half of the variance for sets no larger than the signature."""
     shares = agreements(planted(Fraction(1, 2), union=100, pairs=4000, seed=5), Recipe())

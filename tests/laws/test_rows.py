@@ -89,6 +89,7 @@ def test_json_lines_are_kept_byte_for_byte(
     assert len(kept) == len({json.loads(row)["code"] for row in rows})
 
 
+@pytest.mark.promise("docs/reference/formats.md", "integers above 2⁵³ next to fractions")
 @pytest.mark.promise("docs/reference/formats.md", "the run stops and names the line and the column")
 @settings(max_examples=60, deadline=None)
 @given(data=json_rows(), extension=st.sampled_from(["parquet", "arrow"]))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.amplify import Cascade, Sensitive, amplify, fixed_point
+from lookalike.amplify import Cascade, Sensitive, amplify, and_of, fixed_point, or_of
 from lookalike.errors import UsageError
 
 
@@ -46,3 +46,11 @@ def test_the_fixed_point_of_bands_and_rows() -> None:
 def test_steps_that_are_none(words: str) -> None:
     with pytest.raises(UsageError, match="a cascade has no step"):
         Cascade.of(words)
+
+
+@pytest.mark.promise("docs/explanation/curves.md", "they push every probability up")
+@pytest.mark.promise("docs/explanation/curves.md", "it pushes every probability down")
+@given(st.floats(0.001, 0.999), st.integers(2, 20))
+def test_and_and_or_push_probabilities_down_and_up(p: float, count: int) -> None:
+    assert and_of(p, count) < p
+    assert or_of(p, count) > p

@@ -150,6 +150,7 @@ def test_turning_point_and_midpoint(shape: tuple[int, int]) -> None:
     assert one.probability(one.turning_point) == pytest.approx(1 - (1 - 1 / one.bands) ** one.bands)
 
 
+@pytest.mark.promise("docs/explanation/estimates.md", "(one true pair in 10,000 at the threshold is lost that way")
 @pytest.mark.parametrize(("t", "slots", "recall"), [(0.8, 128, 0.99), (0.5, 64, 0.9), (0.05, 128, 0.99), (0.9, 7, 0.9)])
 def test_the_cut_is_the_largest_that_loses_no_more_than_allowed(t: float, slots: int, recall: float) -> None:
     one = Plan(threshold=t, recall=recall, num_hashes=slots, bands=1, rows=1)

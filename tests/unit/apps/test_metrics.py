@@ -60,6 +60,7 @@ def test_a_metric_passes(items: list[int]) -> None:
     assert test.triples == len(items) * (len(items) - 1) * (len(items) - 2)
 
 
+@pytest.mark.promise("docs/how-to/own-distance.md", "d(x, y) ≥ 0; d(x, y) = 0 exactly where x = y")
 @pytest.mark.parametrize(
     ("axiom", "distance", "words"),
     [

@@ -188,6 +188,7 @@ def test_text_of_three_words_does_not_bridge_without_end() -> None:
 # what does not count
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "a passage never starts or ends in it")
 def test_a_template_does_not_count() -> None:
     rng = random.Random(5)
     template, copied = noise(rng, 50), noise(rng, 20)
@@ -203,6 +204,7 @@ def test_a_template_does_not_count() -> None:
     assert found.pairs["right_in_left"].to_pylist() == [1.0]
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "A run that crosses boilerplate continues after it")
 def test_a_template_between_two_parts_of_a_copy_is_crossed_but_not_counted() -> None:
     rng = random.Random(6)
     template, one, two = noise(rng, 30), noise(rng, 10), noise(rng, 10)
@@ -342,6 +344,7 @@ def test_too_many_passages_stop_the_search() -> None:
         la.passages([" ".join(WORDS[:20])] * 9, max_pairs=5)
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "The least passage is 24 tokens")
 def test_what_is_derived() -> None:
     job = PassageJob()
     assert (job.k, job.min_tokens, job.window, job.guaranteed) == (5, 12, 8, 12)

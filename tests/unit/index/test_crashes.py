@@ -80,6 +80,7 @@ def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert len(one) == 2
 
 
+@pytest.mark.promise("docs/how-to/index.md", "Readers never wait, neither for a writer nor for compaction")
 def test_readers_in_other_threads_go_on(tmp_path: Path) -> None:
     with la.Index.create(tmp_path / "index", k=2) as index:
         index.add(["a b c"])
@@ -91,6 +92,7 @@ def test_readers_in_other_threads_go_on(tmp_path: Path) -> None:
         assert answers == [[[(0, 1.0)]], 1]
 
 
+@pytest.mark.promise("docs/how-to/index.md", "Readers never wait, neither for a writer nor for compaction")
 def test_a_reader_outlives_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "SMALL", 2)
     place = tmp_path / "index"

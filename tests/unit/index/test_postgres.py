@@ -54,6 +54,7 @@ def together(work: Callable[[int], None], count: int) -> None:
         raise failed[0]
 
 
+@pytest.mark.promise("docs/how-to/postgres.md", "if six machines send the same item at once")
 def test_the_same_item_from_many_writers_goes_in_once(url: str) -> None:
     answers: list[list[Any]] = [[] for _ in range(6)]
 
@@ -254,6 +255,7 @@ def test_places_that_are_none(postgres: str, place: str, kind: type[Exception], 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.promise("docs/how-to/postgres.md", "Ids are text of 2,000 bytes at most")
 def test_ids_that_cannot_be_kept(url: str) -> None:
     with la.Index.open(url) as index:
         with pytest.raises(

@@ -272,6 +272,7 @@ def test_several_files_are_one_collection_in_the_order_given() -> None:
     ]
 
 
+@pytest.mark.promise("docs/reference/formats.md", "without an id column they are row numbers from 0")
 def test_row_numbers_go_on_through_several_files(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         write_table(pa.table({"text": [name * 3000] * 2}), f"{name}.jsonl")

@@ -58,6 +58,7 @@ def test_the_least_of_each_window_is_chosen(tokens: list[list[int]], k: int, w: 
             assert set(np.flatnonzero(prints.covered[start : start + len(one)]).tolist()) == covered
 
 
+@pytest.mark.promise("docs/how-to/passages.md", "only the first and the last repeat are compared")
 def test_a_thousand_zeros_have_two_fingerprints() -> None:
     prints = fingerprint(*arrays([[0] * 1000, [0, 1, 2] * 300]), k=4, window=6)
     assert np.diff(prints.offsets).tolist() == [2, 2]

@@ -73,6 +73,7 @@ def test_universal_functions_are_within_their_ranges() -> None:
 # bands
 
 
+@pytest.mark.promise("docs/reference/words.md", "A 64-bit number; items with the same key are in one bucket")
 @given(
     values=st.lists(st.lists(st.integers(0, 2**32 - 1), min_size=12, max_size=12), min_size=1, max_size=4),
     shape=st.sampled_from([(1, 1), (1, 12), (12, 1), (3, 4), (4, 3), (2, 5)]),
