@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -101,6 +102,15 @@ def test_what_was_read_whole_is_counted(make: Callable[[random.Random], Texts], 
     assert (made.pairs, made.candidates) == (counts["pairs"], counts["candidates"])
     assert made.pairs_interval == (made.pairs, made.pairs)
     assert made.candidates_interval == (made.candidates, made.candidates)
+
+
+def test_common_shingles_are_dropped_as_in_the_run(tmp_path: Path) -> None:
+    file = written(footer, 1, tmp_path)
+    options: dict[str, Any] = {"threshold": 0.5, "method": "exact", "max_share": 0.1}
+    counts = la.pairs(file, **options).receipt["counts"]
+    told = la.forecast(file, **options)
+    assert (told.pairs, told.candidates) == (counts["pairs"], counts["candidates"])
+    assert told.pairs < la.forecast(file, threshold=0.5, method="exact").pairs
 
 
 def test_intervals_hold_in_nine_of_ten_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

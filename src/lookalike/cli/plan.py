@@ -66,6 +66,13 @@ def plan(
         o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
+    method: Annotated[
+        o.Method, o.option(o.RUN, help="How a run on INPUTS looks for pairs: auto, lsh, exact or dcm.")
+    ] = o.Method.auto,
+    max_share: Annotated[
+        float | None,
+        o.option(o.SHINGLES, help="Drop shingles of INPUTS that are in more than this share of the documents."),
+    ] = None,
     lines: o.Lines = False,
     memory: Annotated[
         str | None,
@@ -137,10 +144,12 @@ def plan(
         options = {
             "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
             "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "lines": lines,
-            "memory": memory,
+            "memory": memory, "method": method.value, "max_share": max_share,
         }  # fmt: skip
         print_forecast(inputs, options, json=json)
         return
+    if method is not o.Method.auto or max_share is not None:
+        raise UsageError("--method and --max-share are for a run on INPUTS; name files, or leave them out.")
     if output is not None:
         check_place(output, force=force)
     shape: Any = {"recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows}

@@ -39,6 +39,7 @@ from lookalike.engines.work import Workplace
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.plan import Plan
+from lookalike.stages.boilerplate import drop_common
 from lookalike.stages.candidates import Items
 from lookalike.stages.duplicates import collapse, fingerprints
 from lookalike.stages.features import shingle
@@ -141,6 +142,8 @@ def forecast(collection: Collection, job: Job, place: Workplace) -> Forecast:
     planned = planned_for(job, trace)
     read = read_texts(collection, job)
     sampled, nbytes, sets = len(read.texts), collection.nbytes, read.sets
+    if job.max_share is not None:
+        sets = drop_common(sets, job.max_share)[0]
     mean = read.texts.nbytes / max(1, sampled)
     total = sampled if read.complete else max(sampled, collection.rows_hint or round(nbytes / max(1.0, mean)))
     grow = total / max(1, sampled)
@@ -170,7 +173,7 @@ def forecast(collection: Collection, job: Job, place: Workplace) -> Forecast:
         drawn = replace(drawn, number=number)
         rehearsal = rehearse(items.take(kept), choice, job, planned, pool)
         pairs, candidates = _scaled(rehearsal, drawn, len(kept), count, sampled / max(1, total))
-        work = sum(reading(_load(nbytes, total, mean, sampled, len(sets.elements)), costs).values())
+        work = sum(reading(_load(nbytes, total, mean, sampled, len(read.sets.elements)), costs).values())
         work += costed(count, costs, limit) / 1e9
     folder = is_large(nbytes, place.memory)
     memory = int(BASE + GROWTH * nbytes)
@@ -183,7 +186,7 @@ def forecast(collection: Collection, job: Job, place: Workplace) -> Forecast:
         crowds=[one.words(lambda item: _begin(read.texts, item), grow) for one in size.crowds if one.size >= CROWD],
         seconds=seconds, seconds_interval=(seconds / TIME_FACTOR, seconds * TIME_FACTOR), threads=threads,
         memory=min(memory, place.memory) if folder else memory, budget=place.memory, work_folder=folder,
-        disk=round(8 * len(sets.elements) * grow + total * 4 * job.num_hashes * 2) if folder else 0,
+        disk=round(8 * len(read.sets.elements) * grow + total * 4 * job.num_hashes * 2) if folder else 0,
         warnings=trace.warnings if choice.method == "lsh" else [],
     )  # fmt: skip
 

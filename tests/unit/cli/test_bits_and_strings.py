@@ -150,6 +150,8 @@ def test_plans_for_other_distances(lookalike) -> None:
         (["--measure", "cosine", "--distance", 3, "-t", 0.5], "give --measure and --distance together"),
         (["--measure", "cosine", "--distance", 3, "-o", "x.svg"], "curves over a distance are shown as a table"),
         (["--measure", "hamming", "--distance", 3], "hamming needs the length of a code"),
+        (["--method", "exact"], "--method and --max-share are for a run on INPUTS; name files, or leave them out."),
+        (["--max-share", 0.1], "--method and --max-share are for a run on INPUTS; name files, or leave them out."),
         (["--cascade", "xor4"], "a cascade has no step 'xor4'"),
     ],
 )

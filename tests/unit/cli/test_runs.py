@@ -54,3 +54,6 @@ def test_plan_looks_at_inputs(work: Path, lookalike) -> None:
     assert "no work folder, no disk\n" in done.out
     assert json.loads(lookalike("plan", "x.txt", "--json").out)["pairs"] == 3
     assert lookalike("plan", "x.txt", "--text", "body").code == 1
+    asked = json.loads(lookalike("plan", "x.txt", "--json", "--method", "lsh").out)
+    assert (asked["method"], asked["why"]) == ("lsh", "asked for")
+    assert json.loads(lookalike("plan", "x.txt", "--json", "--max-share", "0.5").out)["pairs"] == 0
