@@ -18,7 +18,7 @@ import pyarrow as pa
 from lookalike.errors import DamagedIndex, DatabaseFailed, IndexBusy, OutputError, UsageError
 from lookalike.index import grouping
 from lookalike.index.index import Added, Index
-from lookalike.index.intake import Sieve
+from lookalike.index.intake import Sieve, check_ids
 from lookalike.index.items import ids_of
 from lookalike.index.search import Match
 from lookalike.index.store import Blobs, Block, Id, Keys, ends_of
@@ -105,8 +105,7 @@ def _prepare(index: Index, addition: Addition) -> Prepared:
     raw = _blobs([kind.raw(piece) for piece in pieces]) if index.store.settings["store_items"] else None
     count = sum(map(len, features))
     known = None if addition.ids is None else ids_of(addition.ids)
-    if known is not None and len(known) != count:
-        raise UsageError(f"{len(known):,} ids came for {count:,} items; expected one for each.")
+    check_ids(known, count)
     return Prepared(addition, _blobs(features), _keys([kind.keys(part) for part in features]), raw, known)
 
 
@@ -176,7 +175,7 @@ def _remove(index: Index, removals: Sequence[tuple[int, Id]], outcomes: list[Out
         if item >= 0:
             items[item] = None
     if items:
-        grouping.catch_up(index.store, index.kind)
+        grouping.catch_up_before_change(index.store, index.kind)
         index.store.remove(np.unique(np.array(list(items), np.int64)))
 
 

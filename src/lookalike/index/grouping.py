@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.engines.pool import Pool, usable_cores
-from lookalike.errors import IndexBusy
+from lookalike.errors import IndexBusy, UsageError
 from lookalike.index.kinds import Kind
+from lookalike.index.scan import Budget, OverBudget
 from lookalike.index.search import query_spans, scored
 from lookalike.index.store import Blobs, Found, Merge, Store
 from lookalike.kernels import lookup
@@ -91,15 +92,30 @@ def current(store: Store, kind: Kind) -> Forest:
             continue
 
 
-def catch_up(store: Store, kind: Kind) -> None:
-    """Put all items into groups that are not yet, and write it down."""
+def catch_up(store: Store, kind: Kind, budget: Budget | None = None) -> None:
+    """Put all items into groups that are not yet, and write it down. budget: of scans, None for no limit."""
     if not len(store.after(store.grouped() - 1, 1)):
         return
     with store.writing():
-        forest, grouped = _caught_up(store, kind)
+        forest, grouped = _caught_up(store, kind, budget)
         items = np.array(list(forest.fresh), np.int64)
         parents = np.array(list(forest.fresh.values()), np.int64)
         store.join(items, parents, forest.merges, grouped)
+
+
+def catch_up_before_change(store: Store, kind: Kind) -> None:
+    """Put all items into groups before one of them is removed or replaced; UsageError where that would take too long.
+
+    Nothing is written then. Groups that are asked for by themselves have no limit.
+    """
+    try:
+        catch_up(store, kind, Budget())
+    except OverBudget as error:
+        raise UsageError(
+            "before an item is removed or replaced, all items are put into groups, which would take more than "
+            f"{error.limit:,} steps for the long strings here. Export the index (`lookalike index export`) or ask for "
+            "its groups(), which have no limit, and try again."
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -112,7 +128,7 @@ class Page:
     copies: list[tuple[int, int]]
 
 
-def _caught_up(store: Store, kind: Kind) -> tuple[Forest, int]:
+def _caught_up(store: Store, kind: Kind, budget: Budget | None = None) -> tuple[Forest, int]:
     """Groups with all items in them, and the number after the last item."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -123,7 +139,7 @@ def _caught_up(store: Store, kind: Kind) -> tuple[Forest, int]:
         parts = [np.empty((2, 0), np.int64)]
         for low, high in query_spans(kind, len(features)):
             part = features.part(low, high)
-            met, others, _ = scored(store, kind, part, kind.probes(part), kind.threshold, None)
+            met, others, _ = scored(store, kind, part, kind.probes(part), kind.threshold, budget)
             parts.append(np.stack([fresh[met + low], others]))
         query, others = np.concatenate(parts, axis=1)
         older = others < page.items[query]

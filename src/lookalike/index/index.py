@@ -148,7 +148,7 @@ class Index:
             items = self.store.numbers(wanted)
             items = np.unique(items[items >= 0])
             if len(items):
-                grouping.catch_up(self.store, self.kind)
+                grouping.catch_up_before_change(self.store, self.kind)
                 self.store.remove(items)
         return len(items)
 
@@ -176,7 +176,7 @@ class Index:
             count = len(given)
             with self.store.writing():
                 if any(np.any(self.store.numbers(ids) >= 0) for ids in transfer.all_ids(given.store)):
-                    grouping.catch_up(self.store, self.kind)
+                    grouping.catch_up_before_change(self.store, self.kind)
                 return Added(count, self.store.add(transfer.blocks(given.store, self.kind, raw=self._keeps_items)))
 
     def export(self, path: str | PathLike[str], *, force: bool = False) -> None:

@@ -34,7 +34,7 @@ def blocks(store: Store, kind: Kind, batches: Iterable[Batch], *, raw: bool) -> 
     with Pool(usable_cores()) as pool:
         for block in pool.map(made, _pieces(store, kind, batches)):
             if not replacing and bool(np.any(store.numbers(block.ids) >= 0)):
-                grouping.catch_up(store, kind)  # the old item takes part in groups before it goes
+                grouping.catch_up_before_change(store, kind)  # the old item takes part in groups before it goes
                 replacing = True
             yield block
 
@@ -49,10 +49,15 @@ def _pieces(store: Store, kind: Kind, batches: Iterable[Batch]) -> Iterator[tupl
             elif done + len(piece) <= len(given):
                 yield piece, given.slice(done, len(piece))
             done += len(piece)
-        if given is not None and len(given) != done:
-            raise UsageError(
-                f"{words.count(len(given), 'ids')} came for {words.count(done, 'items')}; expected one for each."
-            )
+        check_ids(given, done)
+
+
+def check_ids(ids: pa.Array | None, count: int) -> None:
+    """Refuse ids that are not one for each of `count` items."""
+    if ids is not None and len(ids) != count:
+        raise UsageError(
+            f"{words.count(len(ids), 'ids')} came for {words.count(count, 'items')}; expected one for each."
+        )
 
 
 class Sieve:

@@ -14,20 +14,29 @@ from lookalike.index.strings import SCAN_STEPS, StringKind
 ITEMS_AT_ONCE = 4096  # stored items that are read together
 
 
+class OverBudget(UsageError):
+    """Scans that would take more steps than a call may take."""
+
+    def __init__(self, message: str, limit: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
 class Budget:
     """Steps that the scans of one call may take together."""
 
-    def __init__(self, limit: int = SCAN_STEPS) -> None:
-        self._limit, self._spent = limit, 0
+    def __init__(self) -> None:
+        self._limit, self._spent = SCAN_STEPS, 0
 
     def spend(self, steps: int, *, letters: int, threshold: float) -> None:
         """Account for comparisons before they are made; UsageError where they exceed the budget."""
         self._spent += steps
         if self._spent > self._limit:
-            raise UsageError(
+            raise OverBudget(
                 f"a string of {letters:,} letters came; comparing it at {threshold:g} with the strings of similar "
                 f"length would take this call beyond {self._limit:,} steps. Ask for nearer matches, for fewer long "
-                "strings at once, or for parts of them."
+                "strings at once, or for parts of them.",
+                self._limit,
             )
 
 

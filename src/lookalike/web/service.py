@@ -137,10 +137,10 @@ class Service:
         """Take an item out of the index."""
         self.access.check(request, write=True)
         try:
-            known = self.index.parse_id(id)
-            removed = await self.writes.write(Removal(known))
+            change = Removal(self.index.parse_id(id))
         except UsageError:  # what cannot be an id of this index is not there
-            removed = 0
+            change = None
+        removed = 0 if change is None else await self.writes.write(change)
         if not removed:
             raise Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
         self.metrics.count("removed_items", removed)

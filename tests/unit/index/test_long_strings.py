@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.errors import UsageError
+from lookalike.index import scan
 from lookalike.index import strings as index_strings
 from lookalike.index.store import Blobs
 from lookalike.index.strings import StringKind
 from lookalike.kernels import edit_probes
+from lookalike.web.service import Service
+from web_server import ask, serving
 
 KINDS = [
     StringKind(threshold=threshold, measure=measure)  # type: ignore[arg-type]
@@ -83,3 +86,24 @@ def test_scans_that_would_take_too_long_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"^strings of 200,000 and 200,000 letters came; .* Split them"):
             index.compare("a" * 200_000, "b" * 200_000)
         assert len(index) == 1
+
+
+@pytest.mark.promise("docs/how-to/serve.md", "are put into groups first; where long strings would make that take")
+def test_grouping_before_a_removal_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(1)
+    long = ["".join(draw.choice(list("abcdefgh"), 1000)) for _ in range(3)]
+    with la.Index.create(tmp_path / "index", kind="strings", threshold=0.8) as index:
+        index.add([*long, long[0] + "x"], ids=["a", "b", "c", "d"])
+        with monkeypatch.context() as patch:
+            patch.setattr(scan, "SCAN_STEPS", 10**6)
+            expected = "^before an item is removed or replaced, .* more than 1,000,000 steps .*`lookalike index export`"
+            for change in (lambda: index.remove(["a"]), lambda: index.add(["new"], ids=["b"])):
+                with pytest.raises(UsageError, match=expected):
+                    change()
+            with serving(Service(index)) as where:
+                status, refused = ask(where, "DELETE", "/items/a")
+                assert (status, refused["message"].startswith("before an item is removed")) == (422, True)
+            assert (list(index), index.info()["ungrouped"]) == (["a", "b", "c", "d"], 4)
+            assert index.groups().column("id").to_pylist() == ["a", "d"]  # without a limit
+            assert index.remove(["a"]) == 1
+            assert index.group_of("d") == 0
