@@ -24,6 +24,8 @@ from pathlib import Path
 import lookalike as la
 from machine import machine
 
+# promise: docs/how-to/serve.md | with 64 clients, a write costs the server about a quarter
+
 WORDS = [f"w{number}" for number in range(3000)]
 
 

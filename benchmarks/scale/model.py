@@ -22,6 +22,8 @@ import above  # noqa: F401
 from machine import machine, versions
 from measure import measure
 
+# promise: docs/explanation/scale.md | documents of 1.7 kB, and of 270 bytes
+
 HERE = Path(__file__).resolve().parents[1]
 KINDS = {"long": (191, 6), "short": (30, 7)}  # words of the median document, most tens
 FILE = 10**6  # documents of a file

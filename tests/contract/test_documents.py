@@ -273,6 +273,7 @@ def test_thousands_of_near_copies() -> None:
         _ = made.pairs
 
 
+@pytest.mark.promise("docs/explanation/scale.md", "pairs would be (qn)²/2, and are refused before the work")
 @pytest.mark.promise("docs/how-to/large.md", "Above `--max-pairs` (100 million) it stops before the work")
 @pytest.mark.parametrize("way", ["lsh", "exact"])
 def test_more_pairs_than_allowed(way: Any) -> None:

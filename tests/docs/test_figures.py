@@ -311,12 +311,14 @@ def test_the_speed_of_the_index_and_the_service() -> None:
 @pytest.mark.promise("docs/how-to/spark.md", "Where the system has Java 17 or newer")
 @pytest.mark.promise("docs/how-to/spark-kinds.md", "from 100,000 records of each table")
 @pytest.mark.promise("docs/explanation/curves.md", "A signature is a list of 128 such numbers")
+@pytest.mark.promise("docs/reference/formats.md", "where it is larger than 16 MiB")
 def test_constants_and_defaults_that_pages_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect import signature
 
     from lookalike.apps import passages
     from lookalike.engines import forecast, memory
     from lookalike.engines.spark import flow, java, record_run
+    from lookalike.io import columnar
 
     assert forecast.PLACES == 32
     assert memory.LEAST == 300_000_000
@@ -328,6 +330,7 @@ def test_constants_and_defaults_that_pages_name(monkeypatch: pytest.MonkeyPatch)
     assert (flow.GIANT, java.OLDEST) == (4096, 17)
     assert record_run.SAMPLE == 100_000
     assert la.plan(0.8).num_hashes == 128
+    assert columnar.DICTIONARY_BYTES == 16 << 20
 
 
 @pytest.mark.promise(
@@ -350,3 +353,50 @@ def test_arithmetic_of_the_explanations() -> None:
     assert (f"{0.02**6:.0e}", f"{0.02**8:.0e}") == ("6e-11", "3e-14")
     balanced = la.Plan(threshold=0.8, recall=0.99, num_hashes=128, bands=9, rows=13)
     assert f"{balanced.probability(0.8):.2f}" == "0.40"
+
+
+@pytest.mark.promise("docs/explanation/scale.md", "(`--copies`, 5 % are exact copies)")
+@pytest.mark.promise("docs/explanation/scale.md", "each document has `--partners` (0.4) of them")
+@pytest.mark.promise("docs/explanation/scale.md", "(`--background`, 0.02: a common phrase)")
+@pytest.mark.promise("docs/explanation/scale.md", "(2.6 ns for each byte that crosses)")
+@pytest.mark.promise("docs/explanation/scale.md", "which work 0.75 of the time because stages wait for their last task")
+@pytest.mark.promise("docs/explanation/scale.md", "with 100 million keys it takes about 7.5 GB there")
+@pytest.mark.promise("docs/explanation/scale.md", "and the model assumes 5")
+def test_the_assumptions_of_the_model() -> None:
+    from lookalike.engines import scale
+    from lookalike.engines.costs import Costs
+
+    load, costs = scale.Load(items=1e6, mean_bytes=1000), Costs()
+    assert (load.copies, load.partners, load.background) == (0.05, 0.4, 0.02)
+    assert (costs.byte_crossing, costs.row_shuffled, costs.byte_shuffled) == (2.6, 750.0, 7.4)
+    assert (scale.BUSY, scale.Cluster(executors=2).bandwidth, scale.ROUNDS) == (0.75, 500e6, 5)
+    assert 3 * 25 * 100_000_000 == 7.5e9  # three copies of rows of 25 bytes
+
+
+@pytest.mark.promise("docs/how-to/strings.md", "Without ids, strings are known by their row numbers from 0")
+def test_row_numbers_of_strings() -> None:
+    found = la.strings.pairs(["abcd", "wxyz", "abce"], max_edits=1).pairs.to_pylist()
+    assert [(row["left"], row["right"]) for row in found] == [(0, 2)]
+
+
+@pytest.mark.promise("docs/reference/index-format.md", "the XXH64 of the header (8 bytes, seed 0)")
+def test_the_head_of_a_segment(tmp_path: Path) -> None:
+    from lookalike.kernels import blocks
+
+    with la.Index.create(tmp_path / "seen", k=2) as index:
+        index.add(["a b c d", "e f g h"])
+        index.compact()
+    magic = b"lookalike seg 2\n"
+    files = [path.read_bytes() for path in sorted((tmp_path / "seen").rglob("*")) if path.is_file()]
+    segments = [content for content in files if content.startswith(magic)]
+    assert segments
+    for content in segments:
+        start = len(magic) + 16
+        end = start + int.from_bytes(content[len(magic) : start - 8], "little")
+        header = json.loads(content[start:end])
+        assert header.keys() == {"arrays", "bytes", "block"}
+        words = np.frombuffer(content[start:end], np.uint64)
+        assert int.from_bytes(content[start - 8 : start], "little") == blocks.xxh64(words, 0, len(words), np.uint64(0))
+        assert end % 64 == 0
+        assert all(array.keys() == {"dtype", "count", "at"} for array in header["arrays"].values())
+        assert [array["at"] % 64 for array in header["arrays"].values()] == [0] * len(header["arrays"])

@@ -32,12 +32,14 @@ def test_there_are_sums() -> None:
     assert len(SUMS) == 54
 
 
+@pytest.mark.promise("docs/explanation/scale.md", "whose 20,000 tasks hold gigabytes each")
 @pytest.mark.promise("docs/explanation/scale.md", "with the arithmetic shown")
 @pytest.mark.parametrize(("words", "told"), SUMS)
 def test_a_sum_is_right(words: str, told: str) -> None:
     assert value(ast.parse(words, mode="eval").body) == pytest.approx(float(told), rel=0.006)
 
 
+@pytest.mark.promise("docs/explanation/scale.md", "16 bands of 6 rows, of 128 slots")
 @pytest.mark.parametrize("command", re.findall(r"^lookalike plan (--items .*?)\s+#", PAGE, re.MULTILINE))
 def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lookalike.apps.scale import estimate

@@ -121,6 +121,7 @@ def test_more_of_anything_never_costs_less(
             assert getattr(costs, value) >= getattr(less, value) * (1 - 1e-9), value
 
 
+@pytest.mark.promise("docs/explanation/scale.md", "49 pairs of unlike documents for each document would share a bucket")
 def test_a_flood_of_unlike_pairs_is_told_with_what_would_help() -> None:
     load = Load(items=1e11, mean_bytes=2000)
     said = estimate(load, Costs(), cluster=Cluster(executors=2000)).warnings

@@ -186,6 +186,9 @@ def test_a_large_dictionary_column_is_never_decoded_whole() -> None:
     assert max(sizes) < 20 << 20
 
 
+@pytest.mark.promise(
+    "docs/reference/formats.md", "A dictionary column becomes plain text where it is larger than 16 MiB"
+)
 def test_a_parquet_dictionary_that_takes_much_memory_is_read_as_plain_values(monkeypatch: pytest.MonkeyPatch) -> None:
     column = pa.array([f"text {i}" for i in range(1000)]).dictionary_encode()
     when = pa.array([datetime.datetime(2020, 1, 1)] * 1000, pa.timestamp("us", "Europe/Berlin"))
@@ -199,6 +202,9 @@ def test_a_parquet_dictionary_that_takes_much_memory_is_read_as_plain_values(mon
     assert rows.to_pylist() == table.to_pylist()
 
 
+@pytest.mark.promise(
+    "docs/reference/formats.md", "or where several files or row groups bring dictionaries of their own"
+)
 def test_files_with_dictionaries_of_their_own_can_be_kept_in_one_arrow_file() -> None:
     for number in (0, 1):
         words = pa.array([f"{number} b c d e f", f"{number} h i j k l"]).dictionary_encode()
