@@ -54,7 +54,7 @@ def demo(
     wrote = [folder / name for name in sorted(path.name for path in folder.iterdir())]
     for label, text in lines(result.receipt, [*wrote, texts_file]):
         screen.err.say(label, text)
-    name = "lookalike" if shutil.which("lookalike") else sys.argv[0]
+    name = "lookalike" if shutil.which("lookalike") else f"{sys.executable} -m lookalike"
     out.print(f"\nLook at it in your browser: open {page}", markup=False)
     out.print("\nTry next:")
     out.print(f"  {name} explore {folder}", markup=False)

@@ -23,7 +23,10 @@ Inputs = Annotated[
 
 @o.takes()
 def report(
-    result: Annotated[Path, typer.Argument(help="A result folder (-o FOLDER of pairs, groups or dedup).")],
+    result: Annotated[
+        Path,
+        typer.Argument(help="A result folder (-o FOLDER of pairs, groups or dedup), or a file of pairs or groups."),
+    ],
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
     input: Inputs = None,  # noqa: A002  (the option's name)
     force: o.RunOptions.Force = False,
@@ -48,7 +51,10 @@ def report(
 
 def explore(
     source: Annotated[
-        str, typer.Argument(help="A result folder, an index, or a postgresql:// URL.", show_default=False)
+        str,
+        typer.Argument(
+            help="A result folder, a file of pairs or groups, an index, or a postgresql:// URL.", show_default=False
+        ),
     ],
     input: Inputs = None,  # noqa: A002
     port: Annotated[int, o.option(WHERE, help="0 for any free one.")] = 8300,

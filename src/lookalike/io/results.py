@@ -50,6 +50,15 @@ def write_folder(
         (draft.path / RECEIPT).write_bytes(text)
 
 
+def read_json(file: Path) -> dict[str, Any]:
+    """A receipt, as `write_json` wrote it."""
+    try:
+        receipt: dict[str, Any] = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{file} is not valid JSON ({error}).") from error
+    return receipt
+
+
 def read_folder(
     folder: str | os.PathLike[str], names: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
@@ -57,10 +66,7 @@ def read_folder(
     folder = Path(folder)
     if not (folder / RECEIPT).is_file():
         raise InputError(f"{folder} is not a result folder: it has no {RECEIPT}.")
-    try:
-        receipt: dict[str, Any] = json.loads((folder / RECEIPT).read_bytes())
-    except ValueError as error:
-        raise InputError(f"{folder / RECEIPT} is not valid JSON ({error}).") from error
+    receipt = read_json(folder / RECEIPT)
     tables = {}
     for file in sorted(folder.glob("*.parquet")):
         if names is not None and file.stem not in names:

@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
 from lookalike.io.contents import Contents, contents_of
+from lookalike.io.paths import kind_of
 from lookalike.io.reopen import reopen
-from lookalike.io.results import RECEIPT, read_folder
+from lookalike.io.results import RECEIPT, read_folder, read_json
+from lookalike.io.tables import open_table
 from lookalike.result import Result
 
 TABLES = ("pairs", "groups", "removed", "passages", "stories")  # kept rows are not looked at: they may be many
@@ -46,7 +48,7 @@ class Opened:
 
 
 def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None) -> Opened:
-    """The result of a run: a `Result`, or the folder that it was saved to.
+    """The result of a run: a `Result`, the folder that it was saved to, or its pairs or groups as one file.
 
     inputs: where the items are to be read, one path for each input of the run, if not where the run read them. Items
     that cannot be read again are a note, unless their place was given here.
@@ -58,12 +60,15 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     if not isinstance(source, str | os.PathLike):
         raise UsageError(f"cannot look at {type(source).__name__}; expected a result or the path of a result folder.")
     folder = Path(source)
-    if not folder.is_dir() or not (folder / RECEIPT).is_file():
+    if folder.is_file() and folder.with_name(f"{folder.name}.{RECEIPT}").is_file():
+        tables, receipt = _read_output(folder)
+    elif not folder.is_dir() or not (folder / RECEIPT).is_file():
         raise InputError(
-            f"{folder} is {'not there' if not folder.exists() else f'no result folder: it has no {RECEIPT}'}. "
+            f"{folder} is {'not there' if not folder.exists() else f'no result: it has no {RECEIPT}'}. "
             "pairs, groups and dedup write one with -o FOLDER (a name without an extension)."
         )
-    tables, receipt = read_folder(folder, TABLES)
+    else:
+        tables, receipt = read_folder(folder, TABLES)
     if "pairs" not in tables and "groups" not in tables:
         raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
     if missing := [name for name in REQUIRED if name not in receipt]:
@@ -83,6 +88,23 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
             made.append(None)
             notes.append(str(error))
     return Opened(receipt, _known(tables), tuple(made), tuple(notes))
+
+
+def _read_output(file: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Read the pairs or groups that `-o FILE` wrote, and the receipt next to them."""
+    receipt = read_json(file.with_name(f"{file.name}.{RECEIPT}"))
+    asked = receipt.get("asked")
+    if asked not in ("pairs", "groups"):
+        raise InputError(f"{file} holds rows, not pairs or groups. Run again with -o FOLDER, and look at that.")
+    if kind_of(file) not in ("Parquet", "Arrow", "JSON lines"):
+        raise InputError(f"{file} does not say which of its ids are numbers. Run again with -o FOLDER or -o x.parquet.")
+    opened = open_table(file, name=str(file))
+    table = opened.read(opened.columns)
+    score = receipt.get("scale", {}).get("column")
+    if score in table.column_names:  # JSON Lines may hold whole numbers only
+        place = table.column_names.index(score)
+        table = table.set_column(place, score, table[score].cast(pa.float64()))
+    return {asked: table}, receipt
 
 
 def _in_memory(result: Result) -> Opened:

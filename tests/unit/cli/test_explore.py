@@ -10,7 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from lookalike.web.opened import open_result
 from shown import save_families
+
+
+@pytest.mark.parametrize("asked", ["pairs", "groups"])
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl"])
+def test_a_file_of_pairs_or_groups_is_a_result(tmp_path: Path, lookalike, asked: str, suffix: str) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_text('{"text":"one two three four five six"}\n' * 2 + '{"text":"some other text that is alone"}\n')
+    file, folder = tmp_path / f"out{suffix}", tmp_path / "out"
+    for output in (file, folder):
+        assert lookalike(asked, source, "-q", "-o", output).code == 0
+    alone, whole = open_result(file), open_result(folder)
+    assert alone.tables[asked].to_pylist() == whole.tables[asked].to_pylist()
+    assert lookalike("report", file, "-o", tmp_path / "r.html").code == 0
+    assert "one two three" in (tmp_path / "r.html").read_text() or asked == "groups"
+
+
+def test_other_outputs_are_refused_in_one_line(tmp_path: Path, lookalike) -> None:
+    source = tmp_path / "x.txt"
+    source.write_text("one two three four five six\n" * 2)
+    assert lookalike("pairs", source, "-q", "-o", tmp_path / "p.csv").code == 0
+    assert lookalike("dedup", source, "-q", "-o", tmp_path / "d.jsonl").code == 0
+    assert "p.csv does not say which of its ids are numbers." in lookalike("report", tmp_path / "p.csv").err
+    assert "d.jsonl holds rows, not pairs or groups." in lookalike("report", tmp_path / "d.jsonl").err
 
 
 def test_a_report_of_a_folder(tmp_path: Path, lookalike) -> None:
@@ -42,7 +66,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path, lookalike) -> None:
     assert "none is not there. pairs, groups and dedup write one with -o FOLDER" in done.err
     done = lookalike("explore", tmp_path)
     assert done.code == 1
-    assert "no result folder: it has no receipt.json" in done.err
+    assert "no result: it has no receipt.json" in done.err
 
 
 def test_the_explorer_serves_until_it_is_stopped(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def _texts(folder: Path) -> Path:
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere is not there\. pairs, groups and dedup write one with -o FOLDER"):
         open_result(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"no result folder: it has no receipt\.json"):
+    with pytest.raises(InputError, match=r"no result: it has no receipt\.json"):
         open_result(tmp_path)
     (tmp_path / "receipt.json").write_text("{}")
     with pytest.raises(InputError, match=r"neither pairs\.parquet nor groups\.parquet"):
