@@ -3,8 +3,9 @@
     python benchmarks/scale/hostile.py [--memory 300MB] [--size 25000] [--only NAME]
 
 Each shape is written at SIZE, 2 SIZE and 4 SIZE documents, and `lookalike dedup` and `groups` run on it within the
-budget. The exponent is the slope of log(CPU seconds) over log(documents), less the seconds of a run on one document.
-A run that is refused says so. Writes hostile.json into the folder .bench.
+budget. An exponent is the slope of log(CPU seconds) or log(peak memory) over log(documents), less that of a run on one
+document. "a key per row" has a JSON key of its own in every row; kept rows are written as JSON Lines, as a table would
+need a column for each. A run that is refused says so. Writes hostile.json into the folder .bench.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ WORDS = [f"{DRAW.randrange(16**6):06x}" for _ in range(20_000)]
 TEMPLATE, FOOTER = DRAW.choices(WORDS, k=300), " ".join(DRAW.choices(WORDS, k=80))
 
 
+PER_ROW_KEYS = "a key per row"
+
+
 def text(words: int) -> str:
     return " ".join(DRAW.choices(WORDS, k=words))
 
@@ -44,8 +48,13 @@ SHAPES: dict[str, Callable[[int], Iterator[str]]] = {
     "equal rows": lambda count: (" ".join(TEMPLATE[:60]) for _ in range(4 * count)),
     "footer": lambda count: (f"{text(60)} {FOOTER}" for _ in range(count)),
     "ordinary": lambda count: (text(100) for _ in range(2 * count)),
+    "long ones": lambda count: (text(500_000) for _ in range(max(1, count // 5_000))),
+    PER_ROW_KEYS: lambda count: (text(40) for _ in range(count)),
     "one long document": lambda count: (text(40 * count if n == 7 else 100) for n in range(1000)),
 }
+
+
+OUTPUTS = {"dedup": "hostile-out.jsonl", "groups": "hostile-out.csv"}
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float | None:
@@ -68,23 +77,27 @@ def main() -> None:
     home.mkdir(exist_ok=True)
 
     def run(asked: str, path: Path) -> dict[str, Any]:
-        program = [sys.executable, "-m", "lookalike", asked, str(path), "-o", "hostile-out.csv", "--force", "-q"]
+        program = [sys.executable, "-m", "lookalike", asked, str(path), "-o", OUTPUTS[asked], "--force", "-q"]
         return measure([*program, "--memory", given.memory], folder=home, log=home / "hostile.txt", timeout=600)
 
     def written(name: str, lines: Iterator[str]) -> Path:
-        path = home / f"hostile-{name}.jsonl"
+        path = home / f"hostile-{name.replace(' ', '-')}.jsonl"
         with path.open("w") as file:
-            file.writelines(json.dumps({"text": line}) + "\n" for line in lines)
+            for number, line in enumerate(lines):
+                keys = {f"key {number}": number} if name == PER_ROW_KEYS else {}
+                file.write(json.dumps({"text": line, **keys}) + "\n")
         return path
 
     single = written("start", iter([text(50)]))
-    start = min(run("dedup", single)["cpu_seconds"] for _ in range(3))
+    first = [run("dedup", single) for _ in range(3)]
+    start = {name: min(one[name] for one in first) for name in ("cpu_seconds", "peak_bytes")}
     results = []
-    for shape, make in SHAPES.items():
-        sizes = [given.size, 2 * given.size, 4 * given.size] if given.only in (None, shape) else []
+    chosen = {shape: make for shape, make in SHAPES.items() if given.only in (None, shape)}
+    sizes = [given.size, 2 * given.size, 4 * given.size]
+    for shape, make in chosen.items():
         runs: dict[str, list[dict[str, Any]]] = {"dedup": [], "groups": []}
         for count in sizes:
-            path = written("input", make(count))
+            path = written(shape, make(count))
             for asked, rows in runs.items():
                 rows.append({"shape": shape, "asked": asked, "count": count, **run(asked, path)})
                 last = rows[-1]
@@ -95,9 +108,11 @@ def main() -> None:
             path.unlink()
         for asked, rows in runs.items():
             good = [row for row in rows if row["status"] == "ok"]
-            slope = exponent([row["count"] for row in good], [row["cpu_seconds"] - start for row in good])
-            if slope is not None:
-                print(f"{shape}, {asked}: CPU time grows with the {slope:.2f}th power of the documents")
+            for name, what, noise in (("cpu_seconds", "CPU time", 0.2), ("peak_bytes", "memory", 20e6)):
+                more = [row[name] - start[name] for row in good]
+                slope = exponent([row["count"] for row in good], more) if max(more, default=0) > noise else None
+                grows = "not measurable" if slope is None else f"{slope:.2f}"
+                print(f"{shape}, {asked}: exponent of {what} {grows}")
         results += [row for rows in runs.values() for row in rows]
     (home / "hostile.json").write_text(json.dumps({"memory": given.memory, "runs": results}, indent=1))
 
