@@ -96,7 +96,7 @@ class Service:
         until = time.monotonic() + self.limits.seconds
         self.access.check(request, write=False)
         body = await read_body(request, self.limits)
-        asked = bodies.parse(body, self.bodies.query)
+        asked = await self._parse(body, self.bodies.query, until)
         if len(asked.items) <= self._few and len(body) <= SMALL:
             found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
         else:
@@ -122,7 +122,8 @@ class Service:
     async def add(self, request: Request) -> Response:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
         self.access.check(request, write=True)
-        asked = bodies.parse(await read_body(request, self.limits), self.bodies.items)
+        until = time.monotonic() + self.limits.seconds
+        asked = await self._parse(await read_body(request, self.limits), self.bodies.items, until)
         outcome = await self.writes.write(Addition(self.form.prepare(asked.items), asked.ids, asked.if_new))
         made: dict[str, Any]
         if isinstance(outcome, list):
@@ -150,7 +151,7 @@ class Service:
         """How similar two items are, whether the index has them or not."""
         until = time.monotonic() + self.limits.seconds
         self.access.check(request, write=False)
-        asked = bodies.parse(await read_body(request, self.limits), self.bodies.compare)
+        asked = await self._parse(await read_body(request, self.limits), self.bodies.compare, until)
         left, right = self.form.prepare([asked.left, asked.right])
         near = await self._in_time(lambda: self.index.compare(left, right), until, self._threads)
         return answer({self.column: near})
@@ -184,6 +185,12 @@ class Service:
         return Response(api_page(self.app.openapi(), str(request.base_url).rstrip("/")), 200, policy, "text/html")
 
     # Work
+
+    async def _parse(self, body: bytes, into: type[BaseModel], until: float) -> Any:
+        """Parse a body: a large one, which takes up to seconds, in a thread."""
+        if len(body) <= SMALL:
+            return bodies.parse(body, into)
+        return await self._in_time(lambda: bodies.parse(body, into), until, self._threads)
 
     async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
