@@ -272,12 +272,15 @@ def query(
             first += len(items)
             asked += len(items)
         found = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
+        recall = recall_line(index.kind.name, index.kind.plan()["recall_at_threshold"])
     if output is not None:
         outputs.write_table(found, output)
     else:
         _print_rows(found, "matches")
     if not quiet:
         _say_read(source, asked)
+        if recall:
+            _say("Recall", recall)
         _say(
             "Found",
             f"{words.count(found.num_rows, 'matches')} of {words.count(asked, 'items')}"
@@ -297,18 +300,12 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
         sys.stdout.write(json_module.dumps(facts, indent=2, default=str) + "\n")
         return
     plan = facts["plan"]
-    recall = plan["recall_at_threshold"]
-    promised = (
-        ""
-        if recall is None
-        else f" · recall {rounded_down(recall)} at the threshold"
-        if recall < 1
-        else " · none missed"
-    )
+    recall = recall_line(facts["kind"], plan["recall_at_threshold"])
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
         "Items": words.count(facts["items"], facts["kind"]),
-        "Compared": f"{compared} · {plan['shape']}{promised}",
+        "Compared": f"{compared} · {plan['shape']}" + ("" if recall else " · none missed"),
+        **({"Recall": recall} if recall else {}),
         "Groups": f"{facts['groups']:,} of two or more"
         + (f" · {words.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
         "Stored": f"{words.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
@@ -387,6 +384,23 @@ def export(
         index.export(output, force=force)
         if not quiet:
             _say("Wrote", f"{output}: {len(index):,} {index.kind.name}")
+
+
+MEASURING = {  # commands that measure the recall of such a search
+    "documents": "`lookalike pairs NEW --against OLD`",
+    "sets": "`lookalike pairs NEW --against OLD`",
+    "vectors": "`lookalike vectors pairs NEW --against OLD`",
+    "bits": "`lookalike bits pairs NEW --against OLD`",
+    "records": "`lookalike records pairs NEW --against OLD`",
+}
+
+
+def recall_line(kind: str, planned: float | None) -> str | None:
+    """What is known of the recall of queries and groups of an index; None where it misses none."""
+    if planned is not None and planned >= 1:
+        return None
+    promise = "not planned" if planned is None else f"planned {rounded_down(planned)} at the threshold"
+    return f"{promise} · not measured: an index looks up keys only; {MEASURING[kind]} measures it on the same items"
 
 
 def _compared(index: Index) -> str:

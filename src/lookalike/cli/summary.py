@@ -16,6 +16,7 @@ NOT_COUNTED = {  # shingles of passages that were not compared
     "common_shingles": "common shingles",
     "boilerplate_shingles": "shingles of boilerplate",
 }
+AUDIT = {"vectors": 128, "faces": 128}  # items that a run samples unless it is told a number
 READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
 COUNTED_AS = {  # what counts as found where no list of pairs was made, by a part of what the receipt says of it
     "in one group": "found where both are in one group",
@@ -45,8 +46,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"
     if receipt["recall_measured"]:
         yield "Recall", _measured(receipt)
-    elif receipt["plan"] and receipt["job"].get("audit") == 0:
-        yield "Recall", f"{_planned(receipt)} · not measured; --audit 2000 measures it"
+    elif receipt["plan"] or receipt["choice"]["method"] == "keys":
+        yield "Recall", f"{_planned(receipt)} · not measured; --audit {AUDIT.get(receipt['items'], 2000)} measures it"
     found = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
     yield "Found", f"{found} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     if counts.get("all_pairs"):
@@ -91,9 +92,12 @@ def _how(receipt: dict[str, Any]) -> str:
     left_out = [count(counts[name], words) for name, words in NOT_COUNTED.items() if counts.get(name)]
     if plan is None and left_out:
         return f"{WAYS.get(receipt['choice']['method'], 'exact join')}, {' and '.join(left_out)} left out"
+    if plan is None and receipt["items"] == "images":
+        return "all pairs of perceptual hashes, none within the bound missed"
     if plan is None:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
-    return str(plan.get("shape") or shape_of(plan["bands"], plan["rows"]))
+    shape = str(plan.get("shape") or shape_of(plan["bands"], plan["rows"]))
+    return f"winnowed fingerprints, and {shape}" if receipt["asked"] == "stories" else shape
 
 
 def _measured(receipt: dict[str, Any]) -> str:
@@ -102,7 +106,7 @@ def _measured(receipt: dict[str, Any]) -> str:
         return (
             f"{first} · not measured: no pairs were found, and none are among {measured['sampled']:,} sampled items "
             f"· at most {measured['probably_missed_at_most']:,} missed "
-            f"· --audit {max(5000, 4 * measured['sampled'])} looks at more items"
+            f"· {_more(receipt, measured['sampled'])}"
         )
     low, high = measured["interval_95"]
     first += f", among {measured['among']}" if "among" in measured else ""
@@ -116,5 +120,18 @@ def _measured(receipt: dict[str, Any]) -> str:
 
 
 def _planned(receipt: dict[str, Any]) -> str:
-    planned = receipt["recall_at_threshold"]
-    return "of pairs that reach the threshold" if planned is None else f"planned {share(planned, 3)} at the threshold"
+    planned, of = receipt["recall_at_threshold"], "of pairs by shingles " if receipt["asked"] == "stories" else ""
+    if planned is None:
+        return "of pairs that reach the threshold"
+    where = (receipt["plan"] or {}).get("recall_is", "at the threshold")
+    return f"{of}planned {share(planned, 3)} {where}"
+
+
+def _more(receipt: dict[str, Any], sampled: int) -> str:
+    """What to do where a sample has no pairs."""
+    total = receipt["counts"][receipt["items"]]
+    if receipt["asked"] == "stories":
+        return "`lookalike pairs --method exact` misses none"
+    if sampled >= total - receipt["counts"].get("exact_duplicates", 0):
+        return "all items were looked at"
+    return f"--audit {max(5000, 4 * sampled)} looks at more items"

@@ -21,7 +21,7 @@ from lookalike.stages.audit import (
     measure,
 )
 from lookalike.stages.candidates import Items
-from lookalike.stages.sampling import Sample, draw, found_partners
+from lookalike.stages.sampling import Partners, Sample, draw, found_partners
 
 
 class Curve(Protocol):
@@ -57,7 +57,7 @@ def audit_groups(
     with trace.stage("audit"):
         size = affordable(size, len(items), int(items.sizes.sum()))
         kept = groups.representative
-        sample = draw(np.bincount(kept, minlength=len(items))[kept] - 1, size, seed)
+        sample = draw(Partners(np.bincount(kept, minlength=len(items))[kept] - 1, kept), size, seed)
         truth, chances = _true_pairs(items, sample, plan, bar, pool)
         left, right = kept[truth.left], kept[truth.right]
         hit = (left != truth.left) | (right != truth.right) if stars else left == right

@@ -71,8 +71,10 @@ class FaceJob:
 
 @dataclass(frozen=True, kw_only=True)
 class RangePlan:
-    """bands tables of rows measurements, in ranges of this width. meeting: the share of the measurements whose ranges
-    meet for a pair at the threshold, from a sample; scored: the share of all pairs that will be scored."""
+    """bands tables of rows of the measurements, in ranges of this width. meeting: the share of the measurements whose
+    ranges meet for a pair at the threshold, from a sample; scored: the share of all pairs that will be scored.
+    recall_at_threshold: the mean over the sampled pairs at the threshold. A pair whose other measurements meet less
+    often than theirs is found less often."""
 
     threshold: float
     recall: float
@@ -82,13 +84,17 @@ class RangePlan:
     meeting: float
     scored: float
     recall_at_threshold: float
+    measurements: int
 
     def probability(self, meeting: F64) -> F64:
         """The chance that pairs with such shares of meeting ranges are found."""
-        return found(meeting, self.rows, self.bands)
+        return found(meeting, self.rows, self.bands, self.measurements)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"shape": f"{count(self.bands, 'tables')} of {count(self.rows, 'measurements')}"}
+        return asdict(self) | {
+            "shape": f"{count(self.bands, 'tables')} of {count(self.rows, 'measurements')}",
+            "recall_is": "on average over sampled pairs at the threshold",
+        }
 
 
 @dataclass(frozen=True)
@@ -101,10 +107,18 @@ class Meeting:
     far: F64
 
 
-def found(meeting: F64, rows: int, bands: int) -> F64:
-    """1-(1-q^r)^b: all r measurements of at least one of b tables meet."""
+def found(meeting: F64, rows: int, bands: int, measurements: int) -> F64:
+    """The chance that all the measurements of at least one table meet, each table taking `rows` of them without
+    repeats.
+
+    >>> found(np.array([0.5]), rows=2, bands=1, measurements=4)  # 2 of 4 meet: 2/4 * 1/3
+    array([0.16666667])
+    """
+    size = min(rows, measurements)
+    taken = np.arange(size)
+    left = np.maximum(np.asarray(meeting)[:, None] * measurements - taken, 0.0)
     with np.errstate(divide="ignore"):
-        chance: F64 = -np.expm1(bands * np.log1p(-np.power(meeting, rows)))
+        chance: F64 = -np.expm1(bands * np.log1p(-np.minimum((left / (measurements - taken)).prod(axis=1), 1.0)))
     return chance
 
 
@@ -116,15 +130,16 @@ def plan_ranges(
     best: tuple[float, float, float, RangePlan] | None = None
     for sample in samples:
         for rows in [job.rows] if job.rows else ROWS:
-            bands = job.tables or _bands(sample.near, rows, job.recall)
-            reached = float(found(sample.near, rows, bands).mean())
-            scored = float(found(sample.far, rows, bands).mean())
+            bands = job.tables or _bands(sample.near, rows, job.recall, measurements)
+            reached = float(found(sample.near, rows, bands, measurements).mean())
+            scored = float(found(sample.far, rows, bands, measurements).mean())
             lookups = items * bands * (1.0 + 2.0 * job.tolerance / sample.width) ** rows
             cost = items * bands * rows * PER_KEY + lookups * PER_LOOKUP
             cost += pairs * scored * measurements * PER_MEASUREMENT
             made = RangePlan(
                 threshold=job.threshold, recall=job.recall, bands=bands, rows=rows, width=sample.width,
                 meeting=float(sample.near.mean()), scored=scored, recall_at_threshold=reached,
+                measurements=measurements,
             )  # fmt: skip
             missing = 0.0 if job.tables else max(0.0, job.recall - reached)
             beyond = max(0.0, scored - (job.max_scored or 1.0))
@@ -134,10 +149,10 @@ def plan_ranges(
     return best[3], best[2] / 1e9
 
 
-def _bands(near: F64, rows: int, recall: float) -> int:
+def _bands(near: F64, rows: int, recall: float, measurements: int) -> int:
     """The fewest tables that reach the recall, at most MOST."""
     low, high = 1, MOST
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if found(near, rows, middle).mean() >= recall else (middle + 1, high)
+        low, high = (low, middle) if found(near, rows, middle, measurements).mean() >= recall else (middle + 1, high)
     return low

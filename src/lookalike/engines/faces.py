@@ -84,10 +84,9 @@ def _choose(rows: Rows, job: FaceJob, offsets: F64, pairs: float) -> tuple[Range
 def _meetings(rows: Rows, job: FaceJob, offsets: F64) -> list[Meeting]:
     """How often ranges meet, for pairs of any items and for pairs at the threshold: from pairs of a sample that agree
     just enough, or where these are few, by the law that measurements within the tolerance always meet and of the
-    others as many as in pairs of any items."""
-    random = np.random.default_rng([job.seed, 5])
-    some = np.sort(random.choice(len(rows), min(len(rows), SAMPLED), replace=False))
-    left, right = (rows.firsts[some[at]] for at in np.nonzero(np.tri(len(some), k=-1)))
+    others as many as in pairs of any items. Of probes and a gallery, the pairs are of a probe and an item of the
+    gallery."""
+    left, right = _sampled_pairs(rows, np.random.default_rng([job.seed, 5]))
     agree, meet = np.empty(len(left)), np.empty(len(left))
     out = []
     for factor in WIDTHS:
@@ -99,6 +98,19 @@ def _meetings(rows: Rows, job: FaceJob, offsets: F64) -> list[Meeting]:
             near = np.array([job.threshold + (1.0 - job.threshold) * max(0.0, other)])
         out.append(Meeting(width, near, meet.copy() if len(left) else np.zeros(1)))
     return out
+
+
+def _sampled_pairs(rows: Rows, random: np.random.Generator) -> tuple[I64, I64]:
+    """Rows of all pairs of about SAMPLED items."""
+    if rows.split < 0:
+        chosen = np.sort(random.choice(len(rows), min(len(rows), SAMPLED), replace=False))
+        left, right = (chosen[at] for at in np.nonzero(np.tri(len(chosen), k=-1)))
+    else:
+        sides = [np.flatnonzero(rows.sides & side) for side in (1, 2)]
+        drawn = [np.sort(random.choice(each, min(len(each), SAMPLED // 2), replace=False)) for each in sides]
+        left, right = (side.ravel() for side in np.meshgrid(*drawn, indexing="ij"))
+        left, right = left[left != right], right[left != right]
+    return rows.firsts[left], rows.firsts[right]
 
 
 @dataclass

@@ -30,9 +30,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: Question, found: Fo
         "scale": {"column": job.scale.column, "sign": job.scale.sign},
         "job": job.as_dict(),
         "choice": found.choice.as_dict(),
-        "plan": None if found.plan is None else found.plan.as_dict(),
-        "recall_at_threshold": _planned_recall(found),
-        "recall_measured": _audited(found, job),
+        **recall_facts(found, job),
         "verified": job.verify,
         "pairs_complete": found.pairs is not None,
         "counts": trace.counts,
@@ -54,12 +52,17 @@ def source_warnings(sources: Sequence[Source]) -> list[str]:
     return [warning for source in sources for warning in getattr(source, "warnings", ())]
 
 
-def _audited(found: Found, job: Question) -> dict[str, object] | None:
-    return None if found.audit is None else found.audit.as_dict(job.scale.sign)
+def recall_facts(found: Found, job: Question) -> dict[str, Any]:
+    """What was planned, which recall that promises at the threshold, and which recall the run had."""
+    return {
+        "plan": None if found.plan is None else found.plan.as_dict(),
+        "recall_at_threshold": _planned_recall(found),
+        "recall_measured": None if found.audit is None else found.audit.as_dict(job.scale.sign),
+    }
 
 
 def recall_warnings(audit: Audit | None, planned: float | None, job: Question) -> list[str]:
-    """Say so where the whole interval of the measured recall lies below what was promised."""
+    """Warn where the whole interval of the measured recall lies below what was promised."""
     if audit is None or planned is None or audit.share.interval is None or audit.share.recall is None:
         return []
     promised, (_, high) = min(planned, float(getattr(job, "recall", planned))), audit.share.interval

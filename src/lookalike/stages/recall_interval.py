@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from lookalike.data import F64
-from lookalike.stages.sampling import STRATA, Sample
+from lookalike.stages.sampling import Sample
 
 TAIL = 0.025
 Z = NormalDist().inv_cdf(1 - TAIL)
@@ -42,10 +42,13 @@ def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> To
     drawn, used = np.maximum(sample.drawn, 1), sample.drawn > 0
     weight = sample.sizes / drawn
     rest = np.where(used, 1.0 - sample.drawn / np.maximum(sample.sizes, 1), 0.0)  # share that was not looked at
-    sums = np.bincount(sample.stratum, missed, minlength=STRATA)
-    most = np.zeros(STRATA)
+    sums = np.bincount(sample.stratum, missed, minlength=len(sample.sizes))
+    most = np.zeros(len(sample.sizes))
     np.maximum.at(most, sample.stratum, missed)
-    unseen = np.maximum(most, 0.5 * np.maximum(1.0, UNSEEN * sample.partners))
+    mean = sums / drawn
+    # Where most items miss about as many, items that miss fewer are the rare events.
+    dense = mean > most / 2
+    unseen = np.maximum(np.where(dense, most - mean, most), 0.5 * np.maximum(1.0, UNSEEN * sample.partners))
     variances = _variances(sample, missed if residual is None else residual, unseen) * rest * weight * weight * drawn
     value = float((weight * sums).sum())
     if not rest.any():
@@ -53,8 +56,6 @@ def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> To
     variance = float(variances.sum())
     widen = _widen(variances, sample)
     high = _gamma_high(value, widen * variance, float((rest * weight * unseen).max()))
-    # Where most items miss about as many, items that miss fewer are the rare events: there the limit is from above.
-    dense = sums / drawn > most / 2
     lacking = float((weight * (drawn * most - sums))[dense].sum())
     lack = _gamma_high(
         lacking, widen * float(variances[dense].sum()), float((rest * weight * most)[dense].max(initial=0))
@@ -67,8 +68,8 @@ def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> To
 def _variances(sample: Sample, values: F64, unseen: F64) -> F64:
     """The variance of the values in each stratum; of a single one, a guess."""
     drawn = np.maximum(sample.drawn, 1)
-    mean = np.bincount(sample.stratum, values, minlength=STRATA) / drawn
-    squares = np.bincount(sample.stratum, (values - mean[sample.stratum]) ** 2, minlength=STRATA)
+    mean = np.bincount(sample.stratum, values, minlength=len(sample.sizes)) / drawn
+    squares = np.bincount(sample.stratum, (values - mean[sample.stratum]) ** 2, minlength=len(sample.sizes))
     return np.where(drawn > 1, squares / np.maximum(drawn - 1, 1), unseen * unseen)
 
 

@@ -107,8 +107,9 @@ def test_measurements_within_the_tolerance_always_meet() -> None:
 
 
 def test_the_law_of_the_tables() -> None:
-    assert found(np.array([0.5]), 3, 4)[0] == pytest.approx(1 - (1 - 0.125) ** 4)
-    assert found(np.array([1.0]), 9, 1)[0] == 1.0
+    three_of_five = (5 * 4 * 3) / (10 * 9 * 8)  # the chance that 3 of 10 measurements are all among the 5 that meet
+    assert found(np.array([0.5]), 3, 4, 10)[0] == pytest.approx(1 - (1 - three_of_five) ** 4)
+    assert found(np.array([1.0]), 9, 1, 20)[0] == 1.0
 
 
 def test_groups_and_dedup() -> None:

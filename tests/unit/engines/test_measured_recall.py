@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
+from lookalike.cli.index import recall_line
 from lookalike.cli.summary import lines
+from lookalike.index.kinds import KINDS
 from lookalike.stages.audit import OVER_GROUPS, OVER_KEPT
 
 RNG = np.random.default_rng(1)
@@ -144,8 +146,8 @@ def test_a_recall_below_the_promise_is_a_warning(monkeypatch: pytest.MonkeyPatch
     )
 
 
-def test_probes_unlike_the_gallery_are_a_warning() -> None:
-    """The plan is made from the gallery, and probes lie elsewhere: the run finds far less than it promises."""
+def unlike_probes() -> tuple[np.ndarray, np.ndarray]:
+    """Probes that are spread otherwise than the gallery; each agrees with one of its items in just 12 of 40."""
     rng = np.random.default_rng(1)
     gallery = rng.normal(128, 30, (2000, 40))
     probes = rng.uniform(0, 255, (1000, 40))
@@ -153,10 +155,105 @@ def test_probes_unlike_the_gallery_are_a_warning() -> None:
     for item in range(1000):
         places = rng.permutation(40)[:12]
         probes[item, places] = gallery[item, places] + rng.uniform(-9.99, 9.99, 12)
-    _, result = la.faces.query(
-        probes.astype(np.float32), gallery.astype(np.float32), tolerance=10.0, share=0.3, method="lsh", audit=1000
-    )
-    low, high = result.receipt["recall_measured"]["interval_95"]
-    assert 0.5 < low < high < 0.9 < result.job.recall <= result.receipt["recall_at_threshold"]
+    return probes.astype(np.float32), gallery.astype(np.float32)
+
+
+def test_faces_are_planned_for_probes_unlike_the_gallery() -> None:
+    probes, gallery = unlike_probes()
+    table, result = la.faces.query(probes, gallery, tolerance=10.0, share=0.3, method="lsh")
+    found = set(zip(table["probe"].to_pylist(), table["match"].to_pylist(), strict=True))
+    assert np.mean([(item, item) in found for item in range(1000)]) > 0.95 - 5 * (0.95 * 0.05 / 1000) ** 0.5
+    assert result.receipt["recall_at_threshold"] >= 0.95
+    assert "planned 0.95" in summary(result)
+    assert "on average over sampled pairs at the threshold" in summary(result)
+
+
+def test_faces_below_the_promise_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan made from the gallery alone, as it would be if the probes were like it."""
+    from lookalike.engines import faces
+
+    def of_gallery(rows: Any, random: np.random.Generator) -> Any:
+        chosen = rows.firsts[np.flatnonzero(rows.sides & 2)[:300]]
+        return tuple(side.ravel() for side in np.meshgrid(chosen[:150], chosen[150:], indexing="ij"))
+
+    monkeypatch.setattr(faces, "_sampled_pairs", of_gallery)
+    probes, gallery = unlike_probes()
+    _, result = la.faces.query(probes, gallery, tolerance=10.0, share=0.3, method="lsh")
+    _, high = result.receipt["recall_measured"]["interval_95"]
     [warning] = [warning for warning in result.receipt["warnings"] if warning.startswith("the measured recall is")]
     assert f"at most {high:.4f}, and 0.95 was promised. Ask for --method exact" in warning
+
+
+TEXTS = [
+    " ".join(f"w{(item // 2 * 53 + word * 17) % 1009}" for word in range(60)) + (" another ending" if item % 2 else "")
+    for item in range(120)
+]
+
+
+@pytest.mark.promise("docs/how-to/group-the-same-story.md", "The receipt states the recall of the shingles")
+def test_stories_state_the_recall_of_their_shingles(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = la.stories(TEXTS)
+    assert (exact.receipt["plan"], exact.receipt["recall_at_threshold"]) == (None, 1.0)
+    assert "Recall" not in dict(lines(exact.receipt, []))
+    monkeypatch.setattr("lookalike.apps.stories.METHOD", "lsh")
+    banded = la.stories(TEXTS)
+    measured = banded.receipt["recall_measured"]
+    assert 0.99 <= banded.receipt["recall_at_threshold"] < 1
+    assert measured["true_pairs"] >= 60
+    assert summary(banded).startswith("of pairs by shingles planned 0.99")
+    assert f"measured {measured['recall']:.4f}" in summary(banded)
+    assert "winnowed fingerprints, and " in dict(lines(banded.receipt, []))["Compared"]
+    assert banded.stories.equals(exact.stories)
+
+
+LSH: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "documents": (la, OTHERS, {"threshold": 0.7, "method": "lsh"}),
+    "baskets": (la.baskets, BASKETS, {"threshold": 0.7, "method": "lsh"}),
+    "folding": (la, OTHERS, {"threshold": 0.7, "method": "folding"}),
+    "vectors": (la.vectors, POINTS, {"max_angle": 20, "method": "lsh"}),
+    "bits": (la.bits, CODES, {"max_bits": 4, "method": "lsh"}),
+    "faces": (la.faces, 10 * POINTS, {"tolerance": 3, "method": "lsh"}),
+    "records": (la.records, RECORDS, {"fields": ["name", "street"]}),
+    "strings": (la.strings, [" ".join(words) for words in OTHERS], {"max_edits": 2}),
+}
+
+
+def halves(source: Any) -> tuple[Any, Any]:
+    if isinstance(source, pa.Table):
+        middle = source.num_rows // 2
+        return source.slice(0, middle), source.slice(middle)
+    return source[::2], source[1::2]
+
+
+@pytest.mark.parametrize("audit", [None, 0])
+@pytest.mark.parametrize("command", ["pairs", "groups", "dedup", "against"])
+@pytest.mark.parametrize("kind", LSH)
+def test_every_answer_says_what_it_may_miss(kind: str, command: str, audit: int | None) -> None:
+    """An answer misses none, or has a measured recall with an interval, or says that it has none and what would help."""
+    module, source, options = LSH[kind]
+    options = options if audit is None or kind == "strings" else options | {"audit": audit}
+    if command == "against":
+        new, old = halves(source)
+        result = module.pairs(new, against=old, **options)
+    else:
+        result = getattr(module, command)(source, **options)
+    said = dict(lines(result.receipt, []))
+    if result.receipt["recall_at_threshold"] == 1:
+        assert "Recall" not in said
+        assert "none missed" in said["Compared"]
+    elif audit == 0:
+        assert "not measured; --audit " in said["Recall"]
+    elif result.receipt["recall_measured"]["recall"] is None:
+        assert "not measured: no pairs were found" in said["Recall"]
+    else:
+        low, high = result.receipt["recall_measured"]["interval_95"]
+        assert f"({low:.4f} to {high:.4f})" in said["Recall"]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"strings"}))  # of which an index misses none
+def test_an_index_says_what_it_may_miss(kind: str) -> None:
+    for planned in (None, 0.992):
+        line = recall_line(kind, planned)
+        assert line is not None
+        assert "not measured" in line
+    assert recall_line(kind, 1.0) is None

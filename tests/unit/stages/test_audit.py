@@ -19,7 +19,7 @@ from lookalike.plan import plan
 from lookalike.stages.audit import index_sample, measure
 from lookalike.stages.binomial import clopper_pearson
 from lookalike.stages.recall_interval import total_missed
-from lookalike.stages.sampling import MOST_PARTNERS, STRATA, Sample, draw, found_partners, strata_of
+from lookalike.stages.sampling import MOST_PARTNERS, STRATA, Partners, Sample, draw, found_partners, strata_of
 from lookalike.stages.verify import verified
 from oracles import MEASURES, join
 from strategies import families, make_items
@@ -87,37 +87,74 @@ def all_of(items: int) -> Sample:
     return Sample(np.arange(items), np.zeros(items, np.int64), sizes, sizes, np.zeros(STRATA))
 
 
+def apart(counts: list[int] | np.ndarray) -> Partners:
+    """Items with so many partners, no two of which are in one group."""
+    return Partners(np.asarray(counts), np.arange(len(counts)))
+
+
 @given(
-    partners=st.lists(st.integers(0, 300), min_size=1, max_size=400),
+    items=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9)), min_size=1, max_size=400),
     size=st.integers(1, 500),
     seed=st.integers(0, 2**63),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_sample_draws_from_every_stratum_without_repeats(partners: list[int], size: int, seed: int) -> None:
-    count = np.array(partners)
-    sample = draw(count, size, seed)
+def test_a_sample_draws_from_every_stratum_without_repeats(items: list[tuple[int, int]], size: int, seed: int) -> None:
+    count, group = (np.array(column) for column in zip(*items, strict=True))
+    sample = draw(Partners(count, np.where(count > 0, group, 10 + np.arange(len(count)))), size, seed)
     assert np.all(np.diff(sample.items) > 0)
-    assert np.array_equal(sample.stratum, strata_of(count)[sample.items])
-    assert np.array_equal(sample.sizes, np.bincount(strata_of(count), minlength=STRATA))
+    assert np.array_equal(sample.drawn, np.bincount(sample.stratum, minlength=len(sample.sizes)))
     assert np.array_equal(sample.drawn > 0, sample.sizes > 0)
-    assert sample.weights.sum() == pytest.approx(len(partners))
-    assert np.array_equal(sample.places(np.arange(len(partners))) >= 0, np.isin(np.arange(len(partners)), sample.items))
-    if size >= len(partners):
-        assert len(sample) == len(partners)
+    by_count = sample.stratum < STRATA
+    assert np.array_equal(sample.stratum[by_count], strata_of(count)[sample.items[by_count]])
+    cells = sample.stratum[~by_count]
+    groups = group[sample.items[~by_count]]
+    assert len(np.unique(cells)) == len(np.unique(groups)) == len(np.unique(np.stack([cells, groups]), axis=1)[0])
+    assert sample.weights.sum() == pytest.approx(len(items))
+    places = np.arange(len(items))
+    assert np.array_equal(sample.places(places) >= 0, np.isin(places, sample.items))
+    if size >= len(items):
+        assert len(sample) == len(items)
+
+
+def test_large_groups_are_strata_of_their_own() -> None:
+    """Two groups of 100 and 2,000 pairs; in a star, one item has nearly all partners, and it is no stratum."""
+    groups = np.repeat([0, 100], 100)
+    count = np.concatenate([np.full(200, 99), np.ones(4000, np.int64)])
+    sample = draw(Partners(count, np.concatenate([groups, 200 + np.arange(4000)])), 128, seed=1)
+    assert sample.sizes[STRATA:].tolist() == [100, 100]
+    assert (sample.drawn[STRATA:] >= 2).all()
+    star = Partners(np.array([400] + [1] * 400), np.array([0] + [1] * 400))
+    assert len(draw(star, 100, seed=1).sizes) == STRATA + 1  # the 400 others, each with one partner
+    hub = Partners(np.array([400] + [1] * 400), np.zeros(401, np.int64))
+    assert len(draw(hub, 100, seed=1).sizes) == STRATA
+
+
+def test_the_group_of_an_item_is_the_first_that_shares_a_partner_with_it() -> None:
+    found = Pairs(np.array([1, 2, 4, 6]), np.array([2, 3, 5, 4]), np.ones(4))
+    partners = found_partners(found, 8)
+    assert partners.counts.tolist() == [0, 1, 2, 1, 2, 1, 1, 0]
+    assert partners.group.tolist() == [0, 1, 2, 1, 4, 5, 5, 7]
 
 
 def test_items_with_many_partners_are_drawn_more_often() -> None:
-    count = np.array([0] * 9_000 + [100] * 1_000)
-    sample = draw(count, 200, seed=1)
+    sample = draw(apart([0] * 9_000 + [100] * 1_000), 200, seed=1)
     assert sample.drawn[strata_of(np.array([100]))[0]] > 150
     assert 190 <= len(sample) <= 240
 
 
 def test_the_budget_of_partners_bounds_the_sample() -> None:
-    sample = draw(np.full(20_000, 10_000), 2000, seed=1)
+    sample = draw(apart(np.full(20_000, 10_000)), 2000, seed=1)
     assert len(sample) == MOST_PARTNERS // 10_000
-    assert len(draw(np.full(20_000, 100), 2000, seed=1)) == 1000  # 10**5 partners, a tenth of the 10**6 pairs
-    assert len(draw(np.full(2_000, 1_999), 2000, seed=1)) < 200
+    assert len(draw(apart(np.full(20_000, 100)), 2000, seed=1)) == 1000  # 10**5 partners, a tenth of the 10**6 pairs
+    assert len(draw(apart(np.full(2_000, 1_999)), 2000, seed=1)) < 200
+
+
+def test_items_with_few_partners_use_what_the_budget_leaves() -> None:
+    """In proportion to partners, 950 items with 200 partners would be drawn, more than the budget of 2^16 allows."""
+    counts = np.array([200] * 2_000 + [0] * 20_000)
+    sample = draw(apart(counts), 1000, seed=1)
+    assert len(sample) == 1000
+    assert 1 << 15 < counts[sample.items].sum() <= 1 << 16
 
 
 @pytest.mark.promise("docs/explanation/curves.md", "Where all items are in the sample, both ends are the recall itself")
@@ -131,7 +168,7 @@ def test_a_sample_of_everything_knows_exactly() -> None:
 )
 def test_a_sample_without_a_miss_has_an_upper_limit() -> None:
     """The rule of three: what 1 - 0.025**(1/n) of all items might do, n of them do not."""
-    sample = draw(np.zeros(100_000, np.int64), 1000, seed=1)
+    sample = draw(apart(np.zeros(100_000, np.int64)), 1000, seed=1)
     total = total_missed(sample, np.zeros(len(sample)))
     assert (total.value, total.low) == (0.0, 0.0)
     assert total.high == pytest.approx(100_000 / 2 * (1 - 0.025 ** (1 / 1000)), rel=0.02)

@@ -46,7 +46,7 @@ def audit_groups(firsts: DataFrame, roots: DataFrame, job: Job, plan: Plan, *, s
     roots: item, root of every item in a group of two or more; of stars, the root is the item that is kept.
     """
     sizes = roots.groupBy("root").count()
-    partners = roots.join(sizes, "root").selectExpr("item", "count - 1 as partners")
+    partners = roots.join(sizes, "root").selectExpr("item", "count - 1 as partners", "root as group")
 
     def mark(truth: DataFrame) -> DataFrame:
         for side in ("left", "right"):
@@ -64,8 +64,8 @@ def _audit(
 ) -> Audit:  # fmt: skip
     """Draw a sample, find its true pairs and count what was found of them.
 
-    partners: item, partners, by which the sample is drawn. mark: adds the column hit to true pairs. run_pairs: true
-    pairs that the run found, where it knows.
+    partners: item, partners, group, by which the sample is drawn. mark: adds the column hit to true pairs. run_pairs:
+    true pairs that the run found, where it knows.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

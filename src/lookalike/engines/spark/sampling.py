@@ -13,7 +13,7 @@ from lookalike.data import I64
 from lookalike.engines.spark.batches import mapped, numbers
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.audit import Counted
-from lookalike.stages.sampling import STRATA, Sample, Strata, keys_of
+from lookalike.stages.sampling import CELL_DRAWS, STRATA, TICKETS, Groups, Sample, Strata, keys_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,35 +22,63 @@ STRATUM = "cast(if(partners = 0, 0, length(bin(partners))) as long)"  # as `stag
 
 
 def ends_of(edges: DataFrame) -> DataFrame:
-    """item, partners: of every item that has a pair."""
-    ends = edges.selectExpr("left as item").union(edges.selectExpr("right as item"))
-    return ends.groupBy("item").count().withColumnRenamed("count", "partners")
+    """item, partners, group, of every item that has a pair: as `stages.sampling.found_partners`."""
+    ends = edges.selectExpr("left as item", "right as other").union(edges.selectExpr("right", "left"))
+    nearest = ends.groupBy("item").agg({"other": "min"}).toDF("other", "nearest")
+    return ends.join(nearest, "other").groupBy("item").agg({"*": "count", "nearest": "min"}).selectExpr(
+        "item", "`count(1)` as partners", "`min(nearest)` as group"
+    )  # fmt: skip
 
 
 def draw(items: DataFrame, partners: DataFrame, size: int, seed: int) -> tuple[Sample, I64]:
     """(about `size` items by their numbers, the same items as they are named in pairs).
 
-    items: number, item. partners: item, partners; items without any may be left out.
+    items: number, item. partners: item, partners, group; items without partners may be left out.
     """
-    known = items.join(partners, "item", "left").selectExpr("number", "item", "coalesce(partners, 0L) as partners")
-    known = known.selectExpr("number", "item", "partners", f"{STRATUM} as stratum").persist()
+    known = items.join(partners, "item", "left").selectExpr(
+        "number", "item", "coalesce(partners, 0L) as partners", "coalesce(group, item) as group"
+    )
+    known = known.selectExpr("*", f"{STRATUM} as stratum").persist()
     counts = known.groupBy("stratum").agg({"item": "count", "partners": "sum"}).collect()
     sizes, held = np.zeros(STRATA, np.int64), np.zeros(STRATA, np.int64)
     for row in counts:
         sizes[row["stratum"]], held[row["stratum"]] = row["count(item)"], row["sum(partners)"]
-    strata = Strata.of(sizes, held, size)
+    strata = _divided(known, Strata.of(sizes, held, size))
     limits = strata.limits()
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        keys = keys_of(numbers(batch, "number"), seed)
-        yield batch.filter(as_arrow(keys / 2.0**64 <= limits[numbers(batch, "stratum")]))
+        number, stratum = numbers(batch, "number"), strata.places(numbers(batch, "stratum"), numbers(batch, "group"))
+        near = keys_of(number, seed) / 2.0**64 <= limits[stratum]
+        columns = number[near], numbers(batch, "item")[near], stratum[near]
+        yield pa.record_batch([as_arrow(column) for column in columns], ["number", "item", "stratum"])
 
-    near = mapped(known.select("number", "item", "stratum"), stage, "number long, item long, stratum long").toArrow()
+    near = mapped(known, stage, "number long, item long, stratum long").toArrow()
     known.unpersist()
     number, item, stratum = (near[name].to_numpy() for name in ("number", "item", "stratum"))
     sample = strata.sample(number, stratum, keys_of(number, seed))
     order = np.argsort(number)
     return sample, item[order][np.searchsorted(number[order], sample.items)]
+
+
+def _divided(known: DataFrame, strata: Strata) -> Strata:
+    """Make strata of the groups from which several items would be drawn: at most half as many as the sample has items
+    come to the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    tickets = f"element_at(array({', '.join(f'{each}L' for each in strata.tickets)}), cast(stratum + 1 as int))"
+    rows = (
+        known.where("partners > 0").groupBy("group")
+        .agg(F.expr("count(1)"), F.expr(f"sum({tickets}) as tickets"), F.expr("sum(partners)"), F.expr("max(partners)"))
+        .where(f"tickets >= {CELL_DRAWS * TICKETS}").orderBy("group").collect()
+    )  # fmt: skip
+    if not rows:
+        return strata
+    groups = Groups(*np.array(rows, np.int64).T).large()
+    outside = known.where(~known["group"].isin(groups.numbers.tolist())).groupBy("stratum").count().collect()
+    left = np.zeros(STRATA, np.int64)
+    for row in outside:
+        left[row["stratum"]] = row["count"]
+    return strata.divided(groups, left)
 
 
 def named(sample: Sample, items: I64) -> Sample:
