@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,11 +173,15 @@ def test_a_higher_recall_takes_more_keys_or_shorter_ones() -> None:
         ({"rows": 40}, "rows is 40; a key has 1 to 32 rows."),
         ({"recall": 1.0}, "recall is 1.0; expected a number above 0 and below 1."),
         ({"threshold": 0}, "threshold is 0; expected a number above 0 and at most 1."),
+        ({"bands": 5}, "bands are of signatures, and method 'folding' makes none"),
+        ({"verify": False}, "verify=False estimates from signatures, and method 'folding' makes none"),
+        ({"engine": "spark"}, "method folding runs on one machine; on Spark choose lsh"),
+        ({"measure": "containment"}, "folding cannot promise a recall for containment"),
     ],
 )
-def test_options_that_cannot_work(options: dict[str, float], line: str) -> None:
+def test_options_that_cannot_work(options: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
-        la.folding.pairs([[1, 2]], **options)  # type: ignore[arg-type]
+        la.folding.pairs([[1, 2]], **options)
     assert line in str(caught.value)
 
 
