@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from lookalike.data import F64, I64, Scale
 from lookalike.errors import InputError, UsageError
-from lookalike.io.listed import Listed, compared_two_tables, read_answer, read_truth
+from lookalike.io.listed import Listed, compared_two_tables, read_answer, read_truth, states_probabilities
 from lookalike.io.tables import numbered
 from lookalike.stages.agreement import GroupCurve, PairCurve, group_agreement, pair_curve
 from lookalike.stages.matches import PairSet, Partition, unmatched
+from lookalike.stages.reliability import Reliability
+from lookalike.stages.reliability import reliability as compare_with_truth
 
 POINTS = 1000  # at most so many of a curve go into a report
 OF_PAIRS = ("threshold", "reported", "correct", "precision", "recall", "f1")
@@ -27,7 +29,8 @@ class Evaluation:
 
     misses: true pairs that were not reported; false_pairs: reported pairs that are not true, the most similar first;
     both left, right, and the score of the answer or the truth. counts: of ids and pairs. scale: the score whose
-    thresholds the curves have. notes: what was odd about the input, a line each.
+    thresholds the curves have. notes: what was odd about the input, a line each. reliability: stated probabilities
+    against the share of true pairs; None where scores are not probabilities.
     """
 
     pairs: PairCurve | None
@@ -37,6 +40,7 @@ class Evaluation:
     counts: dict[str, int]
     scale: Scale
     notes: tuple[str, ...]
+    reliability: Reliability | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON; of each curve at most 1000 points, the first, the last and the best among them."""
@@ -46,6 +50,7 @@ class Evaluation:
             "average_precision": None if self.pairs is None else self.pairs.average_precision,
             "pairs": None if self.pairs is None else _report(self.pairs, OF_PAIRS),
             "groups": None if self.groups is None else _report(self.groups, OF_GROUPS),
+            "reliability": None if self.reliability is None else self.reliability.as_dict(),
             "misses": self.misses.to_pylist(),
             "false_pairs": self.false_pairs.to_pylist(),
             "notes": list(self.notes),
@@ -61,6 +66,7 @@ def evaluate(
     truth_id: str | None = None,
     truth_group: str | None = None,
     two_tables: bool | None = None,
+    reliability: bool | None = None,
 ) -> Evaluation:
     """How right and how complete an answer is. Both sides are paths, Arrow tables, or anything that exports Arrow.
 
@@ -72,6 +78,9 @@ def evaluate(
 
     two_tables: `left` and `right` are ids of two tables, in the answer and in the truth, so that (7, 3) is not (3, 7)
     and (5, 5) is a pair; None goes by the receipt of the answer. Truth that lists groups has ids of one table.
+
+    reliability: the similarities are probabilities of a match, to be compared with the share of true pairs; None goes
+    by the receipt of the answer.
 
     Pairs of one table have no direction; every pair counts once; ids are compared as text unless both sides have
     integers. A pair with an id that the truth does not know is false. Groups are compared over the ids of both
@@ -102,6 +111,8 @@ def evaluate(
     curve = None if paired is None else _pair_curve(paired, true)
     agreement = _agreement(paired if groups and paired is not None else grouped, true, notes)
     scale = listed[0].scale
+    asked = states_probabilities(pairs) if reliability is None else reliability
+    reliable = _reliability(paired, true, listed[0], required=bool(reliability)) if asked else None
     true_scores = listed[-1].similarity
     true_scale = scale if true_scores is None or np.isnan(true_scores).all() else listed[-1].scale
     answer: PairSet | Partition = answers[0].matches if paired is None else paired
@@ -120,6 +131,7 @@ def evaluate(
         },
         scale=scale,
         notes=tuple(notes),
+        reliability=reliable,
     )
 
 
@@ -217,6 +229,19 @@ def _with_all_scores(matches: PairSet | Partition, listed: Listed, notes: list[s
 def _pair_curve(pairs: PairSet, true: _Side) -> PairCurve:
     is_true = true.matches.holds(pairs.left, pairs.right)
     return pair_curve(pairs, is_true, true=true.matches.total)
+
+
+def _reliability(pairs: PairSet | None, true: _Side, listed: Listed, *, required: bool) -> Reliability | None:
+    """None where there are no probabilities, unless they were asked for."""
+    stated = None if pairs is None else pairs.similarity
+    if stated is not None and listed.scale.sign > 0 and bool(((stated >= 0) & (stated <= 1)).all()):
+        assert pairs is not None
+        return compare_with_truth(stated, true.matches.holds(pairs.left, pairs.right))
+    if required:
+        raise UsageError(
+            f"{listed.name} has no probabilities; the reliability needs pairs with a similarity from 0 to 1 each."
+        )
+    return None
 
 
 def _agreement(answer: PairSet | Partition | None, true: _Side, notes: list[str]) -> GroupCurve | None:

@@ -125,12 +125,14 @@ def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> 
 @dataclass(frozen=True)
 class Explanation:
     """Why two records have the similarity they have. rows: (field, left value, right value, what it adds; None where a
-    value is missing). prior: bits of evidence before any field, where scores are probabilities; the rows are bits then.
+    value is missing). prior: bits of evidence before any field, by weights of evidence; the rows are bits then.
+    score_name: similarity, probability, or score where no probability is supported.
     """
 
     similarity: float
     threshold: float
     prior: float | None
+    score_name: str
     rows: list[tuple[str, str | None, str | None, float | None]]
 
 
@@ -152,7 +154,7 @@ def explain(source: Any, left: Any, right: Any, *, against: Any = None, **option
     parts = made.search.contributions(rules, np.array([a]), np.array([b]), np.array([similarity]))
     texts = {field.rule.column: (field.text(a), field.text(b)) for field in made.loaded.fields}
     rows = [(name, *texts.get(name, (None, None)), part[0].as_py()) for name, part in parts.items()]
-    return Explanation(similarity, made.job.threshold, rules.prior, rows)
+    return Explanation(similarity, made.job.threshold, rules.prior, rules.score_name, rows)
 
 
 def _run(

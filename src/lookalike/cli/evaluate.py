@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lookalike.apps.evaluate import Evaluation
     from lookalike.data import Scale
     from lookalike.stages.agreement import GroupCurve, PairCurve
+    from lookalike.stages.reliability import Reliability
 
 TRUTH = "Truth"
 STEPS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
@@ -44,6 +45,15 @@ def evaluate(
     groups: Annotated[
         bool, o.option(o.WHAT, "--groups", help="Also compare the groups that the pairs connect, at each threshold.")
     ] = False,
+    reliability: Annotated[
+        bool | None,
+        o.option(
+            o.WHAT,
+            "--reliability/--no-reliability",
+            show_default=False,
+            help="Compare similarities, as probabilities, with the share of true pairs (default: as the receipt says).",
+        ),
+    ] = None,
     worst: Annotated[int, o.option(o.RUN, help="How many misses and false pairs to list.", min=0)] = 10,
     output: Annotated[
         list[Path] | None,
@@ -67,7 +77,14 @@ def evaluate(
     for path in output or ():
         _check(path, force=force)
     made = compare(
-        pairs, truth, groups=groups, worst=worst, truth_id=truth_id, truth_group=truth_group, two_tables=two_tables
+        pairs,
+        truth,
+        groups=groups,
+        worst=worst,
+        truth_id=truth_id,
+        truth_group=truth_group,
+        two_tables=two_tables,
+        reliability=reliability,
     )
     for note in made.notes:
         err.say("Note:", note, style="yellow")
@@ -104,12 +121,26 @@ def _text(made: Evaluation) -> str:
     if made.pairs is not None and len(made.pairs):
         parts.append(_table(_pair_head(made.scale), _rows(made.pairs, _pair_cells)))
         parts.append(f"average precision {_share(made.pairs.average_precision)}")
+    if made.reliability is not None and len(made.reliability.pairs):
+        parts.append(reliability_text(made.reliability))
     if made.groups is not None and len(made.groups):
         parts.append("Groups\n" + _table(_group_head(made.scale), _rows(made.groups, _group_cells)))
     for title, table in (("True pairs not found", made.misses), ("Pairs found that are not true", made.false_pairs)):
         if table.num_rows:
             parts.append(f"{title}, the worst {table.num_rows:,}\n" + _listed(table))
     return "\n\n".join(parts) + "\n"
+
+
+def reliability_text(made: Reliability) -> str:
+    """The bins of stated probability as a table, and the expected calibration error."""
+    rows = [
+        [f"{low:g} to {high:g}", f"{pairs:,}", _share(stated), _share(share), f"{at_least:.4f} to {at_most:.4f}"]
+        for low, high, pairs, stated, share, (at_least, at_most) in zip(
+            made.low, made.high, made.pairs, made.stated, made.share, made.intervals, strict=True
+        )
+    ]
+    head = ["probability", "pairs", "mean stated", "share true", "95 % interval"]
+    return f"{_table(head, rows)}\nexpected calibration error {_share(made.error)}"
 
 
 def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:

@@ -121,11 +121,13 @@ def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
         write_settings(rules, aside["save_settings"], force=True)
         screen.err.print(f"Wrote    {aside['save_settings']}", markup=False, soft_wrap=True)
     if aside["truth"] is not None:
-        _evaluate(result, aside["truth"])
+        _evaluate(result, rules, aside["truth"])
 
 
 def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 0) -> list[str]:
-    """The fields with their comparisons and weights, and the crowded buckets, a line each."""
+    """The fields with their weights, what probabilities rest on, and the crowded buckets, a line each."""
+    from lookalike.measures.fields import BASES, CALIBRATED
+
     whole = sum(field.weight or 0 for field in rules.fields) or 1.0
     parts = []
     for field in rules.fields:
@@ -134,6 +136,10 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 
     if rules.whole:
         parts.append(f"the whole record ({rules.whole:.2f})")
     lines = ["Fields   " + " · ".join(parts)]
+    if rules.basis in CALIBRATED:
+        lines.append(f"Rests on {BASES[rules.basis]}")
+    elif rules.basis is not None:
+        lines.append(f"Rests on nothing that supports a probability: {BASES[rules.basis]}; scores only rank pairs")
     if crowded:
         shown = ", ".join(f"{c['column'].strip()} {c['value']!r} {c['records']:,}" for c in crowded[:3])
         lines.append(
@@ -143,11 +149,12 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 
     return lines
 
 
-def _evaluate(result: Result, truth: Path) -> None:
+def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
     """Precision and recall of what was found. Between two tables, equal ids of the two are told apart."""
     import pyarrow as pa
 
     from lookalike.apps.evaluate import evaluate
+    from lookalike.cli.evaluate import reliability_text
     from lookalike.io.listed import read_truth
 
     listed = read_truth(truth)
@@ -159,7 +166,9 @@ def _evaluate(result: Result, truth: Path) -> None:
         answer = pa.table({**marked, "similarity": answer["similarity"]})
         both = zip(("left", "right"), ("1:", "2:"), listed.ids, strict=True)
         true = pa.table({side: [mark + str(v) for v in ids.to_pylist()] for side, mark, ids in both})
-    made = evaluate(answer, true, worst=0)
+    made = evaluate(
+        answer, true, worst=0, reliability=result.asked != "groups" and rules.score_name == "probability"
+    )  # fmt: skip
     curve = made.pairs if made.pairs is not None else made.groups
     if curve is None or not len(curve):
         sys.stdout.write("Truth    nothing was found\n")
@@ -169,6 +178,8 @@ def _evaluate(result: Result, truth: Path) -> None:
     if best != at:
         line += f" · best F1 {share(curve.f1[best])} at {curve.threshold[best]:.3f}"
     sys.stdout.write(f"Truth    {line}\n")
+    if made.reliability is not None:
+        sys.stdout.write(reliability_text(made.reliability) + "\n")
 
 
 RECORDS = Kind(
@@ -254,8 +265,7 @@ def explain(
         )
     Console(highlight=False).print(table)
     verdict = "a match" if made.similarity >= made.threshold else "no match"
-    what = "probability" if made.prior is not None else "similarity"
-    sys.stdout.write(f"{what} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
+    sys.stdout.write(f"{made.score_name} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
 
 
 app = typer.Typer(help="Rows that mean the same person, product or paper.", no_args_is_help=True)

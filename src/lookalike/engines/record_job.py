@@ -58,8 +58,9 @@ class RecordJob:
         """What is compared, and from where on it matches."""
         names = [rule.column.strip() for rule in self.rules.fields]
         listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        how = "probability" if self.rules.prior is not None else "similarity"
-        return f"{how} at least {self.threshold:.3g} of {listed}" + (", one to one" if self.one_to_one else "")
+        return f"{self.rules.score_name} at least {self.threshold:.3g} of {listed}" + (
+            ", one to one" if self.one_to_one else ""
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rules": self.rules.as_dict()}

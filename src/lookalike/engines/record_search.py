@@ -16,18 +16,17 @@ from lookalike.engines.trace import Trace
 from lookalike.measures.fields import RIVALS_OF, RecordRules
 from lookalike.stages.arrow import as_arrow
 from lookalike.stages.assignment import one_to_one
-from lookalike.stages.chances import Chances, weigh
+from lookalike.stages.chances import weigh
 from lookalike.stages.comparisons import WholeRecords, compare
 from lookalike.stages.contributions import contributions
 from lookalike.stages.crowds import describe_crowds
 from lookalike.stages.duplicates import Classes
-from lookalike.stages.evidence import Evidence, estimate
 from lookalike.stages.exact_blocking import exact_candidates
 from lookalike.stages.fields import Field
+from lookalike.stages.match_probability import match_model
 from lookalike.stages.pair_table import Mask, PairTable
 from lookalike.stages.population import Population
 from lookalike.stages.record_keys import CROWD, friends_of_friends, index_keys
-from lookalike.stages.relatives import told_by_fields
 from lookalike.stages.standing import LEARNED, learn, settled, single_sides, standing, standing_cut
 
 BLOCK = 1 << 13  # records whose neighbours one task looks for
@@ -138,17 +137,15 @@ class Search:
         """With bits of evidence; those that the rules have, stay."""
         sample = self.table.sample(LEARNED)
         columns = [field.column for field in rules.fields]
+        model = match_model(sample)
         explained: list[dict[str, tuple[float, ...]] | None] = [None for _ in columns]
-        found: Chances | Evidence | None = told_by_fields(sample)
-        if isinstance(found, Chances):
-            explained = [{columns[by]: tuple(lift) for by, lift in one.items()} for one in found.explained]
-        else:
-            found = estimate(sample)
+        if model.explained is not None:
+            explained = [{columns[by]: tuple(lift) for by, lift in one.items()} for one in model.explained]
         fields = tuple(
             replace(f, weight=None) if f.bits is not None else replace(f, bits=one, explained=less, weight=None)
-            for f, one, less in zip(rules.fields, found.bits, explained, strict=True)
+            for f, one, less in zip(rules.fields, model.bits, explained, strict=True)
         )
-        return replace(rules, fields=fields, prior=found.prior)
+        return replace(rules, fields=fields, prior=model.prior, basis=model.basis)
 
     def pairs(self, score: F32, threshold: float) -> Pairs:
         """The pairs of classes at or above the threshold."""

@@ -88,6 +88,16 @@ def _answer(table: OpenTable) -> Listed:
 
 def compared_two_tables(source: Any) -> bool:
     """Whether the receipt of an answer says that two collections were compared; False where it has no receipt."""
+    return len(_receipt_of(source).get("inputs", ())) == 2
+
+
+def states_probabilities(source: Any) -> bool:
+    """Whether the receipt of an answer says that its similarities are probabilities; False where it has no receipt."""
+    return str(_receipt_of(source).get("compared", "")).startswith("probability ")
+
+
+def _receipt_of(source: Any) -> dict[str, Any]:
+    """The receipt of an answer; empty where it has none."""
     receipt = getattr(source, "receipt", None)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -95,8 +105,8 @@ def compared_two_tables(source: Any) -> bool:
         try:
             receipt = json.loads(file.read_bytes())
         except (OSError, ValueError):
-            return False
-    return isinstance(receipt, dict) and len(receipt.get("inputs", ())) == 2
+            return {}
+    return receipt if isinstance(receipt, dict) else {}
 
 
 def _is_result(source: Any) -> bool:

@@ -17,7 +17,7 @@ HEAD = f"""\
 # compare: {", ".join(COMPARISONS)}.
 # keys, any of: {", ".join(KEYS)}. A line without weight, or without threshold: found from the data.
 """
-OF_RULES = ("threshold", "whole", "rivals", "prior", "fields")
+OF_RULES = ("threshold", "whole", "rivals", "prior", "basis", "fields")
 OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
 
 

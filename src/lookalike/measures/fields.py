@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from lookalike import words
 from lookalike.data import check_choice
@@ -22,6 +22,17 @@ WHOLE, RIVALS = "(whole record)", "(rivals)"
 RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
     (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
 }  # fmt: skip
+Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners"]
+CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # what a probability can rest on
+BASES: dict[Basis, str] = {
+    "measured": "agreement by chance and the dependence between fields, both measured on pairs of the input",
+    "assumed": "agreement by chance, measured on pairs of the input; fields are taken as independent, because too few "
+    "have values that several records share",
+    "few fields": "matches cannot be told from other pairs by fewer than three fields",
+    "few matches": "fewer than 20 matches are expected, too few to learn from",
+    "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
+    "that are alike",
+}
 EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels of a field begin, for weights of evidence
 
 
@@ -75,7 +86,8 @@ class RecordRules:
     whole: how much the words of the whole record weigh beside the fields, from 0 to 1. rivals: whether the better
     partners of a record count against a pair (between two tables): of either record, of those of the "left" table or of
     the "right" one only, or of none; True also where the data is to tell. threshold: None where it is found from the
-    data. prior: bits of evidence before any field is looked at; None where scores are weighted sums.
+    data. prior: bits of evidence before any field is looked at; None where scores are weighted sums. basis: what the
+    probabilities of estimated bits rest on (`BASES`); None for weighted sums and for bits of one's own.
     """
 
     fields: tuple[FieldRule, ...]
@@ -83,6 +95,7 @@ class RecordRules:
     rivals: bool | str = True
     threshold: float | None = None
     prior: float | None = None
+    basis: Basis | None = None
 
     def __post_init__(self) -> None:
         if not self.fields:
@@ -93,12 +106,21 @@ class RecordRules:
                 raise UsageError(f"the field {name!r} is named {names.count(name)} times; expected once.")
         if not 0 <= self.whole <= 1:
             raise UsageError(f"whole is {self.whole}; expected a share from 0 to 1.")
+        if self.basis is not None:
+            check_choice("basis", self.basis, tuple(BASES))
         if self.rivals not in RIVALS_OF.values():
             raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left" or "right".')
         if not any(field.keys for field in self.fields):
             raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold is {self.threshold}; expected a number above 0 and at most 1.")
+
+    @property
+    def score_name(self) -> str:
+        """What the score of a pair is: a similarity, a probability, or a score that only ranks pairs."""
+        if self.prior is None:
+            return "similarity"
+        return "probability" if self.basis is None or self.basis in CALIBRATED else "score"
 
     @property
     def learned(self) -> bool:
@@ -126,4 +148,6 @@ class RecordRules:
         made: dict[str, Any] = {"threshold": self.threshold, "whole": self.whole, "rivals": self.rivals}
         if self.prior is not None:
             made["prior"] = self.prior
+        if self.basis is not None:
+            made["basis"] = self.basis
         return {**made, "fields": [field.as_dict() for field in self.fields]}

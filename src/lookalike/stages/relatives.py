@@ -38,13 +38,23 @@ FEW = 20  # matches from which on they can be told from relatives
 
 def told_by_fields(table: PairTable) -> Chances | None:
     """The chances, where fields alone can tell them; with relatives, where there are any."""
+    model = all_pairs_model(table)
+    return model[0] if model is not None and model[1] else None
+
+
+def all_pairs_model(table: PairTable) -> tuple[Chances, bool] | None:
+    """Fit the model of matches against all pairs; None where there are fewer than three fields.
+
+    Returns the model, with relatives where there are any, and whether it could be measured how much fields depend on
+    one another.
+    """
     if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
         return None
     seen = Compared.of(table, table.population)
     plain = match_chances(seen, table.records)
     if not told_apart(seen, plain.chance, table.records):
-        return None
-    return with_relatives(seen, table.records) or plain
+        return plain, False
+    return with_relatives(seen, table.records) or plain, True
 
 
 def with_relatives(seen: Compared, records: int) -> Chances | None:
