@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,11 +28,23 @@ class Sample:
 def score(index: Any, one: Any, other: Any) -> float | None:
     """What the index says of two items that match, without its keys; None where they do not."""
     kind = index.kind
-    features = [kind.features(piece) for item in (one, other) for piece in kind.pieces([item])]
+    features = [_features(kind, item) for item in (one, other)]
     first = np.zeros(1, np.int64)
     met = Found(first, first, features[1].data, first, features[1].offsets[1:])
     found = float(kind.score(features[0], met, kind.threshold)[0])
     return None if found == -np.inf else kind.scale.sign * found
+
+
+def _features(kind: Any, item: Any) -> Any:
+    if isinstance(item, bytes):
+        return _features_of_file(kind, item)
+    return next(kind.features(piece) for piece in kind.pieces([item]))
+
+
+@functools.lru_cache(maxsize=2000)
+def _features_of_file(kind: Any, item: bytes) -> Any:
+    """Decoding a picture takes as long as a thousand comparisons."""
+    return next(kind.features(piece) for piece in kind.pieces([item]))
 
 
 def _chain(n: int, seed: int, fresh: Callable[[random.Random], Any], near: Callable[[random.Random, Any], Any]) -> list:
@@ -96,6 +110,33 @@ def people(n: int, seed: int) -> list[dict[str, Any]]:
     return _chain(n, seed, fresh, near)
 
 
+@functools.lru_cache
+def pictures(n: int, seed: int) -> list[bytes]:
+    """The files of pictures of 32 by 32 pixels, whose hashes need no resampling."""
+
+    def near(draw: random.Random, old: list[int]) -> list[int]:
+        return [min(255, max(0, value + draw.choice([-6, 0, 6]))) for value in old]
+
+    made = _chain(n, seed, lambda draw: [draw.randrange(256) for _ in range(64)], near)
+    return [_png(np.kron(np.array(one, np.uint8).reshape(8, 8), np.ones((4, 4), np.uint8))) for one in made]
+
+
+def _png(pixels: np.ndarray) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png")
+    return file.getvalue()
+
+
+def measured(n: int, seed: int) -> list[list[float]]:
+    def near(draw: random.Random, old: list[float]) -> list[float]:
+        return [x + draw.uniform(-9, 9) if draw.random() < 0.8 else draw.uniform(0, 255) for x in old]
+
+    made = _chain(n, seed, lambda draw: [draw.uniform(0, 255) for _ in range(30)], near)
+    return np.array(made, np.float32).tolist()
+
+
 SAMPLES: dict[str, Sample] = {
     "documents": Sample("documents", texts, {"k": 2, "threshold": 0.6}, [[1, 2]]),
     "sets": Sample("sets", lists, {"threshold": 0.6}, ["a text"]),
@@ -105,6 +146,8 @@ SAMPLES: dict[str, Sample] = {
     "records": Sample(
         "records", people, {"sample": pa.Table.from_pylist(people(400, 99)), "threshold": 0.75}, ["text"]
     ),
+    "images": Sample("images", pictures, {}, ["a path"]),
+    "faces": Sample("faces", measured, {"dimensions": 30, "threshold": 0.6}, ["a text"]),
 }
 
 

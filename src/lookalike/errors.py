@@ -110,6 +110,10 @@ class RecallWarning(UserWarning):
     """The wished recall cannot be reached with this many hashes, or only with a flood of candidates."""
 
 
+class LeftOutWarning(UserWarning):
+    """Files of the input could not be read and were left out."""
+
+
 def nearest(wanted: str, names: Iterable[str]) -> str:
     """' Nearest: 'text'.' for a name that is close to `wanted`, or nothing.
 

@@ -5,6 +5,7 @@ A store is a function that names a fresh place; `STORES` has them all.
 
 from __future__ import annotations
 
+import io
 import itertools
 import random
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from lookalike.index import compaction, folder, writer
 from lookalike.index.items import ids_of
 
 Place = Callable[[], str]
+NONE_MISSED = ("bits", "strings", "images")  # kinds whose keys find everything within the threshold
 
 
 def in_folders(request: pytest.FixtureRequest) -> Place:
@@ -74,6 +76,7 @@ def truth(index: la.Index, queries: list[Any], items: list[Any]) -> list[list[tu
 
 
 @pytest.mark.promise("docs/how-to/index.md", "Codes of bits and strings: none is missed")
+@pytest.mark.promise("docs/how-to/index.md", "Images: none is missed")
 @pytest.mark.promise(
     "docs/how-to/index.md", "An item of the index exactly at the threshold is found with the recall that `info` states"
 )
@@ -89,7 +92,7 @@ def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -
             ids = [match.id for match in got]
             assert ids == [number for number, _ in want if number in ids]
         share = sum(map(len, found)) / sum(map(len, expected))
-        assert share == 1 if sample.kind in ("bits", "strings") else share > 0.95
+        assert share == 1 if sample.kind in NONE_MISSED else share > 0.95
         assert [query[:2] for query in found] == index.query(queries, k=2)
 
 
@@ -98,7 +101,7 @@ def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -
 @pytest.mark.promise(
     "docs/how-to/index.md", "Every match is scored exactly, by the same number that `la.pairs` reports"
 )
-@pytest.mark.parametrize("kind", ["documents", "sets", "bits", "strings", "vectors"])
+@pytest.mark.parametrize("kind", ["documents", "sets", "bits", "strings", "vectors", "faces"])
 def test_the_same_as_batch(place: Place, kind: str) -> None:
     sample = SAMPLES[kind]
     items, queries = sample.items(150, 2), sample.items(190, 2)[110:]
@@ -115,20 +118,54 @@ def test_the_same_as_batch(place: Place, kind: str) -> None:
         options, run = {"max_bits": 6, "method": "exact"}, la.bits.pairs
     elif kind == "strings":
         options, run = {"max_edits": 2}, la.strings.pairs
+    elif kind == "faces":
+        options, run = {"share": 0.6, "method": "exact"}, la.faces.pairs
     else:
         options, run = {"max_angle": 12.0, "exact": True}, la.vectors.pairs
+    if kind in ("vectors", "faces"):
         items, queries = np.array(items, np.float32), np.array(queries, np.float32)
     batch = run(queries, against=items, **options).pairs
     want = {(row["left"], row["right"]): row[batch.column_names[2]] for row in batch.to_pylist()}
     got = {(row["query"], row["id"]): row[table.column_names[2]] for row in table.to_pylist()}
     assert table.column_names[2] == batch.column_names[2]
-    if kind == "vectors":  # other planes, so other misses
+    if kind in ("vectors", "faces"):  # other tables, so other misses
         assert got.items() <= want.items()
         assert len(got) > 0.97 * len(want)
     else:
         assert got == want
 
 
+@pytest.mark.promise("docs/how-to/images.md", "the same answers as `images pairs --against`")
+@pytest.mark.parametrize("options", [{}, {"hashes": ["phash", "dhash"], "max_bits": 14, "crops": False}])
+def test_pictures_as_in_batch(place: Place, tmp_path: Path, options: dict[str, Any]) -> None:
+    """Copies, crops in both directions and strangers; exactly the pairs of the batch engine."""
+    from PIL import Image
+
+    gallery, probes = tmp_path / "gallery", tmp_path / "probes"
+    gallery.mkdir()
+    probes.mkdir()
+    for number, data in enumerate(SAMPLES["images"].items(24, 2)):
+        small = Image.open(io.BytesIO(data))
+        wide = small.resize((96, 64), Image.Resampling.BICUBIC)
+        wide.save(gallery / f"{number}.png")
+        for name, made in {"small": wide.resize((48, 32)), "crop": wide.crop((0, 0, 48, 64)), "near": small}.items():
+            if number % 3 == 0:
+                made.save(probes / f"{number}-{name}.png")
+    wide.crop((16, 0, 80, 64)).save(gallery / "crop.png")
+    batch = la.images.pairs(probes, against=gallery, **options).pairs
+    want = {(row["left"], row["right"]): row["bits"] for row in batch.to_pylist()}
+    own = {name: value for name, value in options.items() if name != "max_bits"}
+    with la.Index.create(place(), kind="images", threshold=options.get("max_bits"), **own) as index:
+        assert index.add_from(gallery) == index_added(25, 0)
+        files = sorted(probes.iterdir())
+        table = index.query_table(files).to_pylist()
+        assert {(files[row["query"]].name, row["id"]): row["bits"] for row in table} == want
+        assert len({left for left, _ in want}) > 10
+        assert any("crop" in right for _, right in want) == bool(not options)
+        assert index.item("crop.png").item == str(gallery / "crop.png")
+
+
+@pytest.mark.promise("docs/how-to/index.md", "takes more items whenever they come")
 @pytest.mark.usefixtures("small_parts")
 def test_updates_and_removals(place: Place, sample: Sample) -> None:
     items = sample.items(60, 3)
@@ -146,7 +183,7 @@ def test_updates_and_removals(place: Place, sample: Sample) -> None:
         page = index.ids(limit=30)
         assert page + index.ids(after=page[-1], limit=30) == list(index)
         assert all("i40" not in [match.id for match in found] for found in index.query(items[35:45]))
-        if sample.kind not in ("vectors", "bits"):
+        if sample.kind not in ("vectors", "bits", "images", "faces"):
             assert index.item("i3").item == items[53]
         with pytest.raises(KeyError):
             index.item("i40")
@@ -174,11 +211,11 @@ def test_only_what_is_new(place: Place, sample: Sample) -> None:
         for number, match in zip(range(20, 80), out, strict=True):
             near = {i: score for i, old in kept.items() if (score := score_of(index, items[number], old)) is not None}
             if match is None:
-                assert sample.kind not in ("bits", "strings") or not near
+                assert sample.kind not in NONE_MISSED or not near
                 kept[number] = items[number]
             else:
                 assert near[match.id] == match.similarity
-                if sample.kind in ("bits", "strings"):
+                if sample.kind in NONE_MISSED:
                     assert match.similarity == sign * max(sign * score for score in near.values())
         assert sorted(index) == sorted(kept)
 

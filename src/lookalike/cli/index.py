@@ -16,6 +16,7 @@ from lookalike import words
 from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
 from lookalike.cli import summary
+from lookalike.cli.images import ImageHash
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class KindOfItem(Enum):
     bits = "bits"
     strings = "strings"
     records = "records"
+    images = "images"
+    faces = "faces"
 
 
 def create_options(
@@ -48,11 +51,12 @@ def create_options(
         float | None,
         o.option(o.WHAT, "-t", "--threshold", show_default=False,
                  help="How near items must be to match: similarity (documents, sets 0.8), degrees (vectors 10), bits "
-                 "(8), edits (strings 2), or found from the sample (records)."),
+                 "(8), edits (strings 2), bits of a hash (images 10), share of the measurements (faces 0.5), or found "
+                 "from the sample (records)."),
     ] = None,
     recall: Annotated[
         float | None,
-        o.option(o.WHAT, help="Share of the items at the threshold that must be found (default: 0.99).",
+        o.option(o.WHAT, help="Share of the items at the threshold that must be found (default: 0.99, faces 0.95).",
                  show_default=False),
     ] = None,
     measure: Annotated[
@@ -79,10 +83,36 @@ def create_options(
         bool | None, o.option(o.SHINGLES, "--strip-accents", help="Ignore accents (documents, strings).",
                               show_default=False)
     ] = None,
-    dimensions: Annotated[int | None, o.option(o.WHAT, help="Numbers in a vector.")] = None,
+    dimensions: Annotated[int | None, o.option(o.WHAT, help="Numbers in a vector, or measurements of a face.")] = None,
     bits: Annotated[int | None, o.option(o.WHAT, help="Bits in a code.")] = None,
     sample: Annotated[
-        Path | None, o.option(o.WHAT, help="Records to learn fields, weights and threshold from; they are not added.")
+        Path | None,
+        o.option(o.WHAT, help="Records to learn fields, weights and threshold from, or faces to choose the keys by; "
+                 "they are not added."),
+    ] = None,
+    hashes: Annotated[
+        list[ImageHash] | None,
+        o.option(o.WHAT, "--hash", help="Hash of the whole picture (default: phash); several: the mean of their bits.",
+                 show_default=False),
+    ] = None,
+    crops: Annotated[
+        bool | None,
+        o.option(o.WHAT, "--crops/--no-crops", help="Also compare windows of pictures, to find crops (default: yes).",
+                 show_default=False),
+    ] = None,
+    min_likeness: Annotated[
+        float | None,
+        o.option(o.WHAT, help="Correlation of the thumbnails from which pictures match (default: 0.7).",
+                 show_default=False),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        o.option(o.WHAT, help="Difference up to which measurements of faces agree (default: 10).", show_default=False),
+    ] = None,
+    grid: Annotated[
+        str | None,
+        o.option(o.WHAT, help="Blocks of a picture of a face, columns x rows (default: 24x28, unless --dimensions is "
+                 "given).", show_default=False),
     ] = None,
     settings: Annotated[Path | None, o.option(o.WHAT, help="Rules for records from a TOML file.")] = None,
     num_hashes: Annotated[
@@ -141,7 +171,7 @@ def add(
     begin = time.perf_counter()
     with Index.open(place) as index, screen.progress(quiet) as progress:
         source = _opened(index, inputs, column=column, id=id, lines=lines)
-        batches = _counted(sources.read(index.kind.name, source, column=column, id=id, lines=lines), progress)
+        batches = _counted(sources.read(index.kind, source, column=column, id=id, lines=lines), progress)
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
@@ -152,6 +182,7 @@ def add(
             count = made.count
             line = words.count(made.count, index.kind.name) + (f", {made.replaced:,} replaced" if made.replaced else "")
         total = len(index)
+    _warn_left_out(source)
     if not quiet:
         _say_read(source, count)
         seconds = time.perf_counter() - begin
@@ -161,16 +192,30 @@ def add(
 def _opened(
     index: Index, inputs: list[str], *, column: str | None, id: str | None, lines: bool,  # noqa: A002
 ) -> Any:  # fmt: skip
-    """The files to read; of documents the collection, which knows whether files or lines are its items."""
+    """The files to read; of documents the collection, which knows whether files or lines are its items, and of pictures
+    the folder, which knows what it could not read."""
     from lookalike.cli.screen import err
+    from lookalike.io.pictures import open_pictures
     from lookalike.io.read import open_collection
 
+    if index.kind.name == "images":
+        return open_pictures(o.paths(inputs))
     if index.kind.name != "documents":
         return o.paths(inputs)
     collection = open_collection(o.paths(inputs), text=column, id=id, lines=lines)
     for warning in collection.warnings:
         err.say("Warning:", warning, style="yellow")
     return collection
+
+
+def _warn_left_out(source: Any) -> None:
+    """Name the pictures that could not be read."""
+    from lookalike.cli.screen import err
+    from lookalike.engines.images import left_out
+    from lookalike.io.pictures import PictureFolder
+
+    if isinstance(source, PictureFolder) and (warning := left_out(source.name, source.broken, has_receipt=False)):
+        err.say("Warning:", warning, style="yellow")
 
 
 def _say_read(source: Any, number: int) -> None:
@@ -261,7 +306,7 @@ def query(
             )
         source = None if inputs is None else _opened(index, inputs, column=column, id=id, lines=lines)
         batches = [(text, pa.array(text))] if text else sources.read(
-            index.kind.name, source, column=column, id=id, lines=lines
+            index.kind, source, column=column, id=id, lines=lines
         )  # fmt: skip
         tables, first, asked = [index.query_table([])], 0, 0
         for items, ids in _counted(iter(batches), progress):
@@ -273,6 +318,7 @@ def query(
             asked += len(items)
         found = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
         recall = recall_line(index.kind.name, index.kind.plan()["recall_at_threshold"])
+    _warn_left_out(source)
     if output is not None:
         outputs.write_table(found, output)
     else:
@@ -392,6 +438,7 @@ MEASURING = {  # commands that measure the recall of such a search
     "vectors": "`lookalike vectors pairs NEW --against OLD`",
     "bits": "`lookalike bits pairs NEW --against OLD`",
     "records": "`lookalike records pairs NEW --against OLD`",
+    "faces": "`lookalike faces query PROBES --gallery OLD`",
 }
 
 

@@ -26,7 +26,7 @@ from lookalike.io.pictures import Picture, PictureFolder, load_picture, reason_o
 from lookalike.kernels import codes
 from lookalike.stages.duplicates import Classes
 from lookalike.stages.preference import preference, preferred_column
-from lookalike.stages.views import HASHES, PLACES, U8, hash_of, likeness, views_of
+from lookalike.stages.views import HASHES, PLACES, U8, hash_of, views_of
 from lookalike.words import count
 
 BLOCK = 64
@@ -154,12 +154,13 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
     return Hashed(np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes))
 
 
-def left_out(name: str, broken: Sequence[tuple[str, str]]) -> str | None:
-    """What to say of files that could not be read, if there are any."""
+def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool = True) -> str | None:
+    """What to say of files that could not be read, if there are any. has_receipt: whether a receipt lists all."""
     if not broken:
         return None
     some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN])
-    more = f"; and {len(broken) - SHOWN} more (see the receipt)" if len(broken) > SHOWN else ""
+    where = " (see the receipt)" if has_receipt else ""
+    more = f"; and {len(broken) - SHOWN} more{where}" if len(broken) > SHOWN else ""
     were = "was" if len(broken) == 1 else "were"
     return f"{count(len(broken), 'files')} of {name} {were} left out: {some}{more}"
 
@@ -174,19 +175,24 @@ def view_of(
     """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file. content: of a file that was
     read already."""
     try:
-        picture: Picture = load_picture(file, id_, content)
-        windows, thumbs, shape = views_of(picture.image)
-        whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
+        picture = load_picture(file, id_, content)
+        made = picture_views(picture, job)
     except (OSError, ValueError) as error:
         return None, None, reason_of(error, file)
-    if not job.crops:
-        windows, thumbs = windows[:1], thumbs[:1]
-    return (picture.width, picture.height, picture.nbytes), (whole, windows, thumbs, shape), ""
+    return (picture.width, picture.height, picture.nbytes), made, ""
+
+
+def picture_views(picture: Picture, job: ImageJob) -> Feature:
+    """Hash a picture and its windows, with their thumbnails and the number of its shape."""
+    windows, thumbs, shape = views_of(picture.image)
+    whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
+    return (whole, windows, thumbs, shape) if job.crops else (whole, windows[:1], thumbs[:1], shape)
 
 
 def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
     """Every pair of pictures that matches, in places of the hashed ones."""
     spans = _spans(len(hashed.readable))
+    thumbs = np.ascontiguousarray(hashed.thumbs).reshape(len(hashed.thumbs), hashed.thumbs[0:1].size)
 
     def search(span: tuple[int, int]) -> tuple[Block, int]:
         at, stop = span
@@ -194,22 +200,13 @@ def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace
         total = 0
         while at < stop:
             size = max(ROOM, stop)
-            left, right = np.empty(size, np.uint32), np.empty(size, np.uint32)
-            bits, view_left, view_right = np.empty((3, size), np.int64)
-            at, count = codes.near_views(
-                hashed.whole, hashed.windows, hashed.shapes, len(PLACES), sides, int(job.threshold), at, stop,
-                left, right, bits, view_left, view_right,
+            left, right, bits = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64)
+            at, count, compared = codes.near_views(
+                hashed.whole, hashed.windows, hashed.shapes, thumbs, len(PLACES), sides, int(job.threshold),
+                job.min_likeness, at, stop, left, right, bits,
             )  # fmt: skip
-            total += count
-            alike = np.array(
-                [
-                    likeness(hashed.thumbs[left[p], view_left[p]], hashed.thumbs[right[p], view_right[p]])
-                    >= job.min_likeness
-                    for p in range(count)
-                ],
-                np.bool_,
-            )
-            found.append((left[:count][alike], right[:count][alike], -bits[:count][alike].astype(np.float64)))
+            total += compared
+            found.append((left[:count], right[:count], -bits[:count].astype(np.float64)))
         whole = [np.concatenate(column) for column in zip(*found, strict=True)]
         return (whole[0], whole[1], whole[2]), total
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import UsageError
+from lookalike.engines.images import left_out
+from lookalike.errors import LeftOutWarning, UsageError
 from lookalike.index import grouping, places, sources, transfer
 from lookalike.index.inspection import Checked
 from lookalike.index.intake import Sieve, blocks
@@ -22,6 +24,7 @@ from lookalike.index.scan import Budget
 from lookalike.index.search import Match, matches, query_spans, shown
 from lookalike.index.sources import Batch
 from lookalike.index.store import Block, Found, Id, Store
+from lookalike.io.pictures import PictureFolder, open_pictures
 
 DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -72,9 +75,9 @@ class Index:
         """A new, empty index.
 
         place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
-        records. threshold: how near items must be to match, in the words of the kind; an item exactly there is found
-        with probability `recall`, at least. store_items: keep the items as they came, not only their features. The
-        other options are those of the kind, as for `la.pairs` and its fellows.
+        records, images, faces. threshold: how near items must be to match, in the words of the kind; an item exactly
+        there is found with probability `recall`, at least. store_items: keep the items as they came (the paths of
+        pictures), not only their features. The other options are those of the kind, as for `la.pairs` and its fellows.
         """
         given = {"threshold": threshold, "recall": recall}
         made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
@@ -106,8 +109,13 @@ class Index:
 
         column: of the texts, token lists, codes or vectors; id: of the ids. Without them the usual names are taken.
         lines: read text files line by line; otherwise each is a document, where the index is of documents.
+        Pictures have the names of their files as ids; a LeftOutWarning names those that cannot be read.
         """
-        return self.add_batches(sources.read(self.kind.name, source, column=column, id=id, lines=lines))
+        opened = open_pictures(source) if self.kind.name == "images" else source
+        added = self.add_batches(sources.read(self.kind, opened, column=column, id=id, lines=lines))
+        if isinstance(opened, PictureFolder) and (warning := left_out(opened.name, opened.broken, has_receipt=False)):
+            warnings.warn(warning, LeftOutWarning, stacklevel=2)
+        return added
 
     def add_batches(self, batches: Iterable[Batch]) -> Added:
         """As `add`, of batches of (items, ids) as they come; all of them, or none."""

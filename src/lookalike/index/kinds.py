@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from lookalike.data import F64, Scale, check_choice
 from lookalike.errors import InputError, RecallWarning, UsageError, nearest
 from lookalike.index.bits import BitKind
+from lookalike.index.faces import FaceKind
+from lookalike.index.images import ImageKind
 from lookalike.index.records import RecordKind
 from lookalike.index.sets import DocumentKind, SetKind
 from lookalike.index.store import Blobs, Found, Keys
@@ -78,7 +80,8 @@ class Kind(Protocol):
 
 
 KINDS: dict[str, Any] = {
-    kind.name: kind for kind in (DocumentKind, SetKind, VectorKind, BitKind, StringKind, RecordKind)
+    kind.name: kind
+    for kind in (DocumentKind, SetKind, VectorKind, BitKind, StringKind, RecordKind, ImageKind, FaceKind)
 }
 
 

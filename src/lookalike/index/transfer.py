@@ -73,5 +73,5 @@ def _shown(store: Store, kind: Kind, items: I64) -> list[str | None]:
     return [None if one is None else _text(kind.item(one)) for one in raw]
 
 
-def _text(item: Any) -> str:
-    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+def _text(item: Any) -> str | None:
+    return item if isinstance(item, str | None) else json.dumps(item, ensure_ascii=False)

@@ -152,8 +152,7 @@ class VectorKind:
         return threshold
 
     def pieces(self, items: Any) -> Iterator[F32]:
-        for some in _blocks(items):
-            made = _rows(some)
+        for made in number_rows(items):
             if made.shape[1] != self.dimensions:
                 raise UsageError(
                     f"these vectors have {made.shape[1]} numbers; this index is of vectors of {self.dimensions}."
@@ -218,13 +217,14 @@ def _fewest(near: F64, bits: int, rows: int, recall: float) -> int:
     return low
 
 
-def _blocks(items: Any) -> Iterator[Any]:
+def number_rows(items: Any) -> Iterator[F32]:
+    """Rows of numbers as arrays of a few MB, each of one length."""
     if isinstance(items, pa.ChunkedArray | pa.Array):
         items = np.array(items.to_pylist(), np.float32) if len(items) else []
     if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):
         raise UsageError(f"got {type(items).__name__}; expected vectors: an array of rows, or a list of lists.")
     for at in range(0, len(items), AT_ONCE):
-        yield items[at : at + AT_ONCE]
+        yield _rows(items[at : at + AT_ONCE])
 
 
 def _rows(some: Any) -> F32:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.data import F32
 from lookalike.errors import InputError, UsageError
-from lookalike.io.pictures import PictureFolder, has_pictures, load_picture, open_pictures
+from lookalike.io.pictures import Picture, PictureFolder, has_pictures, load_picture, open_pictures
 from lookalike.io.vectors import VectorBatch, Vectors, open_vectors
 
 BOX = 4  # Pillow's number for averages
+DEFAULT_GRID = (24, 28)  # columns and rows of blocks
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,13 @@ class FacePart:
             picture = load_picture(file, id_)
         except (OSError, ValueError):
             return np.full(self.grid[0] * self.grid[1], np.nan, np.float32)
-        return np.asarray(picture.image.resize(self.grid, BOX), np.float32).reshape(-1)
+        return measure(picture, self.grid)
+
+
+def measure(picture: Picture, grid: tuple[int, int]) -> F32:
+    """Return the mean brightness, 0 to 255, of each block of an aligned picture: f32[columns * rows]."""
+    blocks: F32 = np.asarray(picture.image.resize(grid, BOX), np.float32).reshape(-1)
+    return blocks
 
 
 def open_faces(
@@ -56,22 +64,22 @@ def open_faces(
     *,
     column: str | None = None,
     id: str | None = None,  # noqa: A002
-    grid: str | tuple[int, int] = (24, 28),
+    grid: str | tuple[int, int] = DEFAULT_GRID,
 ) -> Vectors:
     """Measurement vectors (see `open_vectors`), or a folder of aligned pictures as averages of a grid of blocks."""
     if isinstance(source, Vectors) or not has_pictures(source):
         return open_vectors(source, column=column, id=id)
-    part = FacePart(open_pictures(source), _grid(grid))
+    part = FacePart(open_pictures(source), parse_grid(grid))
     return Vectors(
         name=part.folder.name, column=f"{part.grid[0]}x{part.grid[1]} blocks", id_column="file", columns=part.columns,
         parts=(part,), given=part.folder.given,
     )  # fmt: skip
 
 
-def _grid(given: str | tuple[int, int]) -> tuple[int, int]:
-    """'24x28' to (24, 28).
+def parse_grid(given: str | tuple[int, int]) -> tuple[int, int]:
+    """Parse how many columns and rows of blocks a picture is cut into.
 
-    >>> _grid("24x28")
+    >>> parse_grid("24x28")
     (24, 28)
     """
     try:

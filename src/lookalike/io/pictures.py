@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,13 +108,43 @@ def open_pictures(source: Any) -> PictureFolder:
     return PictureFolder(readable(name), tuple(files), tuple(map(readable, ids)), given_paths(list(map(Path, given))))
 
 
+class _Filters:
+    """Filters of warnings while pictures are decoded, in any number of threads.
+
+    `warnings.catch_warnings` puts back what it found, so threads that leave it in another order than they came leave
+    filters behind. Here the first thread sets the filters and the last one puts back what was there.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._threads, self._outer = threading.Lock(), 0, warnings.catch_warnings()
+
+    @contextmanager
+    def held(self, refused: type[Warning]) -> Iterator[None]:
+        """Make `refused` an error and say nothing of other warnings: odd metadata is no reason to speak."""
+        with self._lock:
+            self._threads += 1
+            if self._threads == 1:
+                self._outer = warnings.catch_warnings()
+                self._outer.__enter__()
+                warnings.simplefilter("error", refused)
+                warnings.simplefilter("ignore", UserWarning)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._threads -= 1
+                if not self._threads:
+                    self._outer.__exit__(None, None, None)
+
+
+FILTERS = _Filters()
+
+
 def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture:  # noqa: A002
     """Decode one file, grey; content: what it holds, if that was read already. OSError or ValueError, with the reason,
     for one that cannot be read."""
     image_module = pillow()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", image_module.DecompressionBombWarning)
-        warnings.simplefilter("ignore", UserWarning)  # odd metadata is no reason to speak
+    with FILTERS.held(image_module.DecompressionBombWarning):
         try:
             with image_module.open(file if content is None else io.BytesIO(content)) as image:
                 width, height = image.size
@@ -130,6 +162,21 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
     if min(grey.size) < 1:
         raise ValueError("the picture has no pixels")
     return Picture(id, grey, width, height, file.stat().st_size if content is None else len(content))
+
+
+def is_picture(item: Any) -> bool:
+    """Whether an item is a picture file: its path, or its content. Text is neither: it may come from strangers."""
+    return isinstance(item, bytes | os.PathLike)
+
+
+def load_item(item: Any) -> Picture:
+    """Decode a picture that was given as a path or as the content of a file; InputError where it cannot be read."""
+    content = item if isinstance(item, bytes) else None
+    file = Path("the picture") if content is not None else Path(item)
+    try:
+        return load_picture(file, readable(str(file)), content)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{readable(str(file))} cannot be read: {reason_of(error, file)}.") from error
 
 
 def reason_of(error: Exception, file: Path) -> str:

@@ -1,7 +1,13 @@
-"""Codes of 64 bits in several views of each item: pairs whose nearest views differ in few bits."""
+"""Codes of 64 bits in several views of each picture: which pictures have views that differ in few bits and look alike.
+
+The views of a picture are whole u64[h], hashes of the whole, one per kind of hash; windows u64[w], hashes of windows of
+it, of which window 0 is the whole and the others are `places` windows of each shape (w = 1 where crops are not looked
+for); shape, the number of its own shape; and thumbs u8[w * 256], the thumbnail of each window.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,50 +15,131 @@ import numpy as np
 from lookalike.kernels._jit import jit
 from lookalike.kernels.signs import ones
 
+THUMB = 256  # pixels of a thumbnail
+FAR, UNLIKE = -1, -2  # more bits than asked for; thumbnails that differ
+
+
+@jit
+def likeness(one: Any, other: Any) -> float:  # u8[256] both
+    """Return the correlation of two thumbnails, -1 to 1: brightness and contrast do not count.
+
+    Flat thumbnails are alike if both are flat and about as bright. The sums are of integers, so they are exact.
+    """
+    size = len(one)
+    sum_x = sum_y = square_x = square_y = product = np.int64(0)
+    for i in range(size):
+        x, y = np.int64(one[i]), np.int64(other[i])
+        sum_x += x
+        sum_y += y
+        square_x += x * x
+        square_y += y * y
+        product += x * y
+    a, b = square_x - sum_x * sum_x / size, square_y - sum_y * sum_y / size
+    if min(a, b) < size:  # a standard deviation below 1
+        return 1.0 if max(a, b) < 4 * size and abs(sum_x - sum_y) < 8 * size else 0.0
+    return (product - sum_x * sum_y / size) / math.sqrt(a * b)
+
+
+@jit
+def least_bits(
+    whole_x: Any, windows_x: Any, shape_x: int, whole_y: Any, windows_y: Any, shape_y: int, places: int
+) -> Any:  # (bits, whether the wholes differ in that many)  # fmt: skip
+    """Return in how many bits the nearest views differ: the wholes, by the mean of all kinds of hash (rounded up), or
+    the window of one and the whole of the other, where they have the same shape."""
+    kinds = len(whole_x)
+    total = 0
+    for k in range(kinds):
+        total += int(ones(whole_x[k] ^ whole_y[k]))
+    wholes = (total + kinds - 1) // kinds
+    best = wholes
+    if len(windows_x) > 1 and wholes > 0:
+        for place in range(places):
+            best = min(best, int(ones(windows_x[1 + shape_y * places + place] ^ windows_y[0])))
+            best = min(best, int(ones(windows_x[0] ^ windows_y[1 + shape_x * places + place])))
+    return best, best == wholes
+
+
+@jit
+def match_views(
+    whole_x: Any, windows_x: Any, shape_x: int, thumbs_x: Any, whole_y: Any, windows_y: Any, shape_y: int,
+    thumbs_y: Any, places: int, cut: int, least: float,
+) -> int:  # fmt: skip
+    """Return in how many bits the nearest views of two pictures differ; FAR where these are more than `cut`, UNLIKE
+    where none of the nearest views has thumbnails of a likeness of at least `least`. It is the same in both directions.
+    """
+    best, is_whole = least_bits(whole_x, windows_x, shape_x, whole_y, windows_y, shape_y, places)
+    if best > cut:
+        return FAR
+    if is_whole and likeness(thumbs_x[:THUMB], thumbs_y[:THUMB]) >= least:
+        return best
+    if len(windows_x) > 1 and (best > 0 or not is_whole):
+        for place in range(places):
+            a, b = 1 + shape_y * places + place, 1 + shape_x * places + place
+            if int(ones(windows_x[a] ^ windows_y[0])) == best:
+                if likeness(thumbs_x[a * THUMB : (a + 1) * THUMB], thumbs_y[:THUMB]) >= least:
+                    return best
+            if int(ones(windows_x[0] ^ windows_y[b])) == best:
+                if likeness(thumbs_x[:THUMB], thumbs_y[b * THUMB : (b + 1) * THUMB]) >= least:
+                    return best
+    return UNLIKE
+
 
 @jit
 def near_views(
-    whole: Any,  # u64[n, h]: hashes of the whole, one column per kind of hash
-    windows: Any,  # u64[n, 1 + shapes * places]: 0 is the whole; of no columns beyond 0 where crops are not looked for
-    shapes: Any,  # i64[n]: the shape of each item
+    whole: Any,  # u64[n, h]
+    windows: Any,  # u64[n, w]
+    shapes: Any,  # i64[n]
+    thumbs: Any,  # u8[n, w * 256]
     places: int,
     sides: Any,  # u8[n]
     cut: int,  # bits in which a pair may differ
+    least: float,  # likeness of thumbnails
     x: int,
     stop: int,
     out_left: Any,  # u32[>= n], out
     out_right: Any,  # u32, out
     out_bits: Any,  # i64, out: the least difference
-    out_view_left: Any,  # i64, out: the views that differ least
-    out_view_right: Any,  # i64, out
-) -> Any:  # (item reached, pairs written)
-    """Pairs y < x: wholes differ by the mean of all kinds of hash (rounded up); windows of one by the whole of the
-    other, where they have the same shape. Stops before an item for which there may be no room."""
-    kinds = whole.shape[1]
-    crops = windows.shape[1] > 1
-    count = 0
+) -> Any:  # (item reached, pairs written, pairs whose thumbnails were compared)
+    """Find the pairs y < x that match. Stops before an item for which there may be no room."""
+    count = compared = 0
     while x < stop:
         if len(out_left) - count < x:
             break
         for y in range(x):
             if sides[x] | sides[y] != 3:
                 continue
-            total = 0
-            for k in range(kinds):
-                total += int(ones(whole[x, k] ^ whole[y, k]))
-            best, view_x, view_y = (total + kinds - 1) // kinds, 0, 0
-            if crops and best > 0:
-                for place in range(places):
-                    a, b = 1 + shapes[y] * places + place, 1 + shapes[x] * places + place
-                    bits = np.int64(ones(windows[x, a] ^ windows[y, 0]))
-                    if bits < best:
-                        best, view_x, view_y = bits, a, 0
-                    bits = np.int64(ones(windows[x, 0] ^ windows[y, b]))
-                    if bits < best:
-                        best, view_x, view_y = bits, 0, b
-            if best <= cut:
-                out_left[count], out_right[count], out_bits[count] = y, x, best
-                out_view_left[count], out_view_right[count] = view_y, view_x
+            bits = match_views(
+                whole[x], windows[x], shapes[x], thumbs[x], whole[y], windows[y], shapes[y], thumbs[y], places, cut,
+                least,
+            )  # fmt: skip
+            compared += int(bits != FAR)
+            if bits >= 0:
+                out_left[count], out_right[count], out_bits[count] = y, x, bits
                 count += 1
         x += 1
-    return x, count
+    return x, count, compared
+
+
+@jit
+def score_views(
+    queries: Any,  # u64[q, words]: shape, whole, windows, thumbnails of each
+    query: Any,  # i64[c]
+    data: Any,  # u64[]: the same of the candidates
+    starts: Any,  # i64[c]: where each candidate begins
+    hashes: int,  # h
+    windows: int,  # w
+    places: int,
+    cut: int,
+    least: float,
+    out: Any,  # f64[c]: the bits in which pictures differ, with the sign turned; -inf where they do not match
+) -> None:
+    """Compare each candidate with its query, as `near_views` does."""
+    first, last = 1 + hashes, 1 + hashes + windows
+    size = queries.shape[1]
+    for i in range(len(query)):
+        x, y = queries[query[i]], data[starts[i] : starts[i] + size]
+        bits = match_views(
+            x[1:first], x[first:last], np.int64(x[0]), x[last:].view(np.uint8),
+            y[1:first], y[first:last], np.int64(y[0]), y[last:].view(np.uint8), places, cut, least,
+        )  # fmt: skip
+        out[i] = -float(bits) if bits >= 0 else -np.inf

@@ -185,3 +185,77 @@ def meet_shares(
             met += low <= other <= np.floor((x[k] + tolerance - offsets[k]) / width)
         agree[p] = agreeing(x, y, tolerance) / len(x)
         meet[p] = met / len(x)
+
+
+@jit
+def range_keys(
+    values: Any,  # f32[n, d]
+    chosen: Any,  # i64[b, r]: measurements of each table
+    offsets: Any,  # f64[d]
+    width: float,
+    salts: Any,  # u64[b]: one for each table
+    out: Any,  # u64[n, b], out
+) -> None:
+    """out[i, t] = the key, of 64 bits, of the ranges in which the measurements of table t of item i lie."""
+    for i in range(len(values)):
+        for t in range(len(chosen)):
+            key = salts[t]
+            for k in range(chosen.shape[1]):
+                c = chosen[t, k]
+                key += word(c, np.int64(np.floor((values[i, c] - offsets[c]) / width)))
+            out[i, t] = mix(key)
+
+
+@jit
+def range_probes(
+    values: Any, chosen: Any, offsets: Any, width: float, salts: Any,  # as in `range_keys`
+    tolerance: float,
+    ends: Any,  # i64[n+1], out: where the probes of each item begin
+    out: Any,  # u64[], out: the probes; where there is room for none, they are only counted
+) -> None:  # fmt: skip
+    """Write the keys of all items that agree in the measurements of some table: as `range_keys`, and the adjacent range
+    too where a measurement lies within the tolerance of the edge of its range. width: at least twice the tolerance."""
+    r = chosen.shape[1]
+    steps = np.empty(r, np.uint64)
+    at = 0
+    for i in range(len(values)):
+        ends[i] = at
+        for t in range(len(chosen)):
+            base = salts[t]
+            unsure = 0
+            for k in range(r):
+                c = chosen[t, k]
+                mine = np.int64(np.floor((values[i, c] - offsets[c]) / width))
+                low = np.int64(np.floor((values[i, c] - tolerance - offsets[c]) / width))
+                high = np.int64(np.floor((values[i, c] + tolerance - offsets[c]) / width))
+                here = word(c, mine)
+                base += here
+                if low != mine or high != mine:
+                    steps[unsure] = word(c, low if low != mine else high) - here
+                    unsure += 1
+            if len(out):
+                for choice in range(1 << unsure):
+                    key = base
+                    for k in range(unsure):
+                        if choice >> k & 1:
+                            key += steps[k]
+                    out[at + choice] = mix(key)
+            at += 1 << unsure
+    ends[len(values)] = at
+
+
+@jit
+def score_measurements(
+    queries: Any,  # f32[q, d]
+    query: Any,  # i64[c]
+    data: Any,  # f32[]: rows of the candidates
+    starts: Any,  # i64[c]
+    tolerance: float,
+    need: int,  # measurements that must agree
+    out: Any,  # f64[c]: the share that agree, or -inf where these are fewer
+) -> None:
+    """Count the measurements in which each candidate agrees with its query."""
+    width = queries.shape[1]
+    for i in range(len(query)):
+        agree = agreeing(queries[query[i]], data[starts[i] : starts[i] + width], tolerance)
+        out[i] = agree / width if agree >= need else -np.inf

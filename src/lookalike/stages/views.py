@@ -120,18 +120,3 @@ def _thumbnails(pixels: F64) -> U8:
     small = pixels.reshape(len(pixels), THUMB, fold, THUMB, fold).mean(axis=(2, 4))
     out: U8 = np.clip(np.rint(small), 0, 255).astype(np.uint8).reshape(len(pixels), -1)
     return out
-
-
-def likeness(one: U8, other: U8) -> float:  # u8[256] both
-    """The correlation of two thumbnails, -1 to 1: brightness and contrast do not count. Flat ones are alike if both
-    are flat and about as bright.
-
-    >>> likeness(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8) // 2 + 100) > 0.99
-    True
-    """
-    x, y = one.astype(np.float64), other.astype(np.float64)
-    a, b = x - x.mean(), y - y.mean()
-    spread = math.sqrt(float(a @ a) * float(b @ b))
-    if min(float(a @ a), float(b @ b)) < len(x):  # a standard deviation below 1
-        return 1.0 if max(float(a @ a), float(b @ b)) < 4 * len(x) and abs(x.mean() - y.mean()) < 8 else 0.0
-    return float(a @ b) / spread

@@ -13,6 +13,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from index_kinds import SAMPLES
+
 ONE = "id,text\na,the quick brown fox jumps over the lazy dog\nb,nothing alike at all\n"
 TWO = "id,text\nc,The quick brown fox jumps over the lazy dog!\nd,a third text that is new\n"
 
@@ -183,3 +185,23 @@ def test_ctrl_c_changes_nothing(seen: Path, lookalike) -> None:
     _, said = child.communicate(timeout=60)
     assert (child.returncode, said) == (130, "Stopped. No output was written.\n")
     assert "Items    2 documents\n" in lookalike("index", "info", "seen").out
+
+
+def test_a_gallery_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("photos").mkdir()
+    for number, data in enumerate(SAMPLES["images"].items(3, 8)):
+        Path(f"photos/{number}.png").write_bytes(data)
+    Path("photos/no.png").write_bytes(b"nothing")
+    done = lookalike("index", "create", "gallery", "--kind", "images", "--no-crops", "--hash", "phash", "-t", 6)
+    assert done.err.startswith("Created  gallery: images, bits at most 6 · ")
+    done = lookalike("index", "add", "gallery", "photos")
+    left_out = "Warning: 1 file of photos was left out: no.png: not a picture that Pillow knows\n"
+    assert done.err.startswith(f"{left_out}Added    3 images in ")
+    done = lookalike("index", "query", "gallery", "photos/1.png", "--nearest", 1)
+    assert done.out.splitlines()[0] == "query\tid\tbits"
+    assert done.out.splitlines()[1].endswith("\t0")
+    assert lookalike("index", "create", "people", "--kind", "faces", "--grid", "8x8", "--tolerance", 5).code == 0
+    assert lookalike("index", "add", "people", "photos/0.png", "photos/2.png").code == 0
+    done = lookalike("index", "query", "people", "photos/2.png")
+    assert done.out.splitlines()[:2] == ["query\tid\tagreement", "photos/2.png\tphotos/2.png\t1"]

@@ -41,6 +41,7 @@ def brute(x: np.ndarray, y: np.ndarray, tolerance: float, share: float) -> dict[
     return out
 
 
+@pytest.mark.promise("docs/how-to/faces.md", "`--method exact` misses none")
 def test_exact_and_tables() -> None:
     wanted = {(i, j): s for (i, j), s in brute(DATA, DATA, 10, 0.4).items() if i < j}
     assert len(wanted) > 200
@@ -94,6 +95,7 @@ def test_the_same_items_as_probes_and_gallery() -> None:
     )
 
 
+@pytest.mark.promise("docs/how-to/faces.md", "measurements that agree always meet")
 def test_measurements_within_the_tolerance_always_meet() -> None:
     random = np.random.default_rng(6)
     x = random.uniform(0, 100, (1, 4000)).astype(np.float32)
@@ -106,6 +108,7 @@ def test_measurements_within_the_tolerance_always_meet() -> None:
         assert agree[0] == meet[0] == 1.0
 
 
+@pytest.mark.promise("docs/how-to/faces.md", "*average over such pairs*, not a promise for each pair")
 def test_the_law_of_the_tables() -> None:
     three_of_five = (5 * 4 * 3) / (10 * 9 * 8)  # the chance that 3 of 10 measurements are all among the 5 that meet
     assert found(np.array([0.5]), 3, 4, 10)[0] == pytest.approx(1 - (1 - three_of_five) ** 4)

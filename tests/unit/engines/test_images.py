@@ -5,7 +5,10 @@ from __future__ import annotations
 import html.parser
 import os
 import struct
+import threading
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,9 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import InputError, OutputError, UsageError
-from lookalike.stages.views import cut_windows, hash_of, likeness, own_shape, phashes, views_of
+from lookalike.io.pictures import FILTERS
+from lookalike.kernels.codes import likeness
+from lookalike.stages.views import cut_windows, hash_of, own_shape, phashes, views_of
 
 Image = pytest.importorskip("PIL.Image")
 imagehash = pytest.importorskip("imagehash")
@@ -204,3 +209,19 @@ def test_bad_folders(tmp_path: Path) -> None:
         la.images.pairs(np.eye(2))
     (tmp_path / "a.png").write_bytes(b"?")
     assert la.images.pairs(tmp_path).pairs.num_rows == 0
+
+
+def test_decoding_in_threads_leaves_the_filters_of_warnings_alone() -> None:
+    """Threads that leave in another order than they came, which would put back each other's filters."""
+    before, entered, first_left = list(warnings.filters), threading.Barrier(2), threading.Event()
+
+    def decode(number: int) -> None:
+        with FILTERS.held(UnicodeWarning):
+            entered.wait(10)
+            if number:
+                assert first_left.wait(10)
+        first_left.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(decode, range(2)))
+    assert warnings.filters == before

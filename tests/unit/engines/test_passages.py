@@ -38,6 +38,7 @@ def noise(rng: random.Random, n: int) -> list[str]:
 
 
 @pytest.mark.promise("docs/how-to/passages.md", "that two documents share is found")
+@pytest.mark.promise("docs/how-to/group-the-same-story.md", "Passages of at least `--min-tokens` words are all found")
 @pytest.mark.promise("docs/how-to/detect-plagiarism.md", "finds the shared runs of at least 12 words")
 @given(
     st.integers(2, 30).flatmap(

@@ -102,6 +102,7 @@ def test_check_names_what_is_damaged(tmp_path: Path) -> None:
 @pytest.mark.promise("docs/reference/index-format.md", "and has no checksums")
 @pytest.mark.promise("docs/reference/index-format.md", "Version 2 has checksums")
 @pytest.mark.promise("docs/reference/index-format.md", "`lookalike index check` lists what has none")
+@pytest.mark.promise("docs/reference/index-format.md", "Version 2 has checksums")
 @pytest.mark.promise("docs/reference/index-format.md", "the next compaction writes them with checksums")
 def test_an_index_of_format_1_gets_checksums(tmp_path: Path) -> None:
     place = tmp_path / "index"

@@ -179,31 +179,66 @@ def test_windows_are_averages() -> None:
     assert out[2] == pytest.approx(fine.reshape(4, 8, 4, 8).mean(axis=(1, 3)))
 
 
-def test_nearest_views() -> None:
+def correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Of two thumbnails; those without contrast are alike where both are and have about one brightness."""
+    x, y = one.astype(float), other.astype(float)
+    if min(x.std(), y.std()) < 1:
+        return float(max(x.std(), y.std()) < 2 and abs(x.mean() - y.mean()) < 8)
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+@pytest.mark.parametrize("hashes", [1, 2])
+@pytest.mark.parametrize("has_crops", [True, False])
+def test_nearest_views(hashes: int, has_crops: bool) -> None:
+    """Few different codes and thumbnails, so that several views of a pair differ least, some of them alike."""
     random = np.random.default_rng(5)
     n, places, shapes = 25, 2, 3
-    whole = random.integers(0, 2**64, (n, 2), np.uint64)
-    views = random.integers(0, 2**64, (n, 1 + shapes * places), np.uint64)
-    own = random.integers(0, shapes, n)
-    sides = np.full(n, 3, np.uint8)
-    left, right = np.empty(n * n, np.uint32), np.empty(n * n, np.uint32)
-    bits, a, b = np.empty((3, n * n), np.int64)
-    at, count = codes.near_views(whole, views, own, places, sides, 26, 0, n, left, right, bits, a, b)
+    count = 1 + shapes * places if has_crops else 1
+    near = np.array([0, 1, 3, 7, 2**60 - 1], np.uint64)
+    whole, views = random.choice(near, (n, hashes)), random.choice(near, (n, count))
+    own, sides = random.integers(0, shapes, n), np.full(n, 3, np.uint8)
+    pictures = random.integers(0, 256, (4, 256)).astype(np.uint8)
+    pictures[3] = 90
+    shown = random.integers(0, 4, (n, count))
+    thumbs = pictures[shown]
 
     def apart(x: int, y: int) -> int:
         return (int(x) ^ int(y)).bit_count()
 
-    wanted = {}
+    wanted, nearby = {}, 0
     for j in range(n):
         for i in range(j):
-            crops = [apart(views[j, 1 + own[i] * places + p], views[i, 0]) for p in range(places)]
-            crops += [apart(views[i, 1 + own[j] * places + p], views[j, 0]) for p in range(places)]
-            mean = math.ceil((apart(whole[i, 0], whole[j, 0]) + apart(whole[i, 1], whole[j, 1])) / 2)
-            if min(mean, *crops) <= 26:
-                wanted[i, j] = min(mean, *crops)
-    assert at == n
-    found = {(int(left[k]), int(right[k])): int(bits[k]) for k in range(count)}
-    assert found == wanted
-    for k in range(count):
-        if a[k] or b[k]:
-            assert apart(views[left[k], a[k]], views[right[k], b[k]]) == bits[k]
+            mean = math.ceil(sum(apart(whole[i, k], whole[j, k]) for k in range(hashes)) / hashes)
+            pairs = [(mean, 0, 0)]
+            if has_crops and mean:
+                pairs += [
+                    (apart(views[i, 0], views[j, v]), 0, v) for p in range(places) if (v := 1 + own[i] * places + p)
+                ]
+                pairs += [
+                    (apart(views[i, v], views[j, 0]), v, 0) for p in range(places) if (v := 1 + own[j] * places + p)
+                ]
+            least = min(bits for bits, _, _ in pairs)
+            nearby += least <= 2
+            if least <= 2 and any(
+                bits == least and correlation(thumbs[i, a], thumbs[j, b]) >= 0.7 for bits, a, b in pairs
+            ):
+                wanted[i, j] = least
+    left, right, bits = np.empty(n * n, np.uint32), np.empty(n * n, np.uint32), np.empty(n * n, np.int64)
+    arrays = (whole, views, own, thumbs.reshape(n, -1), places, sides)
+    at, written, compared = codes.near_views(*arrays, 2, 0.7, 0, n, left, right, bits)
+    assert (at, compared) == (n, nearby)
+    assert {(int(left[k]), int(right[k])): int(bits[k]) for k in range(written)} == wanted
+    assert 0 < len(wanted) < nearby
+    back = np.arange(n)[::-1]
+    turned = (whole[back], views[back], own[back], thumbs[back].reshape(n, -1), places, sides)
+    _, written, _ = codes.near_views(*turned, 2, 0.7, 0, n, left, right, bits)
+    again = {(n - 1 - int(right[k]), n - 1 - int(left[k])): int(bits[k]) for k in range(written)}
+    assert again == wanted, "it does not matter which picture comes first"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(min_size=512, max_size=512))
+def test_likeness_is_the_correlation(data: bytes) -> None:
+    one, other = np.frombuffer(data, np.uint8).reshape(2, 256)
+    for a, b in ((one, other), (one, one), (one // 128, other // 128), (one // 64, one // 64)):
+        assert codes.likeness(a, b) == pytest.approx(correlation(a, b), abs=1e-9)
