@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.data import DISTANCE, F64, U64, Bits, Scale
 from lookalike.engines.bit_joins import BitsJob
 from lookalike.engines.method_choice import NEAR
 from lookalike.errors import UsageError
 from lookalike.index.draws import order
-from lookalike.index.items import AT_ONCE
+from lookalike.index.items import AT_ONCE, Batch
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.io.codes import open_codes
 from lookalike.kernels import bits as kernels
@@ -66,6 +67,17 @@ class BitKind:
             bits=made.bits, threshold=made.threshold, recall=made.recall, rounds=planned["rounds"], **shape
         )
         return replace(made, fixed=plan)
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        opened = open_codes(source, code=column, id=id)
+        made = opened.read()
+        rows = np.flatnonzero(made.present)
+        if len(rows):
+            ids = made.ids.take(pa.array(rows)).combine_chunks() if opened.collection.id_column else None
+            yield Bits(made.bits.words[rows], made.bits.width), ids
 
     def settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.options()}

@@ -12,13 +12,12 @@ import numpy as np
 
 from lookalike.data import F32, F64, I64, U64, Scale
 from lookalike.engines.face_job import MOST, PER_LOOKUP, PER_MEASUREMENT, ROWS, WIDTHS, FaceJob
-from lookalike.errors import UsageError
+from lookalike.errors import InputError, UsageError
 from lookalike.index.draws import order, uniform, words
-from lookalike.index.items import NEARLY_NOTHING
+from lookalike.index.items import NEARLY_NOTHING, Batch, number_rows
 from lookalike.index.store import Blobs, Found, Keys
-from lookalike.index.vectors import number_rows
 from lookalike.io.faces import DEFAULT_GRID, measure, open_faces, parse_grid
-from lookalike.io.pictures import is_picture, load_item
+from lookalike.io.pictures import has_pictures, is_picture, load_item
 from lookalike.kernels import measurements as kernels
 
 EXPECTED = 100_000  # items for which the tables are chosen
@@ -81,6 +80,23 @@ class FaceKind:
         job = FaceJob(**own)
         ranges = _ranges(job, given["dimensions"], sample, grid) if planned is None else Ranges(**planned)
         return cls(**own, dimensions=given["dimensions"], grid=grid or "", ranges=ranges)
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        if has_pictures(source) and not self.grid:
+            raise UsageError("pictures came; this index is of rows of numbers. Create one with a grid for pictures.")
+        for batch in open_faces(source, column=column, id=id, grid=self.grid or DEFAULT_GRID).batches():
+            bad = np.flatnonzero(~np.isfinite(batch.values).all(axis=1))
+            if len(bad):
+                row = int(bad[0])
+                name = f"row {row}" if batch.ids is None else repr(batch.ids[row].as_py())
+                raise InputError(
+                    f"{batch.where}: {name} is no picture, or has measurements that are missing or not finite; "
+                    "leave it out."
+                )
+            yield batch.values, batch.ids
 
     def settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.options() if name != "sample"}

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from lookalike.data import F64, I64, U64, Scale
-from lookalike.engines.images import Feature, Hash, ImageJob, picture_views
+from lookalike.engines.images import Feature, Hash, ImageJob, picture_views, view_of
+from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import DamagedIndex, UsageError
 from lookalike.index.bits import BitKind
 from lookalike.index.draws import words
+from lookalike.index.items import Batch
 from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.io.paths import readable
-from lookalike.io.pictures import is_picture, load_item
+from lookalike.io.pictures import is_picture, load_item, open_pictures
 from lookalike.kernels import codes as kernels
 from lookalike.stages.pieces import Costs, exact_plan
 from lookalike.stages.views import PLACES, SHAPES
@@ -79,6 +82,27 @@ class ImageKind:
             threshold=int(job.threshold), hashes=job.hashes, crops=job.crops, min_likeness=job.min_likeness,
             seed=seed, codes=codes,
         )  # fmt: skip
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch. Each is known by its file; files that cannot be read are left out."""
+        for name, value in (("--column", column), ("--id", id)):
+            if value is not None:
+                raise UsageError(f"pictures are known by the names of their files; leave {name} out.")
+        folder = open_pictures(source)
+        folder.broken.clear()
+        with Pool(usable_cores()) as pool:
+            view = partial(_viewed, self)
+            for low in range(0, len(folder.files), PICTURES_AT_ONCE):
+                files, names = folder.files[low : low + PICTURES_AT_ONCE], folder.ids[low : low + PICTURES_AT_ONCE]
+                views: list[tuple[Feature | None, str]] = list(pool.map(view, zip(files, names, strict=True)))
+                broken = [(name, reason) for name, (_, reason) in zip(names, views, strict=True) if reason]
+                folder.broken.extend(broken)
+                good = [(file, name, made) for file, name, (made, _) in zip(files, names, views, strict=True) if made]
+                if good:
+                    viewed = Viewed([made for _, _, made in good], [readable(str(file)) for file, _, _ in good])
+                    yield viewed, pa.array([name for _, name, _ in good], pa.large_string())
 
     def settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.options()}
@@ -213,3 +237,8 @@ def _is_first(values: U64) -> npt.NDArray[np.bool_]:
     out = np.empty_like(first)
     np.put_along_axis(out, order, first, axis=1)
     return out
+
+
+def _viewed(kind: ImageKind, named: tuple[Path, str]) -> tuple[Feature | None, str]:
+    _, made, reason = view_of(*named, kind.job)
+    return made, reason

@@ -18,11 +18,10 @@ from lookalike.errors import LeftOutWarning, UsageError
 from lookalike.index import grouping, places, sources, transfer
 from lookalike.index.inspection import Checked
 from lookalike.index.intake import Sieve, blocks
-from lookalike.index.items import ids_of
+from lookalike.index.items import Batch, ids_of
 from lookalike.index.kinds import Kind, kind_again, make_kind
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, matches, query_spans, shown
-from lookalike.index.sources import Batch
 from lookalike.index.store import Block, Found, Id, Store
 from lookalike.io.pictures import PictureFolder, open_pictures
 

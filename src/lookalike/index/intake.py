@@ -12,14 +12,12 @@ from lookalike import words
 from lookalike.engines.pool import Pool, usable_cores
 from lookalike.errors import UsageError
 from lookalike.index import grouping, scan
-from lookalike.index.items import plain_ids
-from lookalike.index.kinds import Kind
+from lookalike.index.items import Batch, plain_ids
+from lookalike.index.kinds import Kind, ScannedKind
 from lookalike.index.recent import Recent
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, matches, query_spans, shown
-from lookalike.index.sources import Batch
 from lookalike.index.store import Blobs, Block, Found, Id, Keys, Store, ends_of
-from lookalike.index.strings import StringKind
 
 
 def blocks(store: Store, kind: Kind, batches: Iterable[Batch], *, raw: bool) -> Iterator[Block]:
@@ -90,7 +88,7 @@ class Sieve:
 
     def _fresh_candidates(self, features: Blobs, probes: Keys) -> Found | None:
         """Return what one item has to be compared with of those that were let through."""
-        if not probes.scanned or not isinstance(self._kind, StringKind):
+        if not probes.scanned or not isinstance(self._kind, ScannedKind):
             return self._fresh.candidates(probes)
         every = self._fresh.everything()
         if every is None:

@@ -6,12 +6,16 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.data import F32
 from lookalike.errors import BadText, InputError, UsageError
 from lookalike.io.reader import TARGET_BYTES
 from lookalike.io.texts import as_ids, as_texts, kind_of_text
+
+Batch = tuple[Any, pa.Array | None]  # items; their ids, or None where the rows have none
 
 AT_ONCE = 2048  # items of an iterable that are taken together
 NEARLY_NOTHING = 1e-12  # a similarity that all reach who share anything: as a fraction of whole numbers it is 0
@@ -101,3 +105,23 @@ def plain_ids(ids: pa.Array) -> pa.Array:
             most = pc.max(made).as_py()
             raise InputError(f"the id {most} does not fit in 64 bits with a sign; give such ids as text.") from None
     return made if pa.types.is_int64(made.type) else made.cast(pa.large_string())
+
+
+def number_rows(items: Any) -> Iterator[F32]:
+    """Rows of numbers as arrays of a few MB, each of one length."""
+    if isinstance(items, pa.ChunkedArray | pa.Array):
+        items = np.array(items.to_pylist(), np.float32) if len(items) else []
+    if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):
+        raise UsageError(f"got {type(items).__name__}; expected vectors: an array of rows, or a list of lists.")
+    for at in range(0, len(items), AT_ONCE):
+        yield _rows(items[at : at + AT_ONCE])
+
+
+def _rows(some: Any) -> F32:
+    try:
+        made = np.ascontiguousarray(some, np.float32)
+    except (ValueError, TypeError) as error:
+        raise UsageError("items came that are no vectors of one length; expected rows of numbers.") from error
+    if made.ndim != 2:
+        raise UsageError(f"an array of {made.ndim} dimensions came; expected rows of numbers, (n, dimensions).")
+    return made

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
 
-from lookalike.data import F64, Scale, check_choice
+from lookalike.data import F64, I64, Scale, check_choice
 from lookalike.errors import InputError, RecallWarning, UsageError, nearest
-from lookalike.index.bits import BitKind
-from lookalike.index.faces import FaceKind
-from lookalike.index.images import ImageKind
-from lookalike.index.records import RecordKind
-from lookalike.index.sets import DocumentKind, SetKind
+from lookalike.index.items import Batch
 from lookalike.index.store import Blobs, Found, Keys
-from lookalike.index.strings import StringKind
-from lookalike.index.vectors import VectorKind
 
 
 class Kind(Protocol):
@@ -56,6 +51,9 @@ class Kind(Protocol):
     def pieces(self, items: Any) -> Iterator[Any]:
         """The user's items, checked, in pieces (Arrow arrays or the like, with a length) of a few MB."""
 
+    def read(self, source: Any, column: str | None, id: str | None) -> Iterator[Batch]:  # noqa: A002
+        """The items of a source (paths, a table), batch by batch, with their ids. column: that holds the items."""
+
     def features(self, piece: Any) -> Blobs:
         """What items are compared by."""
 
@@ -79,34 +77,57 @@ class Kind(Protocol):
         """The item that these bytes stand for."""
 
 
-KINDS: dict[str, Any] = {
-    kind.name: kind
-    for kind in (DocumentKind, SetKind, VectorKind, BitKind, StringKind, RecordKind, ImageKind, FaceKind)
+@runtime_checkable
+class ScannedKind(Kind, Protocol):
+    """A kind some of whose queries have too many keys: they are compared with every stored item that is in reach."""
+
+    def in_reach(self, query: int, stored: I64, threshold: float) -> tuple[I64, int]:
+        """(rows of the stored items that can match, the steps that comparing with them takes).
+
+        query: bytes of its features; stored i64[n]: bytes of the features of each stored item.
+        """
+
+
+KINDS = {  # where each kind is defined; loaded when it is needed
+    "documents": "lookalike.index.sets:DocumentKind",
+    "sets": "lookalike.index.sets:SetKind",
+    "vectors": "lookalike.index.vectors:VectorKind",
+    "bits": "lookalike.index.bits:BitKind",
+    "strings": "lookalike.index.strings:StringKind",
+    "records": "lookalike.index.records:RecordKind",
+    "images": "lookalike.index.images:ImageKind",
+    "faces": "lookalike.index.faces:FaceKind",
 }
+
+
+def kind_class(name: str) -> Any:
+    """The class of the kind of this name."""
+    module, _, attribute = KINDS[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
     """The kind of this name with these options; UsageError names the nearest."""
     check_choice("kind", name, tuple(KINDS))
-    known = KINDS[name].options()
+    known = kind_class(name).options()
     for option in options:
         if option not in known:
             raise UsageError(
                 f"an index of {name} has no option {option!r}.{nearest(option, known)} Options: {', '.join(known)}."
             )
-    made: Kind = KINDS[name].make(options)
+    made: Kind = kind_class(name).make(options)
     return made
 
 
 def kind_again(stored: Mapping[str, Any], place: str) -> Kind:
     """The kind of an index, from what it has stored; InputError where this version does not know it."""
     name, scheme = stored["kind"], stored["scheme"]
-    if name not in KINDS or KINDS[name].scheme != scheme:
+    if name not in KINDS or kind_class(name).scheme != scheme:
         raise InputError(
             f"{place} is an index of {name} by the scheme {scheme}, which this version of lookalike does not know. "
             "Use the version that made it."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecallWarning)  # it was told at the creation
-        made: Kind = KINDS[name].make(stored["settings"])
+        made: Kind = kind_class(name).make(stored["settings"])
     return made

@@ -16,7 +16,7 @@ from lookalike.engines.pool import Pool, usable_cores
 from lookalike.engines.records import load, searched
 from lookalike.engines.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.index.items import AT_ONCE
+from lookalike.index.items import AT_ONCE, Batch
 from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.io.records import open_records
 from lookalike.io.settings import read_settings
@@ -139,6 +139,17 @@ class RecordKind:
     @property
     def threshold(self) -> float:
         return float(self.rules.threshold or 0.5)
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        if column is not None:
+            raise UsageError("records have the columns that the index was created with; leave --column out.")
+        table = open_records(source, id=id)
+        read = table.read(table.usable())
+        ids = table.ids(read).combine_chunks() if table.id_column else None
+        yield read, ids
 
     def settings(self) -> dict[str, Any]:
         return {"rules": self.rules.as_dict(), "known": self.known.as_dict()}

@@ -8,9 +8,10 @@ import numpy as np
 
 from lookalike.data import I64
 from lookalike.errors import UsageError
+from lookalike.index.kinds import ScannedKind
 from lookalike.index.store import Blobs, Found, Store
-from lookalike.index.strings import SCAN_STEPS, StringKind
 
+SCAN_STEPS = 4 * 10**9  # cells of edit tables that the queries looked up together may fill; some seconds
 ITEMS_AT_ONCE = 4096  # stored items that are read together
 
 
@@ -41,7 +42,7 @@ class Budget:
 
 
 def candidates(
-    store: Store, kind: StringKind, features: Blobs, queries: Sequence[int], threshold: float, budget: Budget | None
+    store: Store, kind: ScannedKind, features: Blobs, queries: Sequence[int], threshold: float, budget: Budget | None
 ) -> Iterator[Found]:
     """Yield the stored strings that these queries have to be compared with, in parts. budget: None for no limit."""
     sizes, after = np.diff(features.offsets), -1
@@ -58,7 +59,7 @@ def candidates(
         after = int(items[-1])
 
 
-def in_reach(kind: StringKind, query: int, stored: I64, threshold: float, budget: Budget | None) -> I64:
+def in_reach(kind: ScannedKind, query: int, stored: I64, threshold: float, budget: Budget | None) -> I64:
     """Return the rows of the stored strings that can match a query by their lengths, paid for from the budget.
 
     query: bytes of its features; stored i64[n]: bytes of the features of each stored string.

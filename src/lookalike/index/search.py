@@ -10,10 +10,9 @@ import numpy as np
 
 from lookalike.data import F64, I64
 from lookalike.index import scan
-from lookalike.index.kinds import Kind
+from lookalike.index.kinds import Kind, ScannedKind
 from lookalike.index.scan import Budget
 from lookalike.index.store import Blobs, Id, Keys, Store
-from lookalike.index.strings import StringKind
 
 
 class Match(NamedTuple):
@@ -38,7 +37,7 @@ def scored(
     """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit."""
     parts = []
     candidates = store.candidates(probes)
-    if probes.scanned and isinstance(kind, StringKind):
+    if probes.scanned and isinstance(kind, ScannedKind):
         more = scan.candidates(store, kind, features, probes.scanned, threshold, budget)
         candidates = itertools.chain(candidates, more)
     for found in candidates:

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from lookalike.data import F64, SIMILARITY, U64, Recipe, RuleOptions, Scale, ShingleRule
 from lookalike.errors import UsageError
-from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts, token_lists
+from lookalike.index.items import NEARLY_NOTHING, Batch, pieces_of, texts, token_lists
+from lookalike.index.sources import read_texts
 from lookalike.index.store import Blobs, Found, Keys, ends_of
 from lookalike.kernels import hashing, lookup
 from lookalike.measures import Bar, bar, set_measure
@@ -66,6 +67,12 @@ class SetKind:
         rule = {name: given.pop(name) for name in RULE_OPTIONS if name in given}
         unit: Any = rule.pop("unit", None) or cls.unit
         return cls(rule=ShingleRule.for_unit(unit, rule.pop("k", None), **rule), **given)
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        return read_texts(source, column, id, tokens=True)
 
     def settings(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.options() if name not in RULE_OPTIONS}

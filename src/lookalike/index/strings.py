@@ -13,7 +13,9 @@ import pyarrow as pa
 from lookalike.data import F64, I64, Scale
 from lookalike.engines.strings import Measure, StringsJob
 from lookalike.errors import UsageError
-from lookalike.index.items import NEARLY_NOTHING, pieces_of, texts
+from lookalike.index.items import NEARLY_NOTHING, Batch, pieces_of, texts
+from lookalike.index.scan import SCAN_STEPS
+from lookalike.index.sources import read_texts
 from lookalike.index.store import Blobs, Found, Keys
 from lookalike.kernels import edit_probes, edits, lookup
 from lookalike.stages.edits import EditBar, Texts, powers
@@ -21,7 +23,6 @@ from lookalike.stages.token_hashes import strings
 
 COMPARED = 10**9  # steps that the comparison of any two strings may take
 PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings of lengths in reach
-SCAN_STEPS = 4 * 10**9  # cells of edit tables that the queries looked up together may fill; some seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,12 @@ class StringKind:
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         return cls(**options)
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        return read_texts(source, column, id)
 
     def settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.options()}

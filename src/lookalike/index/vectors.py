@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.data import F32, F64, I64, Scale
 from lookalike.engines.sign_plan import BITS, differing, meeting, parity_agreement
 from lookalike.engines.vector_job import VectorJob
 from lookalike.errors import UsageError
 from lookalike.index.draws import normal, order, uniform
-from lookalike.index.items import AT_ONCE
+from lookalike.index.items import Batch, number_rows
 from lookalike.index.store import Blobs, Found, Keys
+from lookalike.io.vectors import open_vectors
 from lookalike.kernels import hashing, lookup, signs
 from lookalike.kernels import vectors as kernels
 from lookalike.words import count
@@ -80,6 +80,13 @@ class VectorKind:
         given = dict(options)
         planned = given.pop("plan", None)
         return cls(**given, fixed=None if planned is None else Tables(**planned))
+
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """The items of a source, batch by batch, with their ids."""
+        for batch in open_vectors(source, column=column, id=id).batches():
+            yield batch.values, batch.ids
 
     def settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.options()} | {"plan": asdict(self._tables)}
@@ -215,23 +222,3 @@ def _fewest(near: F64, bits: int, rows: int, recall: float) -> int:
         else:
             low = middle + 1
     return low
-
-
-def number_rows(items: Any) -> Iterator[F32]:
-    """Rows of numbers as arrays of a few MB, each of one length."""
-    if isinstance(items, pa.ChunkedArray | pa.Array):
-        items = np.array(items.to_pylist(), np.float32) if len(items) else []
-    if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):
-        raise UsageError(f"got {type(items).__name__}; expected vectors: an array of rows, or a list of lists.")
-    for at in range(0, len(items), AT_ONCE):
-        yield _rows(items[at : at + AT_ONCE])
-
-
-def _rows(some: Any) -> F32:
-    try:
-        made = np.ascontiguousarray(some, np.float32)
-    except (ValueError, TypeError) as error:
-        raise UsageError("items came that are no vectors of one length; expected rows of numbers.") from error
-    if made.ndim != 2:
-        raise UsageError(f"an array of {made.ndim} dimensions came; expected rows of numbers, (n, dimensions).")
-    return made
