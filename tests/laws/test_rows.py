@@ -252,3 +252,91 @@ def test_tables_as_text_keep_their_values_or_are_refused(
     for name in names:
         meaning = [None if row[name] is None else TYPES[name][2](row[name]) for row in back]
         assert repr(meaning) == repr(rows[name])
+
+
+ON_SPARK = pytest.mark.xdist_group("spark")
+ODD_LINES = [
+    b'{"text":"red green blue", "n": 1.5}\r\n',
+    b'{"text" : "ten nine eight","n":9007199254740993,"z":null}\n',
+    b"\n",
+    '{"n":"abc","text":"red green blue","é":{"a":[1,"1"]}}\n'.encode(),
+    b'{"text":"4 5 6","n":-0.0}',
+]
+
+
+def lines_of(folder: Path) -> list[bytes]:
+    """The lines of all parts that Spark wrote, in any order."""
+    return sorted(line for part in folder.glob("part-*") for line in part.read_bytes().splitlines(keepends=True))
+
+
+@ON_SPARK
+@pytest.mark.promise("docs/how-to/spark.md", "Kept rows of JSON Lines are the lines of the input")
+@pytest.mark.promise("docs/how-to/spark.md", "the run stops with the column and the file where")
+@pytest.mark.parametrize("asked", [{}, {"against": "other.jsonl"}], ids=["one", "against"])
+def test_spark_keeps_json_lines_byte_for_byte(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"".join(ODD_LINES))
+    Path("other.jsonl").write_bytes(b'{"text": "4 5 6"}\n')
+    result = la.strings.dedup("a.jsonl", text="text", max_edits=0, engine="spark", **asked)
+    result.write(result.kept, "b.jsonl")
+    rows = [ODD_LINES[0], ODD_LINES[1], *(ODD_LINES[3:4] if asked else [ODD_LINES[4] + b"\n"])]
+    assert lines_of(tmp_path / "b.jsonl") == sorted(rows)
+    assert {part.suffix for part in Path("b.jsonl").glob("part-*")} == {".json"}
+    assert la.pairs("b.jsonl", text="text").receipt["counts"]["documents"] == 3
+    for output in ("b.parquet", "b.csv"):
+        with pytest.raises(
+            InputError, match=r"column 'n' is .* in a row of a\.jsonl, but string on Spark, which would ch"
+        ):
+            result.write(result.kept, output)
+        assert not Path(output).exists()
+    result.write(result.removed, "removed.csv")
+    result.done()
+
+
+@ON_SPARK
+@pytest.mark.promise("docs/how-to/spark.md", "Fields of CSV keep their text")
+def test_spark_keeps_the_fields_of_csv(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [["red, green", " x ", "1.50"], ["line\nbreak", 'say "é"', ""], ["ten", "c\rd", "0x1"], ["ten", "", "2"]]
+    with open("a.csv", "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([["text", "one", "two"], *rows])
+    result = la.strings.dedup("a.csv", text="text", max_edits=0, engine="spark")
+    result.write(result.kept, "b.csv")
+    (part,) = Path("b.csv").glob("part-*")
+    with open(part, newline="") as file:
+        assert sorted(csv.reader(file)) == sorted([["text", "one", "two"], *rows[:3]])
+    result.done()
+    refused = {
+        b"text,n\na b,1\nc d\n": "a CSV record has not as many fields as the header: 'c d'",
+        b"text,n,n\na b,1,2\n": "a CSV file has repeated or empty column names",
+        b"text,n\na b,\xff\n": r"bad\.csv is not valid UTF-8, and Spark would change the bytes",
+    }
+    for data, message in refused.items():
+        Path("bad.csv").write_bytes(data)
+        with pytest.raises(InputError, match=message):
+            _ = la.strings.dedup("bad.csv", text="text", max_edits=0, engine="spark").kept
+
+
+@ON_SPARK
+def test_spark_writes_tables_as_text_that_reads_back(spark: Any, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "text": ["red", "ten"],
+            "time": pa.array([1, None], pa.timestamp("us")),
+            "sum": pa.array([decimal.Decimal("1.10"), None], pa.decimal128(20, 2)),
+            "ratio": [0.1, float("nan")],
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    result = la.strings.dedup(tmp_path / "a.parquet", text="text", max_edits=0, engine="spark", id="none")
+    result.write(result.kept, tmp_path / "b.csv")
+    assert sorted({row for row in lines_of(tmp_path / "b.csv") if not row.startswith(b"text")}) == [
+        b"red,1970-01-01 00:00:00.000001,1.10,0.1\n", b"ten,,,nan\n"
+    ]  # fmt: skip
+    with pytest.raises(
+        OutputError, match=r"column 'ratio' of a row of .*a\.parquet is or holds NaN or infinity.* Use \.parquet\."
+    ):
+        result.write(result.kept, tmp_path / "b.jsonl")
+    assert not (tmp_path / "b.jsonl").exists()

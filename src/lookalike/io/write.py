@@ -141,12 +141,18 @@ def _delimited(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
     with pv.CSVWriter(file, flat, write_options=options) as writer:
 
         def write(batch: pa.RecordBatch) -> None:
-            columns = [_flat(column, name) for name, column in zip(flat.names, batch.columns, strict=True)]
-            if len(columns) == 1:
-                _refuse_rows(columns[0].is_null(), flat.names[0], "is null, which is a blank line with one column only")
-            writer.write_batch(pa.record_batch(columns, schema=flat))
+            writer.write_batch(pa.record_batch(flat_columns(batch), schema=flat))
 
         yield write
+
+
+def flat_columns(batch: pa.RecordBatch) -> list[pa.Array]:
+    """Return columns as CSV holds them: numbers, truth values and text. NotWritable for a value without such a form."""
+    columns = [_flat(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+    if len(columns) == 1:
+        name = batch.schema.names[0]
+        _refuse_rows(columns[0].is_null(), name, "is null, which is a blank line with one column only")
+    return columns
 
 
 def _flat(column: pa.Array, name: str) -> pa.Array:

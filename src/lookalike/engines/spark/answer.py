@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from lookalike.engines.room import fewer_pairs
 from lookalike.engines.spark.components import components
 from lookalike.engines.spark.copies import Copies, near
+from lookalike.engines.spark.exact_rows import LINE, with_checked_values
 from lookalike.engines.spark.flow import Order
 from lookalike.engines.spark.grouping import gather_groups, number_groups
 from lookalike.engines.spark.numbering import numbered
-from lookalike.engines.spark.sources import PLACE, Origin
+from lookalike.engines.spark.sources import FILE, PLACE, Origin
 from lookalike.engines.spark.stars import Walk, walked
 from lookalike.errors import DuplicateIds, TooManyPairs
 
@@ -169,15 +170,25 @@ class Matched:
     def kept(self) -> DataFrame:
         """The rows of the first collection that stay, with all their columns."""
         origin = self.origins[0]
+        if origin.has_lines:
+            return with_checked_values(self._rows_that_stay, origin.columns, FILE)
+        return self._rows_that_stay.select(*(f"`{name}`" for name in origin.columns))
+
+    @property
+    def kept_lines(self) -> DataFrame | None:
+        """The same rows as lines of the JSON Lines files that they come from (value); None for other inputs."""
+        return self._rows_that_stay.selectExpr(f"{LINE} as value") if self.origins[0].has_lines else None
+
+    @property
+    def _rows_that_stay(self) -> DataFrame:
+        origin = self.origins[0]
         gone = self.named(self.removed.select("item"), ["item"])
         if origin.id_column is not None:
             rows, ids = origin.frame, gone.withColumnRenamed("item", "_lookalike_id")
-            stay = rows.join(
+            return rows.join(
                 ids, rows[f"`{origin.id_column}`"].cast(origin.id_type) == ids["_lookalike_id"], "left_anti"
             )
-        else:
-            stay = origin.placed().join(gone.withColumnRenamed("item", PLACE), PLACE, "left_anti")
-        return stay.select(*(f"`{name}`" for name in origin.columns))
+        return origin.placed(lines=True).join(gone.withColumnRenamed("item", PLACE), PLACE, "left_anti")
 
     # ids
 

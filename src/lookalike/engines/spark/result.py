@@ -13,7 +13,7 @@ from lookalike.engines.receipt import NO_WORK, peak_memory, recall_warnings
 from lookalike.engines.spark.base_run import SparkRun
 from lookalike.engines.spark.session import engine_facts, spark_versions
 from lookalike.engines.spark.told import told
-from lookalike.engines.spark.writing import write_frame, write_result
+from lookalike.engines.spark.writing import write_frame, write_result, write_rows
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.stages.audit import Audit
 
@@ -71,8 +71,13 @@ class SparkResult:
 
     @cached_property
     def kept(self) -> DataFrame:
-        """The rows that stay, with all their columns."""
+        """The rows that stay, with all their columns, in the types that Spark reads.
+
+        An action on it fails where these types would change a value of a JSON Lines file.
+        """
         with self._working():
+            if self.run.on_bad_text != "replace":
+                self.run.matched.origins[0].check_encoding()
             return self.run.matched.kept
 
     @property
@@ -147,9 +152,17 @@ class SparkResult:
             return None
 
     def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
-        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells."""
+        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells.
+
+        Kept rows of JSON Lines are written to JSON Lines as the lines of the input. Other kept rows become text as on
+        one machine, or are refused.
+        """
+        name = os.fspath(path)
         with told(), self.run.trace.stage("write"):
-            return write_frame(frame, os.fspath(path), force=force)
+            if "kept" in self.__dict__ and frame is self.kept:
+                matched = self.run.matched
+                return write_rows(frame, matched.kept_lines, matched.origins[0].name, name, force=force)
+            return write_frame(frame, name, force=force)
 
     def done(self) -> None:
         """Let go of what executors keep for the next question."""

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from lookalike.data import I64
 from lookalike.engines.spark.batches import Batches, mapped_whole, numbers
-from lookalike.engines.spark.session import first_line, quiet
-from lookalike.engines.spark.told import cause_of
-from lookalike.errors import InputError, UsageError
+from lookalike.engines.spark.exact_rows import LINE, read_json_lines
+from lookalike.engines.spark.session import quiet
+from lookalike.engines.spark.told import cause_of, told
+from lookalike.errors import BadText, InputError, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILE, START, ROW, PLACE = "_lookalike_file", "_lookalike_start", "_lookalike_row", "_lookalike_place"
-HIDDEN = (FILE, START, ROW, PLACE)
+HIDDEN = (FILE, START, ROW, PLACE, LINE)
+CSV_OPTIONS = {"header": True, "multiLine": True, "escape": '"', "mode": "FAILFAST", "enforceSchema": False}
 READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Parquet": ("parquet", {}),
     "ORC": ("orc", {}),
     "JSON lines": ("json", {}),
-    "CSV": ("csv", {"header": True, "multiLine": True, "escape": '"'}),
-    "TSV": ("csv", {"header": True, "multiLine": True, "escape": '"', "sep": "\t"}),
+    "CSV": ("csv", CSV_OPTIONS),
+    "TSV": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
     TEXT_LINES: ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in KINDS.items() if kind in READERS}, ".orc": "ORC"}
@@ -116,12 +118,32 @@ class Origin:
         words = self.frame.where(values.isNotNull() & number.isNull()).limit(1).count()
         return values if words else number
 
-    def placed(self) -> DataFrame:
-        """All rows with all their columns, and PLACE: the number by which the rest of the run knows them."""
+    @property
+    def has_lines(self) -> bool:
+        """True where the rows carry the lines of the files that they come from."""
+        return LINE in self.frame.columns
+
+    def check_encoding(self) -> None:
+        """Refuse CSV files with bytes that are not UTF-8, which Spark would replace: one pass over the files."""
+        if not self.untyped:
+            return
+        lines = self.frame.sparkSession.read.text(self.frame.inputFiles())
+        bad = lines.where("not is_valid_utf8(value)").selectExpr("_metadata.file_path as file").limit(1).collect()
+        if bad:
+            raise BadText(
+                f"{plain(bad[0]['file'])} is not valid UTF-8, and Spark would change the bytes of the kept rows. "
+                "Use --on-bad-text replace for U+FFFD instead of them, or run on one machine."
+            )
+
+    def placed(self, *, lines: bool = False) -> DataFrame:
+        """All rows with all their columns, and PLACE: the number by which the rest of the run knows them.
+
+        lines: with LINE and FILE, where the rows have them.
+        """
         if self.placing != "files":
             return self.frame
-        visible = self.frame.select(*self.columns).schema
-        names, bases = list(self.columns), self.bases
+        names, bases = [*self.columns, *((LINE, FILE) if lines and self.has_lines else ())], self.bases
+        visible = self.frame.select(*(f"`{name}`" for name in names)).schema
 
         def work(batches: Batches) -> Batches:
             for batch, place in places(batches, bases):
@@ -275,10 +297,14 @@ def _of_paths(
     if kind == TEXT_LINES and (lines is False or (lines is None and len(paths) > 1)):
         raise _no_text_files(name)
     form, options = READERS[kind]
+    hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
     try:
-        frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
+        if kind == "JSON lines":
+            frame = read_json_lines(session, [_url(path) for path in paths], hidden)
+        else:
+            frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
     except Exception as error:  # Spark's own, of many kinds
-        raise InputError(f"Spark cannot read {name} as {kind}: {first_line(error)}") from error
+        raise InputError(f"Spark cannot read {name} as {kind}: {cause_of(str(error))}") from error
     if kind == TEXT_LINES:
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
@@ -286,12 +312,13 @@ def _of_paths(
         raise InputError(f"{name} is in UTF-16 or another encoding; expected UTF-8. Convert it, for example by iconv.")
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
-    hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START}"]
     if kind == "Parquet":  # its rows are numbered, wherever a block begins
         hidden = [hidden[0], f"cast(0 as long) as {START}", f"_metadata.row_index as {ROW}"]
-    frame = frame.selectExpr("*", *hidden)
+    if FILE not in frame.columns:
+        frame = frame.selectExpr("*", *hidden)
     files = sorted({plain(file) for file in frame.inputFiles()})
-    bases = _bases(frame, paths, files, dense=id_column is None)
+    with told():
+        bases = _bases(frame, paths, files, dense=id_column is None)
     near = not any("://" in path for path in paths)
     return Origin(
         name, frame, text_column, id_column, "files", bases, untyped=form == "csv",

@@ -10,6 +10,7 @@ from lookalike import errors
 from lookalike.engines.spark.session import ClusterError, first_line
 
 OURS = re.compile(r"(?:lookalike\.errors\.)(\w+): (.+)")
+BAD_RECORD = re.compile(r"Malformed CSV record: (.*?)(?: SQLSTATE|$)", re.MULTILINE)
 NO_SYSTEM = re.compile(r"Class ([\w.]+FileSystem) not found|No FileSystem for scheme \"?(\w+)")
 
 
@@ -32,8 +33,17 @@ def of_job(words: str) -> errors.LookalikeError:
         kind = getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, errors.LookalikeError):
             made = kind.__new__(kind)
-            made.args = (message.strip(),)
+            made.args = (re.sub(r" SQLSTATE: \w+$", "", message.strip()),)
             return made
+    if record := BAD_RECORD.search(words):
+        return errors.InputError(
+            f"a CSV record has not as many fields as the header: {record[1].strip()[:80]!r}. Correct it, or remove it."
+        )
+    if "CSV header does not conform to the schema" in words:
+        return errors.InputError(
+            "a CSV file has repeated or empty column names, or other columns than the first file, which Spark would "
+            "change. Give all files one header with a name for each column, or run on one machine."
+        )
     return ClusterError(f"Spark could not do the job: {cause_of(words)}")
 
 

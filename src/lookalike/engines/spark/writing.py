@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.engines.spark.exact_rows import as_exact_text, as_json_lines
 from lookalike.engines.spark.told import cause_of
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_folder, check_place, replacing
@@ -17,14 +18,16 @@ from lookalike.io.results import RECEIPT
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+JSON_OPTIONS = {"ignoreNullFields": False}
+CSV_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     ".parquet": ("parquet", {}),
     ".orc": ("orc", {}),
-    ".jsonl": ("json", {}),
-    ".ndjson": ("json", {}),
-    ".json": ("json", {}),
-    ".csv": ("csv", {"header": True, "escape": '"'}),
-    ".tsv": ("csv", {"header": True, "escape": '"', "sep": "\t"}),
+    ".jsonl": ("json", JSON_OPTIONS),
+    ".ndjson": ("json", JSON_OPTIONS),
+    ".json": ("json", JSON_OPTIONS),
+    ".csv": ("csv", CSV_OPTIONS),
+    ".tsv": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
 }
 
 
@@ -78,6 +81,37 @@ def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
     with replacing(Path(path), force=force) as draft:
         writer.save(draft.path.absolute().as_uri())
     return path
+
+
+def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, *, force: bool) -> str:
+    """Write rows of an input so that their values read back as they are. lines: the same rows as lines of JSON (value).
+
+    name: of the input, for messages.
+    """
+    check_target(path, force=force)
+    form, _ = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
+    if form == "csv":
+        return write_frame(as_exact_text(frame, name), path, force=force)
+    if form != "json":
+        return write_frame(frame, path, force=force)
+    writer = (as_json_lines(frame, name) if lines is None else lines).write.options(lineSep="\n")
+    if is_url(path):
+        writer.mode("overwrite" if force else "error").text(as_url(path))
+        return as_url(path)
+    with replacing(Path(path), force=force) as draft:
+        writer.text(draft.path.absolute().as_uri())
+        _rename_parts(frame.sparkSession, draft.path)
+    return path
+
+
+def _rename_parts(session: SparkSession, folder: Path) -> None:
+    """Name parts of JSON Lines so: Spark's writer of text calls them .txt, which other readers take for text."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(folder.absolute().as_uri())
+    system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+    for part in folder.glob("part-*.txt"):
+        old, new = (jvm.org.apache.hadoop.fs.Path(where, file.name) for file in (part, part.with_suffix(".json")))
+        system.rename(old, new)  # with its checksum
 
 
 def write_result(
