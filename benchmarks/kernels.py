@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.data import Recipe, ShingleRule
-from lookalike.engines.pool import Pool
-from lookalike.stages.features import shingle
-from lookalike.stages.sketches import sketch
+from lookalike.core.arrays import Recipe, ShingleRule
+from lookalike.kinds.documents.features import shingle
+from lookalike.kinds.documents.signatures import sketch
+from lookalike.runtime.local.pool import Pool
 from machine import machine, versions
 
 HERE = Path(__file__).resolve().parent

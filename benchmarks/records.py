@@ -68,9 +68,9 @@ def data_sets(data: Path) -> Iterator[tuple[str, list[Row], list[Row] | None, st
 def quality(name: str, one: list[Row], other: list[Row] | None, id_column: str, truth: Pairs, **options: Any) -> dict:
     """Precision, recall and F1 of the answer, and the recall of the candidates."""
     import lookalike as la
-    from lookalike.engines.records import searched
-    from lookalike.engines.trace import Trace
-    from lookalike.io.records import open_records
+    from lookalike.core.trace import Trace
+    from lookalike.kinds.records.local import searched
+    from lookalike.kinds.records.source import open_records
 
     tables = [pa.Table.from_pylist(table) for table in (one, other) if table is not None]
     against = tables[1] if other is not None else None

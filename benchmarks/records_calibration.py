@@ -46,11 +46,11 @@ def sets(half: str, home: Path) -> Iterator[Task]:
 
 def from_candidates(table: Any) -> Any:
     """The model as it was before: agreement by chance from the candidates where dependence cannot be measured."""
-    from lookalike.stages.evidence import estimate
-    from lookalike.stages.match_probability import MatchModel
-    from lookalike.stages.relatives import told_by_fields
+    from lookalike.kinds.records.em_composite import estimate
+    from lookalike.kinds.records.em_three_class import fit_from_fields
+    from lookalike.kinds.records.match_probability import MatchModel
 
-    chances = told_by_fields(table)
+    chances = fit_from_fields(table)
     if chances is not None:
         return MatchModel(chances.prior, chances.bits, chances.explained, "measured")
     evidence = estimate(table)
@@ -59,8 +59,8 @@ def from_candidates(table: Any) -> Any:
 
 def measured(prepared: Prepared, model: Any) -> dict[str, Any]:
     """Basis, calibration and F1 with this model of matches. Pairs of records count, not pairs of equal records."""
-    from lookalike.engines import record_search
-    from lookalike.stages.reliability import reliability
+    from lookalike.evaluation.reliability import reliability
+    from lookalike.kinds.records import search as record_search
 
     kept, record_search.match_model = record_search.match_model, model
     try:
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=12_000, help="leave out sets of more records")
     given = parser.parse_args()
     os.environ.setdefault("LOOKALIKE_DATA", str(HERE.parent.parent / "shared/data"))
-    from lookalike.stages.match_probability import match_model
+    from lookalike.kinds.records.match_probability import match_model
 
     home = (HERE.parent / ".bench").resolve()
     home.mkdir(exist_ok=True)

@@ -90,13 +90,13 @@ class Prepared:
 
     @classmethod
     def of(cls, task: Task) -> Prepared:
-        from lookalike.engines.pool import Pool
-        from lookalike.engines.record_job import RecordJob
-        from lookalike.engines.record_search import Search
-        from lookalike.engines.records import load
-        from lookalike.engines.trace import Trace
-        from lookalike.io.records import open_records
-        from lookalike.stages.record_classes import equal_records
+        from lookalike.core.trace import Trace
+        from lookalike.kinds.records.equal_records import equal_records
+        from lookalike.kinds.records.local import load
+        from lookalike.kinds.records.search import Search
+        from lookalike.kinds.records.source import open_records
+        from lookalike.kinds.records.spec import RecordJob
+        from lookalike.runtime.local.pool import Pool
 
         with Pool(2) as pool:
             loaded, rules = load([open_records(one, id="id") for one in task.tables], None, None, pool, Trace())
@@ -154,7 +154,7 @@ class Prepared:
 
     def again(self, *, single: bool = False, by: str = "learned", **rules: Any) -> dict[str, Any]:
         """Weights, cut and scores learned from the candidates, and what comes of them."""
-        from lookalike.engines.trace import Trace
+        from lookalike.core.trace import Trace
 
         search = self.search
         if len(self.rules.fields) == 1:  # whose words are those of the whole record
@@ -224,36 +224,36 @@ def means(runs: list[dict[str, Any]]) -> str:
 
 
 CONSTANTS = (
-    ("standing", "LIFT", 0.25, 1.0),
-    ("standing", "FALL", 4.0, 16.0),
-    ("standing", "NOISE", 1.5, 6.0),
-    ("standing", "DOUBT", 0.1, 0.4),
-    ("standing", "FURTHER", 0.05, 0.2),
-    ("standing", "BLUR", 0.075, 0.3),
-    ("standing", "SHARES", (1.0,), (1.0, 0.5, 0.25, 0.0)),
-    ("standing", "FEW", 10, 40),
-    ("pair_table", "ENOUGH", 0.15, 0.6),
-    ("evidence", "AGREE", 0.25, 0.75),
-    ("evidence", "FULL", 0.1, 0.4),
-    ("chances", "MATCHED", 0.125, 0.5),
-    ("chances", "OWN", 0.25, 0.75),
-    ("chances", "SPREADS", 1, 4),
-    ("chances", "PRIOR", 2.5, 10),
-    ("chances", "ENOUGH_DRAWN", 10, 40),
-    ("relatives", "BY_CHANCE", 1.4, 4),
+    ("threshold", "LIFT", 0.25, 1.0),
+    ("threshold", "FALL", 4.0, 16.0),
+    ("threshold", "NOISE", 1.5, 6.0),
+    ("threshold", "DOUBT", 0.1, 0.4),
+    ("threshold", "FURTHER", 0.05, 0.2),
+    ("threshold", "BLUR", 0.075, 0.3),
+    ("threshold", "SHARES", (1.0,), (1.0, 0.5, 0.25, 0.0)),
+    ("threshold", "MIN_PAIRS", 10, 40),
+    ("pair_table", "MIN_WEIGHT_SHARE", 0.15, 0.6),
+    ("em_composite", "AGREE", 0.25, 0.75),
+    ("em_composite", "MIN_INDEPENDENCE", 0.1, 0.4),
+    ("em", "MATCHED", 0.125, 0.5),
+    ("em", "OWN", 0.25, 0.75),
+    ("em", "SPREADS", 1, 4),
+    ("em", "PRIOR", 2.5, 10),
+    ("em", "ENOUGH_DRAWN", 10, 40),
+    ("em_three_class", "BY_CHANCE", 1.4, 4),
 )
 
 
 def varied(sets: Sequence[Prepared]) -> Iterator[dict[str, Any]]:
     """Mean F1 of one-table and of two-table sets, and false pairs where there are none, by every constant."""
-    from lookalike.stages import chances, evidence, pair_table, relatives, standing
+    from lookalike.kinds.records import em, em_composite, em_three_class, pair_table, threshold
 
     homes = {
-        "chances": chances,
-        "evidence": evidence,
+        "em": em,
+        "em_composite": em_composite,
         "pair_table": pair_table,
-        "relatives": relatives,
-        "standing": standing,
+        "em_three_class": em_three_class,
+        "threshold": threshold,
     }
 
     def row(name: str, value: Any, **rules: Any) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def generated(seeds: range) -> Iterator[Task]:
 
 def score(task: Task, **options: Any) -> dict[str, Any]:
     """Precision, recall and F1 of the answer; recall and number of the candidates; false pairs per thousand records."""
-    from lookalike.engines.records import found, searched
-    from lookalike.engines.trace import Trace
-    from lookalike.io.records import open_records
+    from lookalike.core.trace import Trace
+    from lookalike.kinds.records.local import found, searched
+    from lookalike.kinds.records.source import open_records
     from lookalike.result import answer
 
     started = time.perf_counter()

@@ -16,12 +16,12 @@ import altair as alt
 import numpy as np
 
 import lookalike as la
-from lookalike.amplify import amplify
-from lookalike.apps.curves import CURVE, FALSE, INK, LOOK, MISSED, MUTED, curve_chart
-from lookalike.data import Recipe, Sets
-from lookalike.measures.families import HYPERPLANES, MINHASH, lines, projections, sampled_bits
-from lookalike.stages.folding import plan_folding
-from lookalike.stages.sketches import sketch
+from lookalike.core.arrays import Recipe, Sets
+from lookalike.kinds.documents.folding import plan_folding
+from lookalike.kinds.documents.signatures import sketch
+from lookalike.planning.amplification import amplify
+from lookalike.planning.families import HYPERPLANES, MINHASH, lines, projections, sampled_bits
+from lookalike.planning.plots import CURVE, FALSE, INK, MISSED, MUTED, PLOT_CONFIG, curve_chart
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 IMAGES = DOCS / "images"
@@ -36,7 +36,7 @@ def looks(chart: Any, title: str, subtitle: str) -> Any:
     """The look of all plots."""
     said = alt.TitleParams(title, subtitle=subtitle)
     return chart.properties(title=said, background="white", padding=16).configure(
-        **LOOK | {"axis": LOOK["axis"] | {"format": ""}},  # type: ignore[operator]
+        **PLOT_CONFIG | {"axis": PLOT_CONFIG["axis"] | {"format": ""}},  # type: ignore[operator]
         legend={"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK, "symbolStrokeWidth": 3,
                 "labelLimit": 320, "columnPadding": 28, "symbolType": "stroke"},
     )  # fmt: skip

@@ -29,7 +29,11 @@ FIRST = (
     "Passages",
 )
 GIVEN_BACK = ("Result", "Passages", "Stories", "Evaluation", "Explanation")  # nobody makes these by hand
-MORE = ("lookalike.amplify", "lookalike.measures.families", "lookalike.errors")  # public, by their own names
+MORE = (
+    "lookalike.planning.amplification",
+    "lookalike.planning.families",
+    "lookalike.errors",
+)  # public, by their own names
 USUAL = {  # options that mean the same wherever they occur; a comment beside one says more
     "id": "the column of ids; guessed, else row numbers",
     "column": "the column of lists of numbers",

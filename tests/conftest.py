@@ -51,7 +51,7 @@ def new_schema() -> Callable[[], str]:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on a cluster of one master and two workers. Tests that use it carry the mark xdist_group("spark"): one
     process runs them all, so that one cluster is started."""
-    from lookalike.engines.spark.session import open_session
+    from lookalike.runtime.spark.session import open_session
     from spark_cluster import cluster
 
     few = {

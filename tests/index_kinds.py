@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.index.store import Found
+from lookalike.index.store import StoreCandidates
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def score(index: Any, one: Any, other: Any) -> float | None:
     kind = index.kind
     features = [_features(kind, item) for item in (one, other)]
     first = np.zeros(1, np.int64)
-    met = Found(first, first, features[1].data, first, features[1].offsets[1:])
+    met = StoreCandidates(first, first, features[1].data, first, features[1].offsets[1:])
     found = float(kind.score(features[0], met, kind.threshold)[0])
     return None if found == -np.inf else kind.scale.sign * found
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import sqrt
 from typing import Any
 
-from lookalike.data import ShingleRule
+from lookalike.core.arrays import ShingleRule
 
 CHARS, TOKENS = 0x9E3779B97F4A7C15, 0xA0761D6478BD642F
 P61 = 2**61 - 1

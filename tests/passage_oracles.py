@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from lookalike.data import ShingleRule
+from lookalike.core.arrays import ShingleRule
 from oracles import TOKENS, folded, half_mix, is_single, mix
 
 CHARS = 0x9E3779B97F4A7C15

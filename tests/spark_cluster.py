@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyspark
 
-from lookalike.engines.spark.java import java_home
+from lookalike.runtime.spark.java import java_home
 
 LOOPBACK = "127.0.0.1"
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from lookalike.data import Pairs, Sets, ShingleRule
+from lookalike.core.arrays import Pairs, Sets, ShingleRule
+from lookalike.core.candidates import Items
 from lookalike.kernels.unicode import tables, unicode_version
-from lookalike.stages.candidates import Items
 
 # The tables are of one Unicode version, the running Python may be of another: a code point that either does not know
 # may be classed and folded in two ways, so it is not drawn.

@@ -29,7 +29,10 @@ from measure import measure
 
 HERE = Path(__file__).resolve().parents[1]
 MILLION = 1_000_000
-IN_MEMORY = "from lookalike.engines import spaces; spaces.LARGE = 1 << 60; from lookalike.cli.main import main; main()"
+IN_MEMORY = (
+    "from lookalike.runtime.local import workspace; workspace.LARGE_INPUT_BYTES = 1 << 60; "
+    "from lookalike.cli.main import main; main()"
+)
 
 
 def large_files(folder: Path, count: int) -> list[Path]:

@@ -56,8 +56,8 @@ def run(files: list[dict[str, Any]], home: Path, threads: int) -> dict[str, Any]
 
 def predicted(one: dict[str, Any], like: dict[str, Any], threads: int) -> dict[str, Any]:
     """What the model says of a run, if its documents are like those of another one."""
-    from lookalike.engines.costs import known_costs
-    from lookalike.engines.scale import Load, estimate
+    from lookalike.cost_model.costs import known_costs
+    from lookalike.cost_model.scale import Load, estimate
 
     counts, n = like["counts"], like["documents"]
     copies = counts["exact_duplicates"] / n

@@ -111,7 +111,7 @@ def plain_session(master: str, conf: dict[str, str]) -> Any:
     """A session with Spark's own settings, and these."""
     from pyspark.sql import SparkSession
 
-    from lookalike.engines.spark.java import java_home
+    from lookalike.runtime.spark.java import java_home
 
     os.environ["JAVA_HOME"] = java_home()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -128,8 +128,8 @@ def child(tool: str, corpus: Path, answer: Path, master: str, events: Path) -> N
     """Run one tool; the last line of the output is JSON."""
     from pyspark.sql import SparkSession
 
-    from lookalike.engines.spark.calibration import processor_time
-    from lookalike.engines.spark.session import open_session
+    from lookalike.kinds.documents.spark.calibration import processor_time
+    from lookalike.runtime.spark.session import open_session
 
     begin = time.perf_counter()
     conf = {

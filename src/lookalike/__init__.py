@@ -8,55 +8,68 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from lookalike.plan import Plan, plan
+from lookalike.planning.banding import Plan, plan
 
 if TYPE_CHECKING:
-    from lookalike.apps import baskets, bits, faces, folding, images, metrics, records, strings, textbook, vectors
-    from lookalike.apps.classify import Classification, classify
-    from lookalike.apps.documents import dedup, forecast, groups, pairs
-    from lookalike.apps.evaluate import evaluate
-    from lookalike.apps.minhash import MinHash, MinHashLSH
-    from lookalike.apps.passages import Passages, passages
-    from lookalike.apps.scale import estimate
-    from lookalike.apps.sets import jaccard
-    from lookalike.apps.shingle_length import suggest_k
-    from lookalike.apps.signatures import signatures
-    from lookalike.apps.stories import stories
-    from lookalike.data import Recipe, ShingleRule
+    from lookalike import textbook
+    from lookalike.core.arrays import Recipe, ShingleRule
+    from lookalike.cost_model.api import estimate
+    from lookalike.evaluation.api import evaluate
     from lookalike.index.index import Index
+    from lookalike.kinds.baskets import api as baskets
+    from lookalike.kinds.bits import api as bits
+    from lookalike.kinds.documents.api import dedup, forecast, groups, pairs
+    from lookalike.kinds.documents.classify import Classification, classify
+    from lookalike.kinds.documents.minhash import MinHash, MinHashLSH
+    from lookalike.kinds.documents.sets import jaccard
+    from lookalike.kinds.documents.shingle_length import suggest_k
+    from lookalike.kinds.documents.signature_stream import signatures
+    from lookalike.kinds.faces import api as faces
+    from lookalike.kinds.images import api as images
+    from lookalike.kinds.passages.api import Passages, passages
+    from lookalike.kinds.passages.stories import stories
+    from lookalike.kinds.records import api as records
+    from lookalike.kinds.strings import api as strings
+    from lookalike.kinds.vectors import api as vectors
     from lookalike.result import Result
+    from lookalike.textbook import folding, metrics
     from lookalike.web.exploring import explore
     from lookalike.web.report import report
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "pairs": "lookalike.apps.documents",
-    "groups": "lookalike.apps.documents",
-    "dedup": "lookalike.apps.documents",
-    "forecast": "lookalike.apps.documents",
-    "estimate": "lookalike.apps.scale",
-    "Classification": "lookalike.apps.classify",
-    "classify": "lookalike.apps.classify",
-    "MinHash": "lookalike.apps.minhash",
-    "MinHashLSH": "lookalike.apps.minhash",
-    "evaluate": "lookalike.apps.evaluate",
-    "Passages": "lookalike.apps.passages",
-    "passages": "lookalike.apps.passages",
-    "stories": "lookalike.apps.stories",
-    "signatures": "lookalike.apps.signatures",
-    "suggest_k": "lookalike.apps.shingle_length",
-    "jaccard": "lookalike.apps.sets",
+    "pairs": "lookalike.kinds.documents.api",
+    "groups": "lookalike.kinds.documents.api",
+    "dedup": "lookalike.kinds.documents.api",
+    "forecast": "lookalike.kinds.documents.api",
+    "estimate": "lookalike.cost_model.api",
+    "Classification": "lookalike.kinds.documents.classify",
+    "classify": "lookalike.kinds.documents.classify",
+    "MinHash": "lookalike.kinds.documents.minhash",
+    "MinHashLSH": "lookalike.kinds.documents.minhash",
+    "evaluate": "lookalike.evaluation.api",
+    "Passages": "lookalike.kinds.passages.api",
+    "passages": "lookalike.kinds.passages.api",
+    "stories": "lookalike.kinds.passages.stories",
+    "signatures": "lookalike.kinds.documents.signature_stream",
+    "suggest_k": "lookalike.kinds.documents.shingle_length",
+    "jaccard": "lookalike.kinds.documents.sets",
     "Index": "lookalike.index.index",
-    "Recipe": "lookalike.data",
-    "ShingleRule": "lookalike.data",
+    "Recipe": "lookalike.core.arrays",
+    "ShingleRule": "lookalike.core.arrays",
     "Result": "lookalike.result",
     "explore": "lookalike.web.exploring",
     "report": "lookalike.web.report",
 }
 
-KINDS = ("baskets", "bits", "faces", "folding", "images", "metrics", "records", "strings", "textbook", "vectors")
-_MODULES = {name: f"lookalike.apps.{name}" for name in KINDS}
+KINDS = ("baskets", "bits", "faces", "images", "records", "strings", "vectors")
+_MODULES = {
+    **{name: f"lookalike.kinds.{name}.api" for name in KINDS},
+    "folding": "lookalike.textbook.folding",
+    "metrics": "lookalike.textbook.metrics",
+    "textbook": "lookalike.textbook",
+}
 
 __all__ = [
     "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",

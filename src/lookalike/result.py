@@ -12,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.data import F64, Groups, Pairs
-from lookalike.engines.found import Found, ManyRows, Question, Source, Want
-from lookalike.engines.receipt import make_receipt
-from lookalike.engines.trace import Trace
+from lookalike.core import clusters
+from lookalike.core.arrays import F64, Groups, Pairs
+from lookalike.core.arrow import as_arrow
+from lookalike.core.exact_duplicates import expand
+from lookalike.core.formatting import count, share
+from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.trace import Trace
 from lookalike.errors import InputChanged, TooManyPairs, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.paths import kind_of
@@ -25,11 +28,8 @@ from lookalike.io.selection import select_rows
 from lookalike.io.texts import repaired
 from lookalike.io.verbatim import can_copy, copied_rows
 from lookalike.io.write import write_bytes, write_table
-from lookalike.notebook import SHOWN, card, table
-from lookalike.stages import groups
-from lookalike.stages.arrow import as_arrow
-from lookalike.stages.duplicates import expand
-from lookalike.words import count, share
+from lookalike.runtime.receipt import make_receipt
+from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
 Asked = Literal["pairs", "groups", "dedup"]
 Grouping = Literal["components", "stars", "cliques"]
@@ -45,10 +45,10 @@ class Result:
     """
 
     asked: Asked
-    job: Question
+    job: RunSpec
     grouping: Grouping
     receipt: dict[str, Any]
-    found: Found
+    found: RunOutput
     source: Source
     against: Source | None = None
 
@@ -246,7 +246,7 @@ class Result:
         near = (self.job.scale.column, "descending" if self.job.scale.sign > 0 else "ascending")
         orders = {"pairs": [near], "groups": [("size", "descending"), ("group", "ascending")], "dedup": [near]}
         whole = self.removed if self.asked == "dedup" else self.to_arrow()
-        best = whole.sort_by(orders[self.asked]).slice(0, SHOWN)
+        best = whole.sort_by(orders[self.asked]).slice(0, NOTEBOOK_ROWS)
         return table(best.column_names, [list(row.values()) for row in best.to_pylist()], whole.num_rows)
 
     def _need_one(self, what: str) -> None:
@@ -257,7 +257,7 @@ class Result:
     def _stars(self) -> Groups:
         if self.found.split >= 0:
             pairs = self._class_pairs()
-            return groups.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
+            return clusters.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
         return self._groups("stars")
 
     def _groups(self, grouping: Grouping) -> Groups:
@@ -265,8 +265,8 @@ class Result:
         if found.groups is not None and grouping == self.grouping:
             made = found.groups
         else:
-            made = groups.MAKERS[grouping](self._class_pairs(), found.order)
-        return groups.of_items(made, found.classes, len(found), found.own)
+            made = clusters.MAKERS[grouping](self._class_pairs(), found.order)
+        return clusters.of_items(made, found.classes, len(found), found.own)
 
     def _shown(self, scores: F64) -> F64:
         return scores if self.job.scale.sign > 0 else -scores + 0.0  # no zero of ours is negative
@@ -278,7 +278,7 @@ class Result:
 
 
 def answer(
-    asked: Asked, grouping: Grouping, job: Question, sources: Sequence[Source], found: Found, trace: Trace
+    asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace
 ) -> Result:
     """The result of a run, with its receipt; makes the table that was asked for, so that its size can be told."""
     result = Result(
@@ -297,6 +297,6 @@ def answer(
     return result
 
 
-def wanted(asked: Asked, grouping: Grouping) -> Want:
+def wanted(asked: Asked, grouping: Grouping) -> OutputKind:
     """What an engine must find for this."""
     return "pairs" if asked == "pairs" or grouping == "cliques" else grouping

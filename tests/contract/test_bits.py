@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.engines import bit_joins as engine
 from lookalike.errors import TooManyPairs, UsageError
+from lookalike.kinds.bits import joins as engine
 from oracles import bits_apart
 
 
@@ -177,7 +177,7 @@ def test_too_many_pairs_are_refused_before_the_work() -> None:
 
 
 def test_room_for_more_pairs_than_a_task_has_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "ROOM", 1)
+    monkeypatch.setattr(engine, "MIN_PAIR_BUFFER", 1)
     values = codes(500, 16, near=3)
     assert found(la.bits.pairs(as_hex(values, 16), max_bits=5, method="exact")) == truth(values, 5)
 

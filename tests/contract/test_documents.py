@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.data import ShingleRule
-from lookalike.engines import local
+from lookalike.core.arrays import ShingleRule
 from lookalike.errors import TooManyPairs, UsageError
+from lookalike.kinds.documents import local
 from oracles import MEASURES, components, join, shingles, stars_of_sets
 
 METHODS = ("lsh", "exact", "dcm", "folding")
@@ -218,7 +218,7 @@ def test_crowded_buckets_give_the_same_groups(
     table = documents(seed, count=150)
     answers = []
     for crowded in (10**9, -1):
-        monkeypatch.setattr(local, "CROWDED", crowded)
+        monkeypatch.setattr(local, "MAX_PAIRS_PER_ITEM", crowded)
         made = la.groups(table, grouping=grouping, **options)
         assert made.receipt["pairs_complete"] == (crowded > 0)
         answers.append(made.groups.to_pylist())
@@ -232,7 +232,7 @@ def test_crowded_buckets_of_two_collections(monkeypatch: pytest.MonkeyPatch) -> 
     table, other = two_collections()
     expected = la.dedup(table, against=other, method="lsh", threshold=0.6).removed
     assert expected.num_rows > 5
-    monkeypatch.setattr(local, "CROWDED", -1)
+    monkeypatch.setattr(local, "MAX_PAIRS_PER_ITEM", -1)
     assert la.dedup(table, against=other, method="lsh", threshold=0.6).removed.equals(expected)
 
 
@@ -380,11 +380,11 @@ def test_spark_removes_the_same_against_another(spark: Any) -> None:
 def test_spark_makes_the_same_groups_from_crowded_buckets(
     grouping: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lookalike.engines.spark import run as spark_run
+    from lookalike.kinds.documents.spark import run as spark_run
 
     options: Any = {"grouping": grouping, "keep": "longest", "method": "lsh", "threshold": 0.5}
     expected = la.groups(documents(4, count=150), **options)
-    monkeypatch.setattr(spark_run, "CROWDED", -1)
+    monkeypatch.setattr(spark_run, "MAX_PAIRS_PER_ITEM", -1)
     found = la.groups(documents(4, count=150), engine="spark", **options)
     assert rows_of(found.groups) == rows_of(expected.groups)
     if grouping == "stars":
@@ -409,7 +409,7 @@ def test_spark_gives_the_same_pairs_beyond_its_limits(limit: str, spark: Any, mo
     """Grouped on disk, with fewer tasks than the data asks for, and with common shingles counted in a shuffle."""
     options: Any = {"method": "lsh", "threshold": 0.6, "max_share": 0.2 if "DRIVER" in limit else None}
     expected = la.pairs(documents(1, count=120), **options).pairs
-    monkeypatch.setattr(f"lookalike.engines.spark.{limit}", 1 if "TASKS" in limit else 0)
+    monkeypatch.setattr(f"lookalike.runtime.spark.{limit}", 1 if "TASKS" in limit else 0)
     assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
 
 

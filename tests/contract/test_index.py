@@ -54,7 +54,7 @@ def sample(request: pytest.FixtureRequest) -> Sample:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of a few items become segments, so that a small index has many, and they are compacted."""
-    for name, value in {"SMALL": 12, "FLUSHED": 20}.items():
+    for name, value in {"MAX_RECENT_ITEMS": 12, "FLUSHED": 20}.items():
         monkeypatch.setattr(folder, name, value)
     monkeypatch.setattr(writer, "SEGMENT_BYTES", 4000)
     monkeypatch.setattr(compaction, "BIG", 1 << 40)

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 import lookalike as la
 from lookalike.cli.main import app
-from lookalike.engines import kept, spaces
 from lookalike.errors import InputError, OutputError, TooManyPairs
+from lookalike.runtime.local import checkpoints, workspace
 
 
 def corpus(count: int, seed: int = 1) -> pa.Table:
@@ -130,7 +130,7 @@ def test_damaged_sets_are_read_again(files: list[Path], tmp_path: Path, name: st
 def test_a_large_run_works_beside_its_output_and_cleans_up(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spaces, "LARGE", 1000)
+    monkeypatch.setattr(workspace, "LARGE_INPUT_BYTES", 1000)
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["groups", *map(str, files), "-o", "groups.csv"])
     assert done.exit_code == 0, done.output
@@ -140,12 +140,12 @@ def test_a_large_run_works_beside_its_output_and_cleans_up(
 
 
 def test_tables_in_memory_go_to_a_folder_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spaces, "LARGE", 1000)
+    monkeypatch.setattr(workspace, "LARGE_INPUT_BYTES", 1000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     table = corpus(300)
     found = la.pairs(table, against=table)
     assert found.receipt["work"]["folder"] is not None
-    monkeypatch.setattr(spaces, "LARGE", 10**9)
+    monkeypatch.setattr(workspace, "LARGE_INPUT_BYTES", 10**9)
     assert found.pairs.equals(la.pairs(table, against=table).pairs)
     del found
     assert list(tmp_path.iterdir()) == []
@@ -155,8 +155,8 @@ def test_tables_in_memory_go_to_a_folder_that_vanishes(tmp_path: Path, monkeypat
 def test_a_full_disk_names_the_file_and_keeps_what_is_done(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "COMMIT", 0.0)
-    before, calls = kept.write_all, []
+    monkeypatch.setattr(checkpoints, "COMMIT", 0.0)
+    before, calls = checkpoints.write_all, []
 
     def full(file: Any, array: Any) -> None:
         calls.append(file)
@@ -164,13 +164,13 @@ def test_a_full_disk_names_the_file_and_keeps_what_is_done(
             raise OSError(28, "No space left on device")
         before(file, array)
 
-    monkeypatch.setattr(kept, "write_all", full)
-    monkeypatch.setattr("lookalike.engines.shelves.TASK_BYTES", 1 << 12)
+    monkeypatch.setattr(checkpoints, "write_all", full)
+    monkeypatch.setattr("lookalike.runtime.local.text_pass.TASK_BYTES", 1 << 12)
     with pytest.raises(
         OutputError, match=r"^disk full: the work folder .*sets-.* free, at least .* needed\. Make room"
     ):
         la.groups(files, work_dir=tmp_path / "work")
-    monkeypatch.setattr(kept, "write_all", before)
+    monkeypatch.setattr(checkpoints, "write_all", before)
     found = la.groups(files, work_dir=tmp_path / "work")
     assert any(note.startswith("going on with") for note in found.receipt["work"]["notes"])
     assert same(found, la.groups(files))
@@ -221,8 +221,8 @@ def test_a_bad_file_can_be_skipped(files: list[Path], tmp_path: Path, work: bool
 
 PROGRAM = """
 import sys
-from lookalike.engines import kept, shelves
-kept.COMMIT, shelves.TASK_BYTES = 0.0, 1 << 13
+from lookalike.runtime.local import checkpoints, text_pass
+checkpoints.COMMIT, text_pass.TASK_BYTES = 0.0, 1 << 13
 from lookalike.cli.main import main
 main()
 """

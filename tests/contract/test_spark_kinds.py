@@ -14,8 +14,10 @@ import pytest
 from PIL import Image
 
 import lookalike as la
-from lookalike.engines.spark import bits, images, strings
 from lookalike.errors import DuplicateIds, InputError, UsageError
+from lookalike.kinds.bits.spark import run as bits
+from lookalike.kinds.images.spark import run as images
+from lookalike.kinds.strings.spark import run as strings
 
 pytestmark = pytest.mark.xdist_group("spark")
 Rows = list[tuple[Any, ...]]
@@ -164,7 +166,7 @@ def codes() -> list[str]:
     "docs/how-to/spark-kinds.md", "in tasks that do what one machine does with two blocks: nothing is missed"
 )
 def test_bits(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bits, "EACH", 50)  # three blocks
+    monkeypatch.setattr(bits, "CODES_PER_BLOCK", 50)  # three blocks
     options: Any = {"max_bits": 6, "method": "lsh", "recall": 0.6}
     here, there = la.bits.pairs(codes(), **options), la.bits.pairs(codes(), engine="spark", **options)
     assert len(here.pairs) > 20
@@ -218,7 +220,7 @@ STRINGS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", STRINGS, ids=["edits", "similarity"])
 def test_strings(spark: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strings, "EACH", 30)
+    monkeypatch.setattr(strings, "STRINGS_PER_BLOCK", 30)
     words = misspelt()
     several = "measure" in options
     source, asked = (words[:70], {**options, "against": words[70:]}) if several else (words, options)
@@ -236,7 +238,7 @@ def test_strings_that_spark_does_not_take(spark: Any) -> None:
 
 
 def test_images(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "EACH", 8)
+    monkeypatch.setattr(images, "IMAGES_PER_BLOCK", 8)
     draw = np.random.default_rng(0)
     for number in range(6):
         picture = Image.fromarray(np.kron(draw.integers(0, 255, (6, 8)), np.ones((20, 20))).astype(np.uint8))

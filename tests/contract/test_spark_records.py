@@ -12,11 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines import record_audit as local_audit
-from lookalike.engines import record_search
-from lookalike.engines.spark import record_audit, record_run, record_scores, roots, standings
 from lookalike.errors import ColumnNotFound, InputError, TooManyPairs, UsageError
-from lookalike.measures.fields import FieldRule, RecordRules
+from lookalike.kinds.records import audit as local_audit
+from lookalike.kinds.records import search
+from lookalike.kinds.records.rules import FieldRule, RecordRules
+from lookalike.kinds.records.spark import audit as record_audit
+from lookalike.kinds.records.spark import competitors, scoring
+from lookalike.kinds.records.spark import run as record_run
+from lookalike.runtime.spark import lineage
 
 pytestmark = pytest.mark.xdist_group("spark")
 GIVEN = ("ann", "bob", "cy", "dora", "eve", "fay", "gus", "hal", "ida", "jon", "kay", "leo", "mia", "ned", "ola")
@@ -78,7 +81,7 @@ CASES: dict[str, tuple[bool, dict[str, Any]]] = {
 @pytest.mark.promise("docs/how-to/spark-kinds.md", "and the audit are those of one machine")
 @pytest.mark.parametrize("case", CASES)
 def test_pairs_scores_and_what_each_field_adds(spark: Any, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_scores, "FREQUENT", 0.1)  # some words travel with the score, others with the records
+    monkeypatch.setattr(scoring, "FREQUENT", 0.1)  # some words travel with the score, others with the records
     several, asked = CASES[case]
     source, other = in_two(people()) if several else (people(), {})
     here = la.records.pairs(source, **other, **asked)
@@ -94,11 +97,11 @@ def test_pairs_scores_and_what_each_field_adds(spark: Any, case: str, monkeypatc
 def test_crowded_keys_are_crossed_and_recall_is_measured_among_those_near(
     spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (record_run, record_search):
-        monkeypatch.setattr(module, "CROWD", 6)
+    for module in (record_run, search):
+        monkeypatch.setattr(module, "MAX_BLOCK_SIZE", 6)
     for audit in (local_audit, record_audit):
-        monkeypatch.setattr(audit, "COMPARED", 1500)
-        monkeypatch.setattr(audit, "WIDE", 5)
+        monkeypatch.setattr(audit, "MAX_AUDITED_PAIRS", 1500)
+        monkeypatch.setattr(audit, "AUDITED_NEIGHBOURS", 5)
     asked: Any = {"settings": RULES, "neighbours": 1}
     here, there = la.records.pairs(people(), **asked), la.records.pairs(people(), engine="spark", **asked)
     assert here.receipt["counts"]["crowded_buckets"] > 3
@@ -111,10 +114,10 @@ def test_crowded_keys_are_crossed_and_recall_is_measured_among_those_near(
 
 
 def test_records_that_hang_together_in_their_thousands(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standings, "MOST_TIED", 2)
+    monkeypatch.setattr(competitors, "MOST_TIED", 2)
     pairs = spark.createDataFrame([(0, 1, 0.9), (0, 3, 0.8), (2, 3, 0.7)], "one long, two long, similarity double")
     with pytest.raises(TooManyPairs, match=r"3 matching pairs hang together, more than the 2 .* Raise the threshold"):
-        standings.assigned(pairs, 0.5, roots.Roots())
+        competitors.assigned(pairs, 0.5, lineage.LineageCutter())
 
 
 def test_learned_rules_and_rows_that_go(spark: Any, tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ def test_values_that_are_not_utf_8(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_sample_is_bounded_and_does_not_depend_on_parts(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_run, "SAMPLE", 60)
+    monkeypatch.setattr(record_run, "SAMPLED_RECORDS", 60)
     frame = spark.createDataFrame(people())
     one = la.records.groups(frame, engine="spark")
     other = la.records.groups(frame.repartition(5, "phone"), engine="spark")

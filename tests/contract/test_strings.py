@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Indel, Levenshtein
 
 import lookalike as la
-from lookalike.engines import strings as engine
 from lookalike.errors import TooManyPairs, UsageError
-from lookalike.kernels import edit_keys as kernels
 from lookalike.kernels import edits
-from lookalike.measures.distances import DISTANCES
-from lookalike.stages import edits as stage
+from lookalike.kinds.strings import lengths as stage
+from lookalike.kinds.strings import local as engine
+from lookalike.kinds.strings.kernels import keys as kernels
+from lookalike.textbook.distances import DISTANCES
 from oracles import edits_apart, subsequences
 
 PEERS = {"levenshtein": Levenshtein, "indel": Indel}
@@ -172,7 +172,7 @@ def test_groups_dedup_and_a_stricter_bound() -> None:
 
 
 def test_room_for_more_pairs_than_a_task_has_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "ROOM", 1)
+    monkeypatch.setattr(engine, "STRING_PAIR_BUFFER", 1)
     assert check(corpus("ab", 5, seed=1), "levenshtein", max_edits=2) > 1000
     assert check(corpus("ab", 60, seed=1), "levenshtein", max_edits=9) > 50
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.data import ShingleRule
+from lookalike.core.arrays import ShingleRule
 
 ROOT = Path(__file__).parents[2]
 COMPARISON = "docs/comparison.md"
@@ -154,7 +154,7 @@ def test_wishes() -> None:
 def test_hash_bits() -> None:
     import pyarrow as pa
 
-    from lookalike.stages.features import shingle
+    from lookalike.kinds.documents.features import shingle
 
     words = pa.array([" ".join(f"w{i}" for i in range(200))], pa.large_string())
     for bits in (64, 32):
@@ -222,11 +222,11 @@ def test_baskets_that_were_measured() -> None:
 
 @pytest.mark.promise("docs/how-to/bits.md", "for a million random 64-bit codes it takes the exact join up to 11 bits")
 def test_bits_that_are_joined_exactly() -> None:
-    from lookalike.engines.choice import NEAR
-    from lookalike.stages.pieces import Costs, exact_plan, lsh_plan
+    from lookalike.kinds.bits.multi_index import SegmentCosts, exact_plan, lsh_plan
+    from lookalike.kinds.documents.planner import NEAR
 
     assert NEAR == 1.25
-    costs = Costs(10**6, 1, 0.5)
+    costs = SegmentCosts(10**6, 1, 0.5)
     exact = [
         costs.of(exact_plan(64, bits, costs)) <= NEAR * costs.of(lsh_plan(64, bits, 0.99, costs))
         for bits in range(1, 15)
@@ -254,10 +254,10 @@ def test_a_question_inside_a_page() -> None:
 
 @pytest.mark.promise("docs/how-to/faces.md", "Below 2,000 items everything is compared unless `--method lsh` is given")
 def test_few_faces_are_compared_exactly() -> None:
-    from lookalike.engines import faces
+    from lookalike.kinds.faces import local as faces
 
-    rows = np.random.default_rng(0).random((faces.FEW, 4)).astype(np.float32)
-    assert faces.FEW == 2000
+    rows = np.random.default_rng(0).random((faces.MAX_ALL_PAIRS_FACES, 4)).astype(np.float32)
+    assert faces.MAX_ALL_PAIRS_FACES == 2000
     few = la.faces.pairs(rows[:-1], tolerance=0.0001, share=1.0, audit=0)
     assert few.receipt["choice"]["method"] == "exact"
     assert la.faces.pairs(rows[:20], share=1.0, method="lsh", audit=0).receipt["choice"]["method"] == "lsh"
@@ -266,7 +266,7 @@ def test_few_faces_are_compared_exactly() -> None:
 @pytest.mark.promise("docs/how-to/find-look-alike-images.md", "(10 of 64 is the default)")
 @pytest.mark.promise("docs/how-to/images.md", "differ in at most `--max-bits` (10) of 64 bits")
 def test_bits_of_pictures() -> None:
-    from lookalike.engines.images import ImageJob
+    from lookalike.kinds.images.local import ImageJob
 
     assert ImageJob().threshold == 10
     assert ImageJob(threshold=64).threshold == 64
@@ -279,8 +279,13 @@ def test_bits_of_pictures() -> None:
 def test_what_a_report_lists() -> None:
     from lookalike.web import report
 
-    assert (report.MEMBERS, report.NEAR, report.HIGH, report.SAMPLED) == (6000, 1500, 500, 1000)
-    assert (report.VIEWS, report.TEXT) == (400, 6_000_000)
+    assert (report.MAX_GROUP_MEMBERS, report.NEAR_PAIRS, report.MOST_ALIKE_PAIRS, report.SAMPLED_PAIRS) == (
+        6000,
+        1500,
+        500,
+        1000,
+    )
+    assert (report.VIEWS, report.MAX_TEXT_CHARACTERS) == (400, 6_000_000)
 
 
 @pytest.mark.promise("docs/how-to/baskets.md", "`--grouping cliques` is available for every kind of item")
@@ -315,20 +320,22 @@ def test_the_speed_of_the_index_and_the_service() -> None:
 def test_constants_and_defaults_that_pages_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect import signature
 
-    from lookalike.apps import passages
-    from lookalike.engines import forecast, memory
-    from lookalike.engines.spark import flow, java, record_run
     from lookalike.io import columnar
+    from lookalike.kinds.documents import forecast
+    from lookalike.kinds.passages import api as passages
+    from lookalike.kinds.records.spark import run as record_run
+    from lookalike.runtime.local import memory_budget
+    from lookalike.runtime.spark import java, key_join
 
-    assert forecast.PLACES == 32
-    assert memory.LEAST == 300_000_000
-    monkeypatch.setattr(memory, "free_memory", lambda: 10**10)
-    assert memory.memory_size(None) == 5 * 10**9
+    assert forecast.SAMPLED_POSITIONS == 32
+    assert memory_budget.MIN_BUDGET == 300_000_000
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: 10**10)
+    assert memory_budget.memory_size(None) == 5 * 10**9
     assert passages.REPORTED == 300
     stories = signature(la.stories).parameters
     assert (stories["share"].default, stories["jaccard"].default) == (0.4, 0.3)
-    assert (flow.GIANT, java.OLDEST) == (4096, 17)
-    assert record_run.SAMPLE == 100_000
+    assert (key_join.GIANT, java.OLDEST) == (4096, 17)
+    assert record_run.SAMPLED_RECORDS == 100_000
     assert la.plan(0.8).num_hashes == 128
     assert columnar.DICTIONARY_BYTES == 16 << 20
 
@@ -363,8 +370,8 @@ def test_arithmetic_of_the_explanations() -> None:
 @pytest.mark.promise("docs/explanation/scale.md", "with 100 million keys it takes about 7.5 GB there")
 @pytest.mark.promise("docs/explanation/scale.md", "and the model assumes 5")
 def test_the_assumptions_of_the_model() -> None:
-    from lookalike.engines import scale
-    from lookalike.engines.costs import Costs
+    from lookalike.cost_model import scale
+    from lookalike.cost_model.costs import Costs
 
     load, costs = scale.Load(items=1e6, mean_bytes=1000), Costs()
     assert (load.copies, load.partners, load.background) == (0.05, 0.4, 0.02)
@@ -381,7 +388,7 @@ def test_row_numbers_of_strings() -> None:
 
 @pytest.mark.promise("docs/reference/index-format.md", "the XXH64 of the header (8 bytes, seed 0)")
 def test_the_head_of_a_segment(tmp_path: Path) -> None:
-    from lookalike.kernels import blocks
+    from lookalike.index.kernels import blocks
 
     with la.Index.create(tmp_path / "seen", k=2) as index:
         index.add(["a b c d", "e f g h"])

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.data import Recipe, ShingleRule
+from lookalike.core.arrays import Recipe, ShingleRule
+from lookalike.core.exact_duplicates import fingerprints
 from lookalike.kernels.unicode import unicode_version
-from lookalike.stages.duplicates import fingerprints
-from lookalike.stages.features import shingle
-from lookalike.stages.sketches import band_keys, sketch
+from lookalike.kinds.documents.features import shingle
+from lookalike.kinds.documents.signatures import band_keys, sketch
 
 FILE = Path(__file__).with_name("values.json")
 TEXTS = [

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lookalike.data import Sets
+from lookalike.core.arrays import Sets
 
 
 def planted(similarity: Fraction, *, union: int, pairs: int, seed: int) -> Sets:

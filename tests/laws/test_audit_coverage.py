@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.data import F64, I64, Pairs
-from lookalike.stages.audit import _edges, measure, share_of
-from lookalike.stages.recall_interval import total_missed
-from lookalike.stages.sampling import Partners, draw, found_partners
+from lookalike.core.arrays import F64, I64, Pairs
+from lookalike.core.audit_sample import Partners, draw, found_partners
+from lookalike.core.recall_audit import _edges, measure, share_of
+from lookalike.core.recall_interval import total_missed
 
 SAMPLES = 200
 Counts = tuple[Partners, I64]  # what was found for every item, and how many partners of it were missed

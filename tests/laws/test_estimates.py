@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from laws.planted import planted
-from lookalike.data import Recipe, Sets
-from lookalike.stages.sketches import sketch, sketch_by_permutations
+from lookalike.core.arrays import Recipe, Sets
+from lookalike.kinds.documents.signatures import sketch, sketch_by_permutations
 
 SIMILARITIES = ["0.1", "0.3", "0.5", "0.8", "0.95"]
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.amplify import Sensitive
-from lookalike.data import Recipe, Sets
-from lookalike.measures.distances import DISTANCES
-from lookalike.measures.families import HYPERPLANES, MINHASH, Family, lines, projections, sampled_bits
-from lookalike.stages.pieces import PiecePlan
-from lookalike.stages.sketches import sketch
+from lookalike.core.arrays import Recipe, Sets
+from lookalike.kinds.bits.multi_index import MultiIndexPlan
+from lookalike.kinds.documents.signatures import sketch
+from lookalike.planning.amplification import Sensitive
+from lookalike.planning.families import HYPERPLANES, MINHASH, Family, lines, projections, sampled_bits
+from lookalike.textbook.distances import DISTANCES
 
 numbers = st.integers(-50, 50)
 vectors = st.lists(numbers, min_size=3, max_size=3)
@@ -153,7 +153,7 @@ def test_real_hash_functions_follow_the_curve(family: Family, collide: Callable[
     ("widths", "flips", "rounds"), [((16,) * 4, (1,) * 4, 1), ((20, 12), (1, 0), 2), ((8,), (0,), 5)]
 )
 def test_pieces_hold_pairs_as_often_as_planned(widths: tuple[int, ...], flips: tuple[int, ...], rounds: int) -> None:
-    plan = PiecePlan(bits=64, threshold=8, recall=0.5, widths=widths, flips=flips, rounds=rounds)
+    plan = MultiIndexPlan(bits=64, threshold=8, recall=0.5, widths=widths, flips=flips, rounds=rounds)
     trials, differ = 1000, np.zeros(64, np.bool_)
     for distance in (2, 5, 8, 12):
         differ[:] = np.arange(64) < distance

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.engines import forecast as forecasts
+from lookalike.kinds.documents import forecast as forecasts
 
 DOCUMENTS = 3000
 Texts = list[list[str]]

@@ -30,7 +30,7 @@ SECONDS = 0.002  # between two looks at the process
 PROGRAM = """
 import gc, json, os, sys
 from lookalike.cli.main import main
-from lookalike.engines.allocators import trim
+from lookalike.runtime.local.allocators import trim
 answers = os.fdopen(os.dup(1), "w")
 for line in sys.stdin:
     folder, sys.argv[1:] = json.loads(line)

@@ -14,7 +14,7 @@ import pytest
 
 import lookalike as la
 from laws.planted import planted
-from lookalike.measures import bar, set_measure
+from lookalike.core.measures import bar, set_measure
 
 PAIRS = 2000
 

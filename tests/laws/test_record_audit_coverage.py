@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.data import U64
-from lookalike.stages.matches import Mask
-from lookalike.stages.recall_interval import total_missed
-from lookalike.stages.sampling import draw
+from lookalike.core.arrays import U64
+from lookalike.core.audit_sample import draw
+from lookalike.core.recall_interval import total_missed
+from lookalike.evaluation.matches import Mask
 
 SAMPLES = 200
 RULES: dict[str, Any] = {"threshold": 0.6, "weights": "equal", "audit": 0}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from laws.planted import planted
-from lookalike.data import Recipe
-from lookalike.plan import Plan, plan
-from lookalike.stages.sketches import band_keys, sketch
+from lookalike.core.arrays import Recipe
+from lookalike.kinds.documents.signatures import band_keys, sketch
+from lookalike.planning.banding import Plan, plan
 
 SHAPES = [(16, 6), (20, 5), (32, 4), (9, 13)]
 SIMILARITIES = ["0.3", "0.5", "0.7", "0.8", "0.9"]

@@ -8,8 +8,8 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import UsageError
-from lookalike.measures.families import HYPERPLANES, MINHASH, lines, projections, sampled_bits
-from lookalike.plan import Sensitive, amplify, and_of, or_of
+from lookalike.planning.banding import Sensitive, amplify, and_of, or_of
+from lookalike.planning.families import HYPERPLANES, MINHASH, lines, projections, sampled_bits
 
 book = la.textbook
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.data import Signatures
+from lookalike.core.arrays import Signatures
 from lookalike.errors import UsageError
-from lookalike.stages.sketches import sketch_by_permutations
+from lookalike.kinds.documents.signatures import sketch_by_permutations
 
 book = la.textbook
 INF = math.inf

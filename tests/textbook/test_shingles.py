@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.data import ShingleRule
+from lookalike.core.arrays import ShingleRule
 from lookalike.errors import UsageError
-from lookalike.stages.features import shingle
+from lookalike.kinds.documents.features import shingle
 
 book = la.textbook
 

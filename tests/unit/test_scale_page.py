@@ -42,8 +42,8 @@ def test_a_sum_is_right(words: str, told: str) -> None:
 @pytest.mark.promise("docs/explanation/scale.md", "16 bands of 6 rows, of 128 slots")
 @pytest.mark.parametrize("command", re.findall(r"^lookalike plan (--items .*?)\s+#", PAGE, re.MULTILINE))
 def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lookalike.apps.scale import estimate
-    from lookalike.cli.scale import lines
+    from lookalike.cli.cost_estimate import lines
+    from lookalike.cost_model.api import estimate
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert command == "--items 1e9 --mean-bytes 2000 --executors 200"
@@ -58,16 +58,17 @@ def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, mo
 )
 @pytest.mark.promise("docs/explanation/scale.md", "then a bucket of more than 4,096 rows is cut into parts")
 def test_the_page_names_the_constants_of_the_engine() -> None:
-    from lookalike.engines import scale
-    from lookalike.engines.spark import blocks, flow, session
+    from lookalike.cost_model import scale
+    from lookalike.runtime.spark import key_join, session
+    from lookalike.runtime.spark import shuffle as blocks
 
     text = " ".join(PAGE.split())
     assert f"no more than {scale.MOST_TASKS:,}: the driver" in text
-    assert flow.MOST_TASKS == blocks.MOST_TASKS == session.MOST_TASKS == scale.MOST_TASKS
+    assert key_join.MOST_TASKS == blocks.MOST_TASKS == session.MOST_TASKS == scale.MOST_TASKS
     assert (
         f"more than {blocks.HELD_BYTES >> 20} MB of a shuffle groups it on disk, in {blocks.SPILL_FILES} files" in text
     )
-    assert f"a bucket of more than {flow.GIANT:,} rows is cut into parts" in text
-    assert f"a task for each {session.PART >> 20} MB" in text
-    row = sum(np.dtype(kind).itemsize for kind in flow.ROWS.values())
+    assert f"a bucket of more than {key_join.GIANT:,} rows is cut into parts" in text
+    assert f"a task for each {session.INPUT_BYTES_PER_PART >> 20} MB" in text
+    row = sum(np.dtype(kind).itemsize for kind in key_join.KEY_COLUMNS.values())
     assert f"{row} bytes each" in text

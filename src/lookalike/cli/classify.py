@@ -7,13 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as o
-from lookalike.words import share
+from lookalike.core.formatting import share
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Weight(Enum):
+class Weighting(Enum):
     idf = "idf"
     none = "none"
 
@@ -29,16 +29,16 @@ def classify(
     output: o.Out = None,
     neighbours: Annotated[int, o.option(o.WHAT, help="Number of labelled texts that vote.")] = 5,
     weight: Annotated[
-        Weight, o.option(o.WHAT, help="idf: rare words count more (cosine); none: all count the same (Jaccard).")
-    ] = Weight.idf,
+        Weighting, o.option(o.WHAT, help="idf: rare words count more (cosine); none: all count the same (Jaccard).")
+    ] = Weighting.idf,
     test_size: Annotated[
         int, o.option(o.WHAT, help="Number of labelled texts to test by leaving one out (0 disables the test).")
     ] = 2000,
     unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES, help="Unit of a shingle (default: word).", show_default=False)
+        o.Unit | None, o.option(o.SHINGLES_PANEL, help="Unit of a shingle (default: word).", show_default=False)
     ] = None,
     k: Annotated[
-        int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle (default: 1 word).", show_default=False)
+        int | None, o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle (default: 1 word).", show_default=False)
     ] = None,
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
     id: o.Id = None,  # noqa: A002
@@ -53,16 +53,17 @@ def classify(
     """
     import json as json_module
 
-    from lookalike.cli import screen, show
-    from lookalike.words import count
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.core.formatting import count
 
     outputs = show.Outputs.check(output, force=force)
-    from lookalike.apps.classify import classify as find
+    from lookalike.kinds.documents.classify import classify as find
 
     rule: dict[str, Any] = {
         name: value for name, value in (("unit", unit and unit.value), ("k", k)) if value is not None
     }
-    with screen.progress(quiet) as progress:
+    with terminal.progress(quiet) as progress:
         result = find(
             o.paths(inputs), label=label, against=o.paths(against), neighbours=neighbours, weight=weight.value,
             test_size=test_size, text=text, id=id, threads=threads, progress=progress, **rule,
@@ -75,20 +76,20 @@ def classify(
     if quiet:
         return
     counts, measured = result.receipt["counts"], result.accuracy
-    screen.err.say("Read", f"{count(counts['labelled'], 'labelled texts')}, {counts['classified']:,} to label")
-    screen.err.say("Compared", f"{result.receipt['compared']} · {neighbours} nearest vote")
+    terminal.err.say("Read", f"{count(counts['labelled'], 'labelled texts')}, {counts['classified']:,} to label")
+    terminal.err.say("Compared", f"{result.receipt['compared']} · {neighbours} nearest vote")
     if measured is not None:
         low, high = measured["interval_95"]
-        screen.err.say(
+        terminal.err.say(
             "Accuracy",
             f"{share(measured['accuracy'], 3)} ({share(low, 3)} to {share(high, 3)}) when "
             f"{measured['tested']:,} labelled texts are labelled by the others "
             f"· the most frequent label alone: {share(measured['most_frequent_label'], 3)}",
         )
     if counts["unclassified"]:
-        screen.err.say("Note", f"{counts['unclassified']:,} texts share nothing with a labelled one and get no label")
+        terminal.err.say("Note", f"{counts['unclassified']:,} texts share nothing with a labelled one and get no label")
     for path in wrote:
-        screen.err.say("Wrote", str(path))
+        terminal.err.say("Wrote", str(path))
 
 
 def _readable(labels: pa.Table) -> pa.Table:

@@ -9,17 +9,17 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.core.formatting import share
 from lookalike.errors import InputError
-from lookalike.words import share
 
 
 @o.takes()
 def compare(
     left: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],
     right: Annotated[str, typer.Argument(help="A file, or the text itself.", show_default=False)],
-    unit: Annotated[o.Unit, o.option(o.SHINGLES, help="Of what a shingle is made.")] = o.Unit.word,
-    k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
-    bag: Annotated[bool, o.option(o.SHINGLES, "--bag", help="Count repeated shingles.")] = False,
+    unit: Annotated[o.Unit, o.option(o.SHINGLES_PANEL, help="Of what a shingle is made.")] = o.Unit.word,
+    k: Annotated[int | None, o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle.", show_default=False)] = None,
+    bag: Annotated[bool, o.option(o.SHINGLES_PANEL, "--bag", help="Count repeated shingles.")] = False,
     json: o.RunOptions.Json = False,
 ) -> None:
     """Compare two texts by every measure, and mark what they share."""
@@ -28,9 +28,9 @@ def compare(
 
     from rich.text import Text
 
-    from lookalike.apps.compare import compare as compare_texts
-    from lookalike.cli.screen import Screen
-    from lookalike.data import ShingleRule
+    from lookalike.cli.terminal import Screen
+    from lookalike.core.arrays import ShingleRule
+    from lookalike.kinds.documents.compare import compare as compare_texts
 
     rule = ShingleRule.for_unit(unit.value, k, bag=bag)
     made = compare_texts(_text(left), _text(right), rule=rule)

@@ -19,11 +19,11 @@ def demo(
     """Find the near-duplicates among the source files of Python's own standard library."""
     import pyarrow as pa
 
-    from lookalike.apps import documents
-    from lookalike.cli import screen
+    from lookalike.cli import terminal
     from lookalike.cli.summary import lines
     from lookalike.io.atomic import check_folder, check_place
     from lookalike.io.write import write_table
+    from lookalike.kinds.documents import api as documents
     from lookalike.web.report import report
 
     texts_file, page = folder.with_name(folder.name + "-texts.parquet"), folder.with_name(folder.name + ".html")
@@ -38,10 +38,10 @@ def demo(
             "text": [path.read_bytes().decode("utf-8", "replace") for path in files],
         }
     )
-    out = screen.Screen(soft_wrap=True)
+    out = terminal.Screen(soft_wrap=True)
     out.print(f"Reading {len(files):,} source files of Python's standard library in {library} ...", markup=False)
     write_table(texts, texts_file, force=force)
-    with screen.progress(False) as progress:
+    with terminal.progress(False) as progress:
         result = documents.dedup(texts_file, threshold=0.8, keep="longest", progress=progress)
         result.save(folder, force=force)
     report(folder, page, force=force)
@@ -53,7 +53,7 @@ def demo(
     sys.stdout.flush()
     wrote = [folder / name for name in sorted(path.name for path in folder.iterdir())]
     for label, text in lines(result.receipt, [*wrote, texts_file]):
-        screen.err.say(label, text)
+        terminal.err.say(label, text)
     name = "lookalike" if shutil.which("lookalike") else f"{sys.executable} -m lookalike"
     out.print(f"\nLook at it in your browser: open {page}", markup=False)
     out.print("\nTry next:")

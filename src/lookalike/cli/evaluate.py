@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli import options as o
-from lookalike.words import share
+from lookalike.core.formatting import share
 
 if TYPE_CHECKING:
-    from lookalike.apps.evaluate import Evaluation
-    from lookalike.data import Scale
-    from lookalike.stages.agreement import GroupCurve, PairCurve
-    from lookalike.stages.reliability import Reliability
+    from lookalike.core.arrays import Scale
+    from lookalike.evaluation.agreement import GroupCurve, PairCurve
+    from lookalike.evaluation.api import Evaluation
+    from lookalike.evaluation.reliability import Reliability
 
 TRUTH = "Truth"
-STEPS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
+MAX_TABLE_ROWS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
 
 
 @o.takes()
@@ -68,8 +68,8 @@ def evaluate(
     pair. Groups are compared pairwise, by B-cubed and by the adjusted Rand index, over the ids of both sides; an id
     that one side does not list is a group of its own there.
     """
-    from lookalike.apps.evaluate import evaluate as compare
-    from lookalike.cli.screen import err
+    from lookalike.cli.terminal import err
+    from lookalike.evaluation.api import evaluate as compare
     from lookalike.io.atomic import together
     from lookalike.io.json_rows import json_document
     from lookalike.io.results import write_json
@@ -94,7 +94,7 @@ def evaluate(
             if path.suffix.lower() == ".json":
                 write_json(made.as_dict(), path, force=force)
             else:
-                from lookalike.apps.evaluation_curves import save_evaluation
+                from lookalike.evaluation.plots import save_evaluation
 
                 save_evaluation(made, path, force=force)
     for path in output or ():
@@ -168,11 +168,11 @@ def readable_thresholds(low: float, high: float) -> list[float]:
     """
     if not high > low or math.isinf(high - low):
         return [high]
-    power = math.floor(math.log10((high - low) / STEPS))
+    power = math.floor(math.log10((high - low) / MAX_TABLE_ROWS))
     for mantissa, exponent in ((1, power), (2, power), (5, power), (1, power + 1)):
         first = math.ceil(low / (mantissa * 10.0**exponent) - 1e-9)
         last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
-        if last - first <= STEPS:
+        if last - first <= MAX_TABLE_ROWS:
             break
     # By decimal text, 7 steps of 0.1 are 0.7, and a similarity of 0.7 is at the threshold.
     return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
-from lookalike.words import size
+from lookalike.core.formatting import size
 
 WHERE = "Where it listens"
 Inputs = Annotated[
@@ -36,10 +36,10 @@ def report(
 
     It asks for nothing from elsewhere; of a large result it holds a part, and says which.
     """
-    from lookalike.cli.screen import err
+    from lookalike.cli.terminal import err
     from lookalike.io.atomic import check_place
-    from lookalike.web.opened import open_result
     from lookalike.web.report import report as write
+    from lookalike.web.result_loader import open_result
 
     check_place(output, force=force)
     opened = open_result(result, inputs=input)
@@ -63,7 +63,7 @@ def explore(
     """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
     from lookalike.web.exploring import explore as run
     from lookalike.web.exploring import is_index
-    from lookalike.web.opened import Opened, open_result
+    from lookalike.web.result_loader import Opened, open_result
     from lookalike.web.serving import check_installed, is_loopback
 
     check_installed()

@@ -7,15 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
-from lookalike.words import count, percent, size
+from lookalike.core.formatting import count, percent, size
 
 if TYPE_CHECKING:
-    from lookalike.engines.forecast import Forecast
+    from lookalike.kinds.documents.forecast import Forecast
 
 
 def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) -> None:
     """Read a sample and print the forecast."""
-    from lookalike.apps.documents import forecast
+    from lookalike.kinds.documents.api import forecast
 
     made = forecast(o.paths(inputs), **options)
     for warning in made.warnings:

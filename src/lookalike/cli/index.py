@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lookalike import words
-from lookalike.amplify import rounded_down
 from lookalike.cli import options as o
 from lookalike.cli import summary
-from lookalike.cli.images import ImageHash
+from lookalike.core import formatting
 from lookalike.errors import UsageError
+from lookalike.kinds.images.cli import ImageHash
+from lookalike.planning.amplification import rounded_down
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,21 +66,22 @@ def create_options(
                  "indel (strings)."),
     ] = None,
     unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
+        o.Unit | None, o.option(o.SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[
-        int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle (word 5, char 9, token 1).", show_default=False)
+        int | None,
+        o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle (word 5, char 9, token 1).", show_default=False),
     ] = None,
     bag: Annotated[
-        bool | None, o.option(o.SHINGLES, "--bag", help="Count repeated shingles.", show_default=False)
+        bool | None, o.option(o.SHINGLES_PANEL, "--bag", help="Count repeated shingles.", show_default=False)
     ] = None,
     fold_case: Annotated[
         bool | None,
-        o.option(o.SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case (documents, strings).",
+        o.option(o.SHINGLES_PANEL, "--fold-case/--keep-case", help="Ignore upper and lower case (documents, strings).",
                  show_default=False),
     ] = None,
     strip_accents: Annotated[
-        bool | None, o.option(o.SHINGLES, "--strip-accents", help="Ignore accents (documents, strings).",
+        bool | None, o.option(o.SHINGLES_PANEL, "--strip-accents", help="Ignore accents (documents, strings).",
                               show_default=False)
     ] = None,
     dimensions: Annotated[int | None, o.option(o.WHAT, help="Numbers in a vector, or measurements of a face.")] = None,
@@ -164,23 +165,25 @@ def add(
 
     All rows are in when this ends well, or none is. With --if-new, some thousands of rows at a time.
     """
-    from lookalike.cli import screen
+    from lookalike.cli import terminal
     from lookalike.index import sources
     from lookalike.index.index import Index
 
     begin = time.perf_counter()
-    with Index.open(place) as index, screen.progress(quiet) as progress:
+    with Index.open(place) as index, terminal.progress(quiet) as progress:
         source = _opened(index, inputs, column=column, id=id, lines=lines)
         batches = _counted(sources.read(index.kind, source, column=column, id=id, lines=lines), progress)
         if if_new:
             count, matched = _add_new(index, batches)
             _print_rows(matched, "matched items")
-            line = f"{count:,} new of {words.count(count + matched.num_rows, index.kind.name)}"
+            line = f"{count:,} new of {formatting.count(count + matched.num_rows, index.kind.name)}"
             count += matched.num_rows
         else:
             made = index.add_batches(batches)
             count = made.count
-            line = words.count(made.count, index.kind.name) + (f", {made.replaced:,} replaced" if made.replaced else "")
+            line = formatting.count(made.count, index.kind.name) + (
+                f", {made.replaced:,} replaced" if made.replaced else ""
+            )
         total = len(index)
     _warn_left_out(source)
     if not quiet:
@@ -194,7 +197,7 @@ def _opened(
 ) -> Any:  # fmt: skip
     """The files to read; of documents the collection, which knows whether files or lines are its items, and of pictures
     the folder, which knows what it could not read."""
-    from lookalike.cli.screen import err
+    from lookalike.cli.terminal import err
     from lookalike.io.pictures import open_pictures
     from lookalike.io.read import open_collection
 
@@ -210,9 +213,8 @@ def _opened(
 
 def _warn_left_out(source: Any) -> None:
     """Name the pictures that could not be read."""
-    from lookalike.cli.screen import err
-    from lookalike.engines.images import left_out
-    from lookalike.io.pictures import PictureFolder
+    from lookalike.cli.terminal import err
+    from lookalike.io.pictures import PictureFolder, left_out
 
     if isinstance(source, PictureFolder) and (warning := left_out(source.name, source.broken, has_receipt=False)):
         err.say("Warning:", warning, style="yellow")
@@ -292,14 +294,15 @@ def query(
     """
     import pyarrow as pa
 
-    from lookalike.cli import screen, show
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
     from lookalike.index import sources
     from lookalike.index.index import Index
 
     if bool(inputs) == bool(text):
         raise UsageError("give files to look for, or --text, one of them.")
     outputs = show.Outputs.check(output, force=force)
-    with Index.open(place, read_only=True) as index, screen.progress(quiet) as progress:
+    with Index.open(place, read_only=True) as index, terminal.progress(quiet) as progress:
         if text and index.kind.name not in ("documents", "strings"):
             raise UsageError(
                 f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
@@ -329,7 +332,7 @@ def query(
             _say("Recall", recall)
         _say(
             "Found",
-            f"{words.count(found.num_rows, 'matches')} of {words.count(asked, 'items')}"
+            f"{formatting.count(found.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
             + (f" · wrote {output}" if output else ""),
         )
 
@@ -349,12 +352,12 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
     recall = recall_line(facts["kind"], plan["recall_at_threshold"])
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
-        "Items": words.count(facts["items"], facts["kind"]),
+        "Items": formatting.count(facts["items"], facts["kind"]),
         "Compared": f"{compared} · {plan['shape']}" + ("" if recall else " · none missed"),
         **({"Recall": recall} if recall else {}),
         "Groups": f"{facts['groups']:,} of two or more"
-        + (f" · {words.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
-        "Stored": f"{words.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
+        + (f" · {formatting.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
+        "Stored": f"{formatting.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
         **{name.capitalize(): f"{facts[name]:,}" for name in ("segments", "recent", "removed") if name in facts},
     }
     for name, line in lines.items():
@@ -370,7 +373,7 @@ def merge(
 ) -> None:
     """Put all items of other indexes, created alike, into an index."""
     from lookalike.index.index import Index
-    from lookalike.index.places import shown
+    from lookalike.index.stores import shown
 
     with Index.open(place) as index:
         for other in others:
@@ -391,7 +394,7 @@ def compact(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
         index.compact()
         after = index.info()
     if not quiet:
-        sizes = f"{words.size(before['bytes'])} before, {words.size(after['bytes'])} now"
+        sizes = f"{formatting.size(before['bytes'])} before, {formatting.size(after['bytes'])} now"
         _say("Compacted", f"{index.store.place}: {sizes}")
 
 
@@ -408,7 +411,7 @@ def check(place: Place, quiet: o.RunOptions.Quiet = False) -> None:
     for line in checked.damages:
         sys.stdout.write(line + "\n")
     if not quiet:
-        _say("Checked", f"{name}: {words.count(checked.items, 'items')}, {words.size(checked.bytes)}")
+        _say("Checked", f"{name}: {formatting.count(checked.items, 'items')}, {formatting.size(checked.bytes)}")
         for path in checked.unprotected:
             _say("Without", f"checksums: {path}")
     if checked.damages:
@@ -456,12 +459,12 @@ def _compared(index: Index) -> str:
 
 
 def _print_rows(table: pa.Table, what: str) -> None:
-    from lookalike.cli import show
+    from lookalike.cli import output as show
 
     show.print_rows(table, what)
 
 
 def _say(label: str, text: str) -> None:
-    from lookalike.cli import screen
+    from lookalike.cli import terminal
 
-    screen.err.say(label, text)
+    terminal.err.say(label, text)

@@ -10,31 +10,19 @@ import sys
 
 import typer
 
-from lookalike.cli import (
-    baskets,
-    classify,
-    compare,
-    demo,
-    evaluate,
-    explore,
-    index,
-    passages,
-    plan,
-    records,
-    serve,
-    shingles,
-    signatures,
-    stories,
-)
-from lookalike.cli.bits import BITS
-from lookalike.cli.documents import DOCUMENTS
-from lookalike.cli.faces import FACES, query
-from lookalike.cli.images import IMAGES
+from lookalike.cli import classify, compare, demo, evaluate, explore, index, plan, serve, shingles, signatures, stories
 from lookalike.cli.runs import runs
-from lookalike.cli.stopping import ReaderGone, hear_terminate
-from lookalike.cli.strings import STRINGS
-from lookalike.cli.vectors import VECTORS
+from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
+from lookalike.kinds.baskets import cli as baskets
+from lookalike.kinds.bits.cli import BITS
+from lookalike.kinds.documents.cli import DOCUMENTS
+from lookalike.kinds.faces.cli import FACES, query
+from lookalike.kinds.images.cli import IMAGES
+from lookalike.kinds.passages import cli as passages
+from lookalike.kinds.records import cli as records
+from lookalike.kinds.strings.cli import STRINGS
+from lookalike.kinds.vectors.cli import VECTORS
 
 app = typer.Typer(
     help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
@@ -58,7 +46,7 @@ for kind, about in (
         sub.command(name)(command)
     if kind is FACES:
         sub.command("query")(query)
-    app.add_typer(sub, name=kind.app.rpartition(".")[2])
+    app.add_typer(sub, name=kind.app.split(".")[-2])
 app.command()(passages.passages)
 app.command()(stories.stories)
 app.command()(classify.classify)

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lookalike.cli.stopping import stoppable
+from lookalike.cli.signals import stoppable
 from lookalike.errors import InputError
 
 WORK = ".work"  # the ending of a work folder
-WHAT, SHINGLES, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
-CLUSTER = "Many machines"
+WHAT, SHINGLES_PANEL, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
+CLUSTER_PANEL = "Many machines"
 
 
 class Unit(Enum):
@@ -27,7 +27,7 @@ class Unit(Enum):
     token = "token"
 
 
-class Measure(Enum):
+class SetMeasureChoice(Enum):
     jaccard = "jaccard"
     containment = "containment"
     dice = "dice"
@@ -47,7 +47,7 @@ class Normalize(Enum):
     NFKC = "NFKC"
 
 
-class BadText(Enum):
+class OnBadTextChoice(Enum):
     error = "error"
     replace = "replace"
     skip = "skip"
@@ -122,14 +122,14 @@ WorkDir = Annotated[
         show_default=False,
     ),
 ]
-Where = Annotated[Engine, option(CLUSTER, help="Where to run: this machine, or Apache Spark.")]
+Where = Annotated[Engine, option(CLUSTER_PANEL, help="Where to run: this machine, or Apache Spark.")]
 Master = Annotated[
     str | None,
-    option(CLUSTER, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
+    option(CLUSTER_PANEL, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
 ]
 SparkConf = Annotated[
     list[str] | None,
-    option(CLUSTER, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
+    option(CLUSTER_PANEL, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
 ]
 Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
 Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
@@ -144,37 +144,46 @@ def document_options(
     method: Annotated[
         Method, option(WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
     ] = Method.auto,
-    measure: Annotated[Measure, option(WHAT, help="What similar means.")] = Measure.jaccard,
+    measure: Annotated[SetMeasureChoice, option(WHAT, help="What similar means.")] = SetMeasureChoice.jaccard,
     min_shared: Annotated[
         int | None, option(WHAT, help="Match where so many shingles are shared, instead of a threshold.")
     ] = None,
     unit: Annotated[
-        Unit | None, option(SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
+        Unit | None, option(SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
     k: Annotated[
         int | None,
         option(
-            SHINGLES, "-k", help="Units in a shingle (word 5, char 9, byte 9, line 1, token 1).", show_default=False
+            SHINGLES_PANEL,
+            "-k",
+            help="Units in a shingle (word 5, char 9, byte 9, line 1, token 1).",
+            show_default=False,
         ),
     ] = None,
-    bag: Annotated[bool, option(SHINGLES, "--bag", help="Count repeated shingles (bag, not set).")] = False,
-    fold_case: Annotated[bool, option(SHINGLES, "--fold-case/--keep-case", help="Ignore upper and lower case.")] = True,
-    normalize: Annotated[Normalize, option(SHINGLES, help="Unicode normalisation before shingling.")] = Normalize.none,
+    bag: Annotated[bool, option(SHINGLES_PANEL, "--bag", help="Count repeated shingles (bag, not set).")] = False,
+    fold_case: Annotated[
+        bool, option(SHINGLES_PANEL, "--fold-case/--keep-case", help="Ignore upper and lower case.")
+    ] = True,
+    normalize: Annotated[
+        Normalize, option(SHINGLES_PANEL, help="Unicode normalisation before shingling.")
+    ] = Normalize.none,
     strip_accents: Annotated[
-        bool, option(SHINGLES, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
+        bool, option(SHINGLES_PANEL, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
     ] = False,
     ignore_punctuation: Annotated[
-        bool, option(SHINGLES, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")
+        bool, option(SHINGLES_PANEL, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")
     ] = False,
     squeeze_space: Annotated[
         bool,
         option(
-            SHINGLES, "--squeeze-space/--keep-space", help="Runs of white space count as one blank (units char, line)."
+            SHINGLES_PANEL,
+            "--squeeze-space/--keep-space",
+            help="Runs of white space count as one blank (units char, line).",
         ),
     ] = True,
-    hash_bits: Annotated[int, option(SHINGLES, help="Bits of a shingle's hash: 64 or 32.")] = 64,
+    hash_bits: Annotated[int, option(SHINGLES_PANEL, help="Bits of a shingle's hash: 64 or 32.")] = 64,
     max_share: Annotated[
-        float | None, option(SHINGLES, help="Drop shingles that stand in more than this share of the documents.")
+        float | None, option(SHINGLES_PANEL, help="Drop shingles that stand in more than this share of the documents.")
     ] = None,
     num_hashes: Annotated[int, option(MECHANISM, help="Slots of a signature.")] = 128,
     bands: Annotated[int | None, option(MECHANISM, help="Bands, instead of the planned number.")] = None,
@@ -183,7 +192,9 @@ def document_options(
     seed: Annotated[int, option(MECHANISM, help="Seed of the signatures.")] = 42,
     audit: Audit = 2000,
     max_pairs: MaxPairs = 100_000_000,
-    on_bad_text: Annotated[BadText, option(RUN, help="What to do with text that is not UTF-8.")] = BadText.error,
+    on_bad_text: Annotated[
+        OnBadTextChoice, option(RUN, help="What to do with text that is not UTF-8.")
+    ] = OnBadTextChoice.error,
     on_bad_file: OnBadFile = OnBad.error,
     lines: Lines = False,
     threads: Threads = None,

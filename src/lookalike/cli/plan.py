@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.cost_estimate import calibrate as print_calibration
+from lookalike.cli.cost_estimate import print_estimate
 from lookalike.cli.forecast import print_forecast
-from lookalike.cli.scale import calibrate as print_calibration
-from lookalike.cli.scale import print_estimate
-from lookalike.words import share
+from lookalike.core.formatting import share
 
 if TYPE_CHECKING:
-    from lookalike.family_plan import FamilyPlan
-    from lookalike.plan import Plan
+    from lookalike.planning.banding import Plan
+    from lookalike.planning.family_banding import FamilyPlan
 
 SCALE = "A run on paper"
 
 
-class Measure(Enum):
+class PlanMeasureChoice(Enum):
     jaccard = "jaccard"
     cosine = "cosine"
     euclidean = "euclidean"
@@ -48,7 +48,7 @@ def plan(
     ] = None,
     recall: o.Recall = 0.99,
     measure: Annotated[
-        Measure | None, o.option(o.WHAT, help="Plan for the hash family of this distance, with --distance.")
+        PlanMeasureChoice | None, o.option(o.WHAT, help="Plan for the hash family of this distance, with --distance.")
     ] = None,
     distance: Annotated[
         float | None, o.option(o.WHAT, help="Distance up to which two items match; cosine: the angle in degrees.")
@@ -63,15 +63,15 @@ def plan(
     rows: Annotated[int | None, o.option(o.MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts, of INPUTS.")] = None,
     unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES, help="Of what a shingle is made (default: word).", show_default=False)
+        o.Unit | None, o.option(o.SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
     ] = None,
-    k: Annotated[int | None, o.option(o.SHINGLES, "-k", help="Units in a shingle.", show_default=False)] = None,
+    k: Annotated[int | None, o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle.", show_default=False)] = None,
     method: Annotated[
         o.Method, o.option(o.RUN, help="How a run on INPUTS looks for pairs: auto, lsh, exact or dcm.")
     ] = o.Method.auto,
     max_share: Annotated[
         float | None,
-        o.option(o.SHINGLES, help="Drop shingles of INPUTS that are in more than this share of the documents."),
+        o.option(o.SHINGLES_PANEL, help="Drop shingles of INPUTS that are in more than this share of the documents."),
     ] = None,
     lines: o.Lines = False,
     memory: Annotated[
@@ -112,11 +112,11 @@ def plan(
     """
     import json as json_module
 
-    from lookalike.apps.curves import save_curve, terminal_curve
-    from lookalike.cli.screen import err
+    from lookalike.cli.terminal import err
     from lookalike.errors import RecallWarning, UsageError
     from lookalike.io.atomic import check_place
-    from lookalike.plan import plan as make_plan
+    from lookalike.planning.banding import plan as make_plan
+    from lookalike.planning.plots import save_curve, terminal_curve
 
     if calibrate:
         print_calibration(json=json)
@@ -195,7 +195,7 @@ def _family_table(made: FamilyPlan) -> str:
 
 
 def _cascade(words: str) -> str:
-    from lookalike.amplify import Cascade
+    from lookalike.planning.amplification import Cascade
 
     steps = Cascade.of(words)
     lines = [f"{steps}: {steps.hashes} hashes", "", "  one hash agrees   the cascade agrees"]

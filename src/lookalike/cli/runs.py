@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
-from lookalike.words import size
+from lookalike.core.formatting import size
 
 runs = typer.Typer(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
 Where = Annotated[
@@ -29,7 +29,7 @@ def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
     """List work folders: what they hold, how far it is, how large it is, and when it was last touched."""
     import json as json_module
 
-    from lookalike.engines.workfolders import find_work
+    from lookalike.runtime.local.work_folder_list import find_work
 
     found = find_work(folders or [Path()])
     if json:
@@ -46,7 +46,7 @@ def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
 @runs.command()
 def clean(folders: Where = None) -> None:
     """Remove work folders, but none that is in use: unfinished runs begin anew next time."""
-    from lookalike.engines.workfolders import find_work
+    from lookalike.runtime.local.work_folder_list import find_work
 
     found = find_work(folders or [Path()])
     for work in found:

@@ -13,7 +13,7 @@ from lookalike.cli import options as o
 from lookalike.errors import InputError, UsageError
 
 ANSWER_SECONDS = 5.0  # time for the service itself to refuse a body that comes too slowly
-ACCESS, LIMITS, WHERE = "Who may ask", "Limits", "Where it listens"
+ACCESS, LIMITS_PANEL, WHERE = "Who may ask", "Limits", "Where it listens"
 
 
 def serve(
@@ -34,14 +34,17 @@ def serve(
     read_only: Annotated[
         bool, o.option(ACCESS, "--read-only", help="Refuse writes; another process may write.")
     ] = False,
-    max_body: Annotated[float, o.option(LIMITS, help="Megabytes in a request.")] = 16.0,
-    max_batch: Annotated[int, o.option(LIMITS, help="Items in a request.")] = 1000,
-    timeout: Annotated[float, o.option(LIMITS, help="Seconds for a request.")] = 30.0,
+    max_body: Annotated[float, o.option(LIMITS_PANEL, help="Megabytes in a request.")] = 16.0,
+    max_batch: Annotated[int, o.option(LIMITS_PANEL, help="Items in a request.")] = 1000,
+    timeout: Annotated[float, o.option(LIMITS_PANEL, help="Seconds for a request.")] = 30.0,
     max_connections: Annotated[
-        int, o.option(LIMITS, help="Open connections; 0: three quarters of the descriptors that this process may open.")
+        int,
+        o.option(
+            LIMITS_PANEL, help="Open connections; 0: three quarters of the descriptors that this process may open."
+        ),
     ] = 0,
     max_client_connections: Annotated[
-        int, o.option(LIMITS, help="Open connections from one address; 0: half of --max-connections.")
+        int, o.option(LIMITS_PANEL, help="Open connections from one address; 0: half of --max-connections.")
     ] = 0,
 ) -> None:
     """Answer queries of an index over HTTP, and add and remove items.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from lookalike.cli import options as o
 
 if TYPE_CHECKING:
-    from lookalike.apps.shingle_length import ShingleLength, ShingleSurvey
+    from lookalike.kinds.documents.shingle_length import ShingleLength, ShingleSurvey
 
-BAR = 40  # characters for a probability of 1; each power of ten takes an equal part
+BAR_CHARACTERS = 40  # characters for a probability of 1; each power of ten takes an equal part
 DECADES = 5  # powers of ten that the bars show
 
 
@@ -31,7 +31,7 @@ def shingles(
     """
     import json as json_module
 
-    from lookalike.apps.shingle_length import suggest_k
+    from lookalike.kinds.documents.shingle_length import suggest_k
 
     survey = suggest_k(o.paths(inputs), target=target, text=text)
     if json:
@@ -59,7 +59,7 @@ def _line(one: ShingleLength, survey: ShingleSurvey) -> str:
     height = 0 if one.measured == 0 else max(0.0, 1 + math.log10(one.measured) / DECADES)
     formula = "" if one.by_formula is None else f"{one.by_formula:.6f}"
     mark = " <-" if one.k == survey.best(one.unit) else ""
-    return f"{one.unit:<5}{one.k:>3}   {one.measured:<10.6f}{formula:<11}{'#' * round(BAR * height)}{mark}"
+    return f"{one.unit:<5}{one.k:>3}   {one.measured:<10.6f}{formula:<11}{'#' * round(BAR_CHARACTERS * height)}{mark}"
 
 
 def _is_dull(one: ShingleLength, survey: ShingleSurvey) -> bool:

@@ -31,12 +31,13 @@ def signatures(
     The file may be larger than memory: only the signatures and one batch of entries are held. Entries of one shingle
     should follow each other, as in a file sorted by shingle; then each shingle is hashed once.
     """
-    from lookalike.apps.signatures import signatures as compute
-    from lookalike.cli import screen, show
-    from lookalike.words import count
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.core.formatting import count
+    from lookalike.kinds.documents.signature_stream import signatures as compute
 
     outputs = show.Outputs.check(output, force=force)
     table = compute(entries, shingle=shingle, document=document, num_hashes=num_hashes, seed=seed)
     outputs.write_table(table, output)
     if not quiet:
-        screen.err.say("Wrote", f"{output} · {count(table.num_rows, 'signatures')} of {num_hashes} hashes")
+        terminal.err.say("Wrote", f"{output} · {count(table.num_rows, 'signatures')} of {num_hashes} hashes")

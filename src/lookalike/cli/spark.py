@@ -20,11 +20,11 @@ def run_on_spark(
 ) -> Iterator[Any]:  # fmt: skip
     """As `Kind._run`, up to what comes after the answer. app: the module with the functions pairs, groups and dedup;
     given: what these take beside the options; write: how to write the output, where Spark does not."""
-    from lookalike.cli import show
-    from lookalike.engines.spark.session import open_session, own_session
-    from lookalike.engines.spark.sources import Typed
-    from lookalike.engines.spark.writing import as_url, check_reached, check_target, is_url
+    from lookalike.cli import output as show
     from lookalike.io.atomic import check_place, together
+    from lookalike.runtime.spark.session import open_session, own_session
+    from lookalike.runtime.spark.sources import PathArguments
+    from lookalike.runtime.spark.writing import as_url, check_reached, check_target, is_url
 
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, removed)]
     for path in targets[1 if write is not None else 0 :]:
@@ -37,9 +37,9 @@ def run_on_spark(
     options["spark_conf"] = _settings(options.pop("spark_conf", None) or [])
     for other in ("against", "references"):
         if given.get(other) is not None:
-            given[other] = Typed(map(os.fspath, given[other]))
+            given[other] = PathArguments(map(os.fspath, given[other]))
     with own_session():
-        result = getattr(import_module(app), asked)(Typed(inputs), **given, **options)
+        result = getattr(import_module(app), asked)(PathArguments(inputs), **given, **options)
         for path in targets:
             if path is not None and is_url(path):
                 check_reached(open_session(), path)
@@ -60,9 +60,9 @@ def run_on_spark(
 
 def _write(result: Any, target: str, *, force: bool) -> list[str]:
     """The table that was asked for, with its receipt beside it, or all tables into a folder."""
-    from lookalike.cli import show
-    from lookalike.engines.spark.writing import is_url
+    from lookalike.cli import output as show
     from lookalike.io.results import write_json
+    from lookalike.runtime.spark.writing import is_url
 
     if not os.path.splitext(target)[1]:
         return [result.save(target, force=force)]

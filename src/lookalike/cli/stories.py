@@ -24,8 +24,8 @@ def stories(
     text: Annotated[str | None, o.option(o.RUN, help="Column of the texts.")] = None,
     id: o.Id = None,  # noqa: A002
     on_bad_text: Annotated[
-        o.BadText, o.option(o.RUN, help="What to do with text that is not UTF-8.")
-    ] = o.BadText.error,
+        o.OnBadTextChoice, o.option(o.RUN, help="What to do with text that is not UTF-8.")
+    ] = o.OnBadTextChoice.error,
     lines: o.Lines = False,
     threads: o.Threads = None,
     force: o.RunOptions.Force = False,
@@ -37,12 +37,13 @@ def stories(
     Without -o, the largest stories go to the terminal or, in a pipe, all of them to standard output as tab-separated
     lines.
     """
-    from lookalike.cli import screen, show
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
 
     outputs = show.Outputs.check(output, force=force)
-    from lookalike.apps.stories import stories as find
+    from lookalike.kinds.passages.stories import stories as find
 
-    with screen.progress(quiet) as progress:
+    with terminal.progress(quiet) as progress:
         result = find(
             o.paths(inputs), text=text, id=id, share=share, jaccard=jaccard, min_tokens=min_tokens,
             max_share=max_share, on_bad_text=on_bad_text.value, lines=lines, threads=threads, progress=progress,

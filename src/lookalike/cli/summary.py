@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.amplify import shape_of
-from lookalike.words import count, percent, share, size
+from lookalike.core.formatting import count, percent, share, size
+from lookalike.planning.amplification import shape_of
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
 FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells

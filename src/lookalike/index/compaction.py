@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.index.inspection import check_segment
 from lookalike.index.packing import LEVEL
 from lookalike.index.segment_file import AnyArray, write_segment
 from lookalike.index.segments import Segment, has_bits, sorted_ids, sorted_keys
 from lookalike.index.store import U8, ends_of
 
-LARGEST = 1 << 32  # bytes of a segment that is put together from others, about
+MAX_SEGMENT_BYTES = 1 << 32  # bytes of a segment that is put together from others, about
 TIER = 4  # segments of about one size that become one,
-BIG, MANY = 1 << 27, 16  # or so many where they have so many bytes each: a query looks into each of them
+BIG, MAX_BIG_SEGMENTS = 1 << 27, 16  # or so many where they have so many bytes each: a query looks into each of them
 DEAD = 0.3  # share of removed items from which on a segment is worth writing anew
 
 
@@ -56,10 +56,14 @@ def due(segments: Sequence[Segment], dead: Sequence[int]) -> list[Segment]:
             return [segment]
     for end in range(len(segments), TIER - 1, -1):
         begin, total = end - 1, segments[end - 1].nbytes
-        while begin > 0 and segments[begin - 1].nbytes <= 2 * total and total + segments[begin - 1].nbytes <= LARGEST:
+        while (
+            begin > 0
+            and segments[begin - 1].nbytes <= 2 * total
+            and total + segments[begin - 1].nbytes <= MAX_SEGMENT_BYTES
+        ):
             begin -= 1
             total += segments[begin].nbytes
-        if end - begin >= (TIER if total < BIG * (end - begin) else MANY):
+        if end - begin >= (TIER if total < BIG * (end - begin) else MAX_BIG_SEGMENTS):
             return list(segments[begin:end])
     return []
 
@@ -72,7 +76,7 @@ def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[li
     run: list[Segment] = []
     gone = 0
     for segment, missing in zip(segments, dead, strict=True):
-        if run and sum(one.nbytes for one in run) + segment.nbytes > LARGEST:
+        if run and sum(one.nbytes for one in run) + segment.nbytes > MAX_SEGMENT_BYTES:
             if len(run) > 1 or gone or not run[0].file.has_sums:
                 yield run
             run, gone = [], 0

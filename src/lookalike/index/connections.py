@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 SCHEMA = "lookalike"
 USUAL: dict[str, Any] = {"application_name": "lookalike", "connect_timeout": 10, "keepalives_idle": 30}
 STALE = 5.0  # seconds after which an idle connection is asked whether it lives
-PATIENCE = 60  # seconds that a writer waits for its turn
+WRITER_WAIT_SECONDS = 60  # seconds that a writer waits for its turn
 # What is asked of an index is a few rows by their keys, always. The planner does not know that of a table that has just
 # grown, and would read all of it, or compile a plan for longer than it runs.
 BY_KEYS = "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
-WHOLE = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
+SCAN_SETTINGS = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
 GIVEN_UP = 300  # seconds after which a writer that does nothing loses its turn, as when its machine has died
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabaseAddress:
     """Where an index is: what libpq needs, the schema of its tables, and the URL without its password."""
 
     url: str
@@ -37,7 +37,7 @@ class Place:
     shown: str
 
     @classmethod
-    def of(cls, url: str) -> Place:
+    def of(cls, url: str) -> DatabaseAddress:
         """From postgresql://user@host/database?schema=NAME, with libpq's own parameters beside it.
 
         >>> Place.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
@@ -73,7 +73,7 @@ class Place:
 class Connections:
     """To one index. All methods may be called from several threads."""
 
-    def __init__(self, place: Place, *, read_only: bool = False) -> None:
+    def __init__(self, place: DatabaseAddress, *, read_only: bool = False) -> None:
         self.place, self.read_only = place, read_only
         self._idle: list[tuple[float, Connection]] = []
         self._writer = threading.local()
@@ -104,11 +104,13 @@ class Connections:
             for_now = (
                 "set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)"
             )
-            link.execute(f"SELECT {for_now}", [f"{PATIENCE}s", f"{GIVEN_UP}s"])
+            link.execute(f"SELECT {for_now}", [f"{WRITER_WAIT_SECONDS}s", f"{GIVEN_UP}s"])
             try:
                 link.execute("SELECT pg_advisory_xact_lock(%s)", [self.place.lock])
             except psycopg.errors.LockNotAvailable as error:
-                raise IndexBusy(f"{self.place.shown}: others have been writing for {PATIENCE} s. Try again.") from error
+                raise IndexBusy(
+                    f"{self.place.shown}: others have been writing for {WRITER_WAIT_SECONDS} s. Try again."
+                ) from error
             self._writer.link = link
             try:
                 yield link

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import IndexBusy, LookalikeError, UsageError
-from lookalike.index import about, compaction, locks, manifest
+from lookalike.index import compaction, locks, manifest
+from lookalike.index import settings as about
 from lookalike.index.folder_reader import FolderReader
 from lookalike.index.inspection import Checked, check_segment
 from lookalike.index.manifest import Manifest
-from lookalike.index.recent import Recent
+from lookalike.index.memtable import MemTable
 from lookalike.index.segments import Segment
 from lookalike.index.store import Block, Merge
-from lookalike.index.writer import COMPACTING, FLUSHED, SMALL, SMALL_BYTES, Writer, unwritten
+from lookalike.index.writer import COMPACTING, FLUSHED, MAX_RECENT_ITEMS, SMALL_BYTES, Writer, unwritten
 
 
 class FolderStore(FolderReader):
@@ -130,7 +131,7 @@ class FolderStore(FolderReader):
                 first.append(block)
                 few += len(block)
                 nbytes += block.features.data.nbytes
-                if few > SMALL or nbytes > SMALL_BYTES:
+                if few > MAX_RECENT_ITEMS or nbytes > SMALL_BYTES:
                     older = [*segments, *writer.flush()]
                     return writer.add_segments(itertools.chain(first, stream), older)
             replaced = writer.add_rows(first, segments, recent)
@@ -141,7 +142,7 @@ class FolderStore(FolderReader):
     def remove(self, items: I64) -> None:
         with self.writing():
             for _, home, rows in self._where(items):
-                self._writing().bury(None if isinstance(home, Recent) else home, rows[rows >= 0])
+                self._writing().bury(None if isinstance(home, MemTable) else home, rows[rows >= 0])
 
     def compact(self) -> None:
         with self.writing():
@@ -229,7 +230,7 @@ class FolderStore(FolderReader):
             out.attempt(partial(check_segment, segment))
         out.unprotected = [str(segment.path) for segment in segments if not segment.file.has_sums]
         if self._settings["format"] == 1:
-            out.unprotected += [str(self.folder / about.NAME), str(self._manifest.path)]
+            out.unprotected += [str(self.folder / about.SETTINGS_FILE), str(self._manifest.path)]
         return out
 
     def _check_manifest(self) -> None:
@@ -237,7 +238,7 @@ class FolderStore(FolderReader):
             if (wrong := self._manifest.rows("PRAGMA integrity_check")) != [("ok",)]:
                 raise self._manifest.damaged(str(wrong[0][0]).replace("\n", " "))
             meta = self._manifest.meta()
-            for table in manifest.KEYS:
+            for table in manifest.TABLE_KEYS:
                 self._manifest.table(meta, table, "1")
             self._manifest.groups(meta)
 
@@ -253,7 +254,7 @@ class FolderStore(FolderReader):
             self._manifest.close()
             if self._changes is not None:
                 self._changes.close()
-            self._segments, self._recent = [], Recent()
+            self._segments, self._recent = [], MemTable()
 
 
 _open: weakref.WeakSet[FolderStore] = weakref.WeakSet()

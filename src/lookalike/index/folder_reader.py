@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64, U64
+from lookalike.core.arrays import I64, U64
+from lookalike.core.token_hashes import token_hashes
 from lookalike.errors import DamagedIndex, InputError, LookalikeError
+from lookalike.index.checksums import Tally
 from lookalike.index.manifest import Manifest
-from lookalike.index.recent import Recent
+from lookalike.index.memtable import MemTable
 from lookalike.index.segment_file import RESTORE
 from lookalike.index.segments import Segment
-from lookalike.index.store import Blobs, Found, Keys
-from lookalike.index.sums import Tally
-from lookalike.stages.token_hashes import token_hashes
+from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 
 TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 
@@ -39,11 +39,11 @@ class FolderReader:
         self._dead: list[int] = []  # how many rows of each are dead
         self._lasts: I64 = np.empty(0, np.int64)  # the last item of each
         self._id_type: pa.DataType | None = None
-        self._recent = Recent()
+        self._recent = MemTable()
         self._dead_rows, self._recent_rows = Tally(), Tally()
 
     @contextmanager
-    def _now(self) -> Iterator[tuple[list[Segment], Recent]]:
+    def _now(self) -> Iterator[tuple[list[Segment], MemTable]]:
         """The segments, the oldest first, and recent items, as they are committed now.
 
         Everything that is in memory, `_dead` too, is of one moment. What is read from the manifest separately is not.
@@ -82,7 +82,7 @@ class FolderReader:
             known = {segment.number: segment for segment in self._segments}
             self._segments = [known.get(row[0]) or self._open(*row) for row in rows]
             self._lasts = np.array([segment.last for segment in self._segments], np.int64)
-            self._recent, since = Recent(), -1
+            self._recent, since = MemTable(), -1
             self._dead_rows, self._recent_rows = Tally(), Tally()
         self._dead = [int(row[4]) for row in rows]
         by_number = {segment.number: segment for segment in self._segments}
@@ -107,7 +107,7 @@ class FolderReader:
             raise segment.file.damaged(f"it does not hold items {first:,} to {last:,} as the manifest says")
         return segment
 
-    def candidates(self, keys: Keys) -> Iterator[Found]:
+    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
         with self._now() as (segments, recent):
             found = recent.candidates(keys)
         if found is not None:
@@ -120,7 +120,7 @@ class FolderReader:
         for places, home, rows in self._where(items):
             if (rows < 0).any():
                 raise KeyError(int(items[places[rows < 0][0]]))
-            if isinstance(home, Recent):
+            if isinstance(home, MemTable):
                 pieces = home.features(rows.tolist())
             elif len(rows) == len(items) and bool(np.all(np.diff(rows) == 1)):
                 return Blobs(*home.feature_page(int(rows[0]), int(rows[-1]) + 1))  # a page of them, in order
@@ -135,7 +135,7 @@ class FolderReader:
         moved: list[int] = []
         for places, home, rows in self._where(items):
             places, rows = places[rows >= 0], rows[rows >= 0]
-            if isinstance(home, Recent):
+            if isinstance(home, MemTable):
                 moved += self._recent_raw(places.tolist(), rows.tolist(), out)
                 continue
             for place, raw in zip(places.tolist(), home.raw(rows), strict=True):
@@ -162,7 +162,7 @@ class FolderReader:
     def ids(self, items: I64) -> pa.Array:
         parts, order = [pa.array([], self.id_type() or pa.int64())], []
         for places, home, rows in self._where(items):
-            if isinstance(home, Recent):
+            if isinstance(home, MemTable):
                 made = pa.array([home.ids.get(item) for item in items[places].tolist()], self.id_type())
             else:
                 made = home.ids(np.maximum(rows, 0))
@@ -176,7 +176,7 @@ class FolderReader:
         back[np.concatenate([np.empty(0, np.int64), *order])] = np.arange(len(items))
         return pa.concat_arrays(parts).take(pa.array(back))
 
-    def _where(self, items: I64) -> Iterator[tuple[I64, Segment | Recent, I64]]:
+    def _where(self, items: I64) -> Iterator[tuple[I64, Segment | MemTable, I64]]:
         """(places in `items`, where these items are, their rows there; for recent items their numbers); -1 for what is
         gone: another process may have removed it since the caller learned of it."""
         with self._now() as (segments, recent):

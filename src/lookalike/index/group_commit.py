@@ -18,10 +18,10 @@ import pyarrow as pa
 from lookalike.errors import DamagedIndex, DatabaseFailed, IndexBusy, OutputError, UsageError
 from lookalike.index import grouping
 from lookalike.index.index import Added, Index
-from lookalike.index.intake import Sieve, check_ids
 from lookalike.index.items import ids_of
+from lookalike.index.new_items import NewItemFilter, check_ids
 from lookalike.index.search import Match
-from lookalike.index.store import Blobs, Block, Id, Keys, ends_of
+from lookalike.index.store import Blobs, Block, Id, StoredKeys, ends_of
 
 FAILURES_OF_ALL = (DamagedIndex, DatabaseFailed, IndexBusy, OutputError)  # no fault of a single change
 
@@ -52,7 +52,7 @@ class Prepared:
 
     addition: Addition
     features: Blobs
-    keys: Keys
+    keys: StoredKeys
     raw: Blobs | None
     known: pa.Array | None
 
@@ -142,7 +142,7 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
     removals = [(number, change.id) for number, change in enumerate(changes) if isinstance(change, Removal)]
     with store.writing():
         blocks: list[Block] = []
-        sieve = Sieve(store, kind)
+        sieve = NewItemFilter(store, kind)
         for number, change in sorted(additions, key=lambda pair: not pair[1].addition.if_new):
             if not len(change.features):
                 outcomes[number] = [] if change.addition.if_new else Added(0, 0)
@@ -198,8 +198,8 @@ def _blobs(parts: Sequence[Blobs]) -> Blobs:
     return Blobs(data, ends_of([size for part in parts for size in np.diff(part.offsets).tolist()]))
 
 
-def _keys(parts: Sequence[Keys]) -> Keys:
+def _keys(parts: Sequence[StoredKeys]) -> StoredKeys:
     if len(parts) == 1:
         return parts[0]
     values = np.concatenate([np.empty(0, np.uint64), *(part.values for part in parts)])
-    return Keys(values, ends_of([size for part in parts for size in np.diff(part.offsets).tolist()]))
+    return StoredKeys(values, ends_of([size for part in parts for size in np.diff(part.offsets).tolist()]))

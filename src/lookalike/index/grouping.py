@@ -16,16 +16,16 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
-from lookalike.engines.pool import Pool, usable_cores
+from lookalike.core.arrays import I64
 from lookalike.errors import IndexBusy, UsageError
-from lookalike.index.kinds import Kind
+from lookalike.index.kernels import lookup
+from lookalike.index.kinds import IndexKind
 from lookalike.index.scan import Budget, OverBudget
 from lookalike.index.search import query_spans, scored
-from lookalike.index.store import Blobs, Found, Merge, Store
-from lookalike.kernels import lookup
+from lookalike.index.store import Blobs, Merge, Store, StoreCandidates
+from lookalike.runtime.local.pool import Pool, usable_cores
 
-AT_ONCE = 4096
+ITEMS_PER_STEP = 4096
 
 
 class Forest:
@@ -76,7 +76,7 @@ class Forest:
         return items, np.array([self.root(item, known) for item in items.tolist()], np.int64)
 
 
-def current(store: Store, kind: Kind) -> Forest:
+def current(store: Store, kind: IndexKind) -> Forest:
     """The groups with all items in them; written down, where this may write and nobody else does."""
     if not store.read_only:
         try:
@@ -92,7 +92,7 @@ def current(store: Store, kind: Kind) -> Forest:
             continue
 
 
-def catch_up(store: Store, kind: Kind, budget: Budget | None = None) -> None:
+def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> None:
     """Put all items into groups that are not yet, and write it down. budget: of scans, None for no limit."""
     if not len(store.after(store.grouped() - 1, 1)):
         return
@@ -103,7 +103,7 @@ def catch_up(store: Store, kind: Kind, budget: Budget | None = None) -> None:
         store.join(items, parents, forest.merges, grouped)
 
 
-def catch_up_before_change(store: Store, kind: Kind) -> None:
+def catch_up_before_change(store: Store, kind: IndexKind) -> None:
     """Put all items into groups before one of them is removed or replaced; UsageError where that would take too long.
 
     Nothing is written then. Groups that are asked for by themselves have no limit.
@@ -119,7 +119,7 @@ def catch_up_before_change(store: Store, kind: Kind) -> None:
 
 
 @dataclass(frozen=True)
-class Page:
+class GroupPage:
     """Some items in order. fresh: the rows to look for; copies: (row, older item) of those with features met before."""
 
     items: I64
@@ -128,12 +128,12 @@ class Page:
     copies: list[tuple[int, int]]
 
 
-def _caught_up(store: Store, kind: Kind, budget: Budget | None = None) -> tuple[Forest, int]:
+def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> tuple[Forest, int]:
     """Groups with all items in them, and the number after the last item."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
 
-    def near(page: Page) -> tuple[I64, I64, I64]:
+    def near(page: GroupPage) -> tuple[I64, I64, I64]:
         """(items, rows, older items that these match)."""
         features, fresh = page.features.take(page.fresh), np.array(page.fresh, np.int64)
         parts = [np.empty((2, 0), np.int64)]
@@ -159,11 +159,11 @@ def _caught_up(store: Store, kind: Kind, budget: Budget | None = None) -> tuple[
     return forest, grouped
 
 
-def _with_copies(store: Store, after: int) -> Iterator[Page]:
+def _with_copies(store: Store, after: int) -> Iterator[GroupPage]:
     """Pages of items. Of items with the same features only the first is looked for: what the others match, it matches,
     and a thousand copies would match one another a million times."""
     seen: dict[int, int] = {}
-    for items in pages(store, after, AT_ONCE):
+    for items in pages(store, after, ITEMS_PER_STEP):
         features = store.features(items)
         prints = np.empty(len(items), np.uint64)
         lookup.blob_prints(features.data, features.offsets, prints)
@@ -171,16 +171,16 @@ def _with_copies(store: Store, after: int) -> Iterator[Page]:
         again = [row for row, (first, item) in enumerate(zip(firsts, items.tolist(), strict=True)) if first != item]
         there = store.features(np.array([firsts[row] for row in again], np.int64))
         copies = {row: firsts[row] for at, row in enumerate(again) if features[row] == there[at]}
-        yield Page(items, features, [row for row in range(len(items)) if row not in copies], list(copies.items()))
+        yield GroupPage(items, features, [row for row in range(len(items)) if row not in copies], list(copies.items()))
 
 
-def _matching(store: Store, kind: Kind, page: Page) -> I64:
+def _matching(store: Store, kind: IndexKind, page: GroupPage) -> I64:
     """The copies that match what they are copies of (nothing matches an empty document): i64[c, 2]."""
     pairs = np.array(page.copies, np.int64).reshape(-1, 2)
     if not len(pairs):
         return pairs
     there = store.features(pairs[:, 1])
-    found = Found(np.arange(len(pairs)), pairs[:, 1], there.data, there.offsets[:-1], there.offsets[1:])
+    found = StoreCandidates(np.arange(len(pairs)), pairs[:, 1], there.data, there.offsets[:-1], there.offsets[1:])
     return pairs[kind.score(page.features.take(pairs[:, 0].tolist()), found, kind.threshold) > -np.inf]
 
 

@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engines.images import left_out
 from lookalike.errors import LeftOutWarning, UsageError
-from lookalike.index import grouping, places, sources, transfer
+from lookalike.index import grouping, sources, stores, transfer
 from lookalike.index.inspection import Checked
-from lookalike.index.intake import Sieve, blocks
 from lookalike.index.items import Batch, ids_of
-from lookalike.index.kinds import Kind, kind_again, make_kind
+from lookalike.index.kinds import IndexKind, kind_again, make_kind
+from lookalike.index.new_items import NewItemFilter, blocks
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, matches, query_spans, shown
-from lookalike.index.store import Block, Found, Id, Store
-from lookalike.io.pictures import PictureFolder, open_pictures
+from lookalike.index.store import Block, Id, Store, StoreCandidates
+from lookalike.io.pictures import PictureFolder, left_out, open_pictures
 
 DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -62,7 +61,7 @@ class Index:
     >>> index.close()
     """
 
-    def __init__(self, store: Store, kind: Kind, *, keeps_items: bool) -> None:
+    def __init__(self, store: Store, kind: IndexKind, *, keeps_items: bool) -> None:
         """For `create` and `open`."""
         self.store, self.kind, self._keeps_items = store, kind, keeps_items
 
@@ -82,12 +81,12 @@ class Index:
         made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
         keeps = store_items and not made.is_own_feature
         settings = {"kind": made.name, "scheme": made.scheme, "store_items": keeps, "settings": made.settings()}
-        return cls(places.create(place, settings), made, keeps_items=keeps)
+        return cls(stores.create(place, settings), made, keeps_items=keeps)
 
     @classmethod
     def open(cls, place: str | PathLike[str], *, read_only: bool = False) -> Index:
         """The index at this place. It costs milliseconds, whatever its size."""
-        store = places.open(place, read_only=read_only)
+        store = stores.open(place, read_only=read_only)
         settings = store.settings
         return cls(store, kind_again(settings, store.place), keeps_items=settings["store_items"])
 
@@ -139,7 +138,7 @@ class Index:
         """
         out: list[Match | None] = []
         with self.store.writing():
-            sieve, chosen = Sieve(self.store, self.kind), []
+            sieve, chosen = NewItemFilter(self.store, self.kind), []
             for block in self._blocks([(items, None if ids is None else ids_of(ids))]):
                 found, new = sieve.sift(block)
                 out += found
@@ -233,7 +232,7 @@ class Index:
         """
         one, other = (self.kind.features(piece) for item in (a, b) for piece in self.kind.pieces([item]))
         first = np.zeros(1, np.int64)
-        met = Found(first, first, other.data, first, other.offsets[1:])
+        met = StoreCandidates(first, first, other.data, first, other.offsets[1:])
         score = float(self.kind.score(one, met, self.kind.farthest(one, other))[0])
         if score > -np.inf:
             return shown(self.kind, score)

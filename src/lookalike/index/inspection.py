@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.token_hashes import token_hashes
 from lookalike.errors import DamagedIndex
+from lookalike.index.kernels import lookup
 from lookalike.index.segment_file import AnyArray
 from lookalike.index.segments import Segment
-from lookalike.kernels import lookup
-from lookalike.stages.token_hashes import token_hashes
 
 
 @dataclass

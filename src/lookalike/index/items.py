@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import F32
+from lookalike.core.arrays import F32
 from lookalike.errors import BadText, InputError, UsageError
 from lookalike.io.reader import TARGET_BYTES
 from lookalike.io.texts import as_ids, as_texts, kind_of_text
 
 Batch = tuple[Any, pa.Array | None]  # items; their ids, or None where the rows have none
 
-AT_ONCE = 2048  # items of an iterable that are taken together
+ITEMS_PER_CHUNK = 2048  # items of an iterable that are taken together
 NEARLY_NOTHING = 1e-12  # a similarity that all reach who share anything: as a fraction of whole numbers it is 0
 Convert = Callable[[Any], pa.Array]
 
@@ -27,14 +27,14 @@ def pieces_of(items: Any, convert: Convert, expected: str) -> Iterator[pa.Array]
     if isinstance(items, pa.ChunkedArray | pa.Array):
         for chunk in items.chunks if isinstance(items, pa.ChunkedArray) else [items]:
             yield from _cut(convert(chunk))
-    elif isinstance(items, list | tuple) and len(items) <= AT_ONCE:
+    elif isinstance(items, list | tuple) and len(items) <= ITEMS_PER_CHUNK:
         if items:
             yield convert(items)
     elif isinstance(items, str | bytes | dict) or not isinstance(items, Iterable):
         raise UsageError(f"got one {type(items).__name__}; expected several items: {expected}.")
     else:
         stream = iter(items)
-        while some := list(itertools.islice(stream, AT_ONCE)):
+        while some := list(itertools.islice(stream, ITEMS_PER_CHUNK)):
             yield from _cut(convert(some))
 
 
@@ -113,8 +113,8 @@ def number_rows(items: Any) -> Iterator[F32]:
         items = np.array(items.to_pylist(), np.float32) if len(items) else []
     if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):
         raise UsageError(f"got {type(items).__name__}; expected vectors: an array of rows, or a list of lists.")
-    for at in range(0, len(items), AT_ONCE):
-        yield _rows(items[at : at + AT_ONCE])
+    for at in range(0, len(items), ITEMS_PER_CHUNK):
+        yield _rows(items[at : at + ITEMS_PER_CHUNK])
 
 
 def _rows(some: Any) -> F32:

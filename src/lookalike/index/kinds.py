@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from lookalike.data import F64, I64, Scale, check_choice
+from lookalike.core.arrays import F64, I64, Scale, check_choice
 from lookalike.errors import InputError, RecallWarning, UsageError, nearest
 from lookalike.index.items import Batch
-from lookalike.index.store import Blobs, Found, Keys
+from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 
 
-class Kind(Protocol):
+class IndexKind(Protocol):
     """One kind of item. Made from its settings alone, so that an index opened later means the same by it."""
 
     @property
@@ -57,13 +57,13 @@ class Kind(Protocol):
     def features(self, piece: Any) -> Blobs:
         """What items are compared by."""
 
-    def keys(self, features: Blobs) -> Keys:
+    def keys(self, features: Blobs) -> StoredKeys:
         """The keys that items are stored under."""
 
-    def probes(self, features: Blobs) -> Keys:
+    def probes(self, features: Blobs) -> StoredKeys:
         """The keys that queries look up, of `queries_at_once` at most. Queries that would need too many are scanned."""
 
-    def score(self, queries: Blobs, found: Found, threshold: float) -> F64:
+    def score(self, queries: Blobs, found: StoreCandidates, threshold: float) -> F64:
         """The exact score of each candidate; -inf where it does not reach the threshold."""
 
     def farthest(self, one: Blobs, other: Blobs) -> float:
@@ -78,7 +78,7 @@ class Kind(Protocol):
 
 
 @runtime_checkable
-class ScannedKind(Kind, Protocol):
+class ScannedKind(IndexKind, Protocol):
     """A kind some of whose queries have too many keys: they are compared with every stored item that is in reach."""
 
     def in_reach(self, query: int, stored: I64, threshold: float) -> tuple[I64, int]:
@@ -89,14 +89,14 @@ class ScannedKind(Kind, Protocol):
 
 
 KINDS = {  # where each kind is defined; loaded when it is needed
-    "documents": "lookalike.index.sets:DocumentKind",
-    "sets": "lookalike.index.sets:SetKind",
-    "vectors": "lookalike.index.vectors:VectorKind",
-    "bits": "lookalike.index.bits:BitKind",
-    "strings": "lookalike.index.strings:StringKind",
-    "records": "lookalike.index.records:RecordKind",
-    "images": "lookalike.index.images:ImageKind",
-    "faces": "lookalike.index.faces:FaceKind",
+    "documents": "lookalike.kinds.documents.index:DocumentKind",
+    "sets": "lookalike.kinds.documents.index:SetKind",
+    "vectors": "lookalike.kinds.vectors.index:VectorKind",
+    "bits": "lookalike.kinds.bits.index:BitKind",
+    "strings": "lookalike.kinds.strings.index:StringKind",
+    "records": "lookalike.kinds.records.index:RecordKind",
+    "images": "lookalike.kinds.images.index:ImageKind",
+    "faces": "lookalike.kinds.faces.index:FaceKind",
 }
 
 
@@ -106,7 +106,7 @@ def kind_class(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
+def make_kind(name: str, options: Mapping[str, Any]) -> IndexKind:
     """The kind of this name with these options; UsageError names the nearest."""
     check_choice("kind", name, tuple(KINDS))
     known = kind_class(name).options()
@@ -115,11 +115,11 @@ def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
             raise UsageError(
                 f"an index of {name} has no option {option!r}.{nearest(option, known)} Options: {', '.join(known)}."
             )
-    made: Kind = kind_class(name).make(options)
+    made: IndexKind = kind_class(name).make(options)
     return made
 
 
-def kind_again(stored: Mapping[str, Any], place: str) -> Kind:
+def kind_again(stored: Mapping[str, Any], place: str) -> IndexKind:
     """The kind of an index, from what it has stored; InputError where this version does not know it."""
     name, scheme = stored["kind"], stored["scheme"]
     if name not in KINDS or kind_class(name).scheme != scheme:
@@ -129,5 +129,5 @@ def kind_again(stored: Mapping[str, Any], place: str) -> Kind:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecallWarning)  # it was told at the creation
-        made: Kind = kind_class(name).make(stored["settings"])
+        made: IndexKind = kind_class(name).make(stored["settings"])
     return made

@@ -10,7 +10,7 @@ from pathlib import Path
 from lookalike.errors import IndexBusy, OutputError
 
 WAIT = 5.0  # seconds that a writer waits for another one
-STEP = 0.01
+POLL_INTERVAL = 0.01
 
 
 class FileLock:
@@ -34,7 +34,7 @@ class FileLock:
                 if time.monotonic() >= until:
                     os.close(handle)
                     return False
-                time.sleep(STEP)
+                time.sleep(POLL_INTERVAL)
                 continue
             except OSError as error:
                 os.close(handle)

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import DamagedIndex, IndexBusy, InputError, OutputError
+from lookalike.index.checksums import pairs_sum, row_sum, wrapped
 from lookalike.index.segment_file import RESTORE
-from lookalike.index.sums import pairs_sum, row_sum, wrapped
 
-NAME, COMMITTED = "manifest.sqlite", "committed"
-TABLES = """
+MANIFEST_FILE, COMMITTED = "manifest.sqlite", "committed"
+MANIFEST_SQL = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE segments (segment INTEGER PRIMARY KEY, first INTEGER, last INTEGER, items INTEGER, dead INTEGER,
   bytes INTEGER);
@@ -37,19 +37,19 @@ CREATE TABLE groups (item INTEGER PRIMARY KEY, parent INTEGER);
 CREATE TABLE merges (merged INTEGER PRIMARY KEY, into_group INTEGER, at TEXT, number INTEGER);
 """
 META = {"change": 0, "layout": 0, "next_item": 0, "next_id": 0, "next_segment": 0, "grouped": 0, "ids": None}
-KEYS = {"segments": ("segment",), "dead": ("segment", "page"), "recent": ("item",), "merges": ("merged",)}
-SUMS = {table: f"sum of {table}" for table in (*KEYS, "groups")}
+TABLE_KEYS = {"segments": ("segment",), "dead": ("segment", "page"), "recent": ("item",), "merges": ("merged",)}
+TABLE_SUMS = {table: f"sum of {table}" for table in (*TABLE_KEYS, "groups")}
 CHECKSUM = "checksum"
-COPIES = 20  # attempts at a copy of a manifest that others change meanwhile
+MAX_COPY_ATTEMPTS = 20  # attempts at a copy of a manifest that others change meanwhile
 
 
 def create(folder: Path) -> None:
     """Write an empty manifest."""
-    link = sqlite3.connect(folder / NAME, isolation_level=None)
+    link = sqlite3.connect(folder / MANIFEST_FILE, isolation_level=None)
     try:
         link.execute("PRAGMA journal_mode = WAL")
-        link.executescript("BEGIN;" + TABLES + "COMMIT;")
-        meta = META | dict.fromkeys(SUMS.values(), 0)
+        link.executescript("BEGIN;" + MANIFEST_SQL + "COMMIT;")
+        meta = META | dict.fromkeys(TABLE_SUMS.values(), 0)
         link.executemany("INSERT INTO meta VALUES (?, ?)", (meta | {CHECKSUM: _meta_sum(meta)}).items())
     except sqlite3.OperationalError as error:
         raise OutputError(f"no index could be made: {error}.") from error
@@ -86,7 +86,7 @@ class Manifest:
     """
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        self.folder, self.path, self.read_only = folder, folder / NAME, read_only
+        self.folder, self.path, self.read_only = folder, folder / MANIFEST_FILE, read_only
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._copied: Hashable = None  # what the files looked like when they were copied
         self._opened = 0
@@ -111,7 +111,8 @@ class Manifest:
         if change < known:
             self.link.close()
             raise self.damaged(
-                f"it ends with commit {change:,}, and commit {known:,} was the last; {NAME}-wal is missing or damaged"
+                f"it ends with commit {change:,}, and commit {known:,} was the last; {MANIFEST_FILE}-wal is missing "
+                "or damaged"
             )
 
     def _connect(self) -> sqlite3.Connection:
@@ -124,13 +125,13 @@ class Manifest:
             return self._connect_to_copy()
 
     def _connect_to_copy(self) -> sqlite3.Connection:
-        for _ in range(COPIES):
+        for _ in range(MAX_COPY_ATTEMPTS):
             before = self._state()
             if self._copy is not None:
                 self._copy.cleanup()
             try:
                 self._copy = tempfile.TemporaryDirectory(prefix="lookalike-manifest-")
-                for name in (NAME, f"{NAME}-wal"):
+                for name in (MANIFEST_FILE, f"{MANIFEST_FILE}-wal"):
                     if (self.folder / name).exists():
                         shutil.copyfile(self.folder / name, Path(self._copy.name) / name)
             except OSError as error:
@@ -140,13 +141,13 @@ class Manifest:
                 ) from error
             if self._state() == before:
                 self._copied = before
-                return _connection(Path(self._copy.name) / NAME, "mode=rw")
+                return _connection(Path(self._copy.name) / MANIFEST_FILE, "mode=rw")
         raise IndexBusy(f"{self.path} changes all the time and cannot be copied. Try again later.")
 
     def _state(self) -> Hashable:
         """What changes when others write the manifest or its log."""
         out: list[Any] = []
-        for name in (NAME, f"{NAME}-wal"):
+        for name in (MANIFEST_FILE, f"{MANIFEST_FILE}-wal"):
             with suppress(OSError):
                 about = os.stat(self.folder / name)
                 out.append((name, about.st_ino, about.st_size, about.st_mtime_ns))
@@ -205,7 +206,7 @@ class Manifest:
 
     def compare(self, meta: dict[str, Any], table: str, total: int) -> None:
         """Compare the sum of a table with what `meta` says; nothing to compare in a manifest of format 1."""
-        if CHECKSUM in meta and wrapped(total) != meta.get(SUMS[table]):
+        if CHECKSUM in meta and wrapped(total) != meta.get(TABLE_SUMS[table]):
             raise self.damaged(f"the table {table} does not match its checksum")
 
     def table(self, meta: dict[str, Any], table: str, order: str) -> list[Any]:
@@ -230,7 +231,7 @@ class Manifest:
 
     def put(self, table: str, *values: Any) -> None:
         """Write a row, in the place of the one with the same key."""
-        self._more[table] += row_sum(values) - self._sum_of(table, values[: len(KEYS[table])])
+        self._more[table] += row_sum(values) - self._sum_of(table, values[: len(TABLE_KEYS[table])])
         marks = ", ".join("?" * len(values))
         self.link.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)
 
@@ -254,7 +255,7 @@ class Manifest:
     def seal(self) -> None:
         """Write sums and the checksum of `meta`, at the end of a transaction."""
         for table, more in self._more.items():
-            self.set(SUMS[table], wrapped(self.get(SUMS[table]) + more))
+            self.set(TABLE_SUMS[table], wrapped(self.get(TABLE_SUMS[table]) + more))
         self._more.clear()
         self.set(CHECKSUM, _meta_sum(dict(self.rows("SELECT name, value FROM meta"))))
 
@@ -265,10 +266,10 @@ class Manifest:
         if CHECKSUM not in meta:
             if self.rows("PRAGMA integrity_check") != [("ok",)]:
                 raise self.damaged("its tables are not in order")
-            for table in KEYS:
-                self.set(SUMS[table], sum(map(row_sum, self.rows(f"SELECT * FROM {table}"))))
+            for table in TABLE_KEYS:
+                self.set(TABLE_SUMS[table], sum(map(row_sum, self.rows(f"SELECT * FROM {table}"))))
             items, parents = self.groups(meta)
-            self.set(SUMS["groups"], pairs_sum(items, parents))
+            self.set(TABLE_SUMS["groups"], pairs_sum(items, parents))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -334,4 +335,4 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _where(table: str, key: Sequence[Any]) -> str:
-    return "".join(f"{' AND' if at else ' WHERE'} {name} = ?" for at, name in enumerate(KEYS[table][: len(key)]))
+    return "".join(f"{' AND' if at else ' WHERE'} {name} = ?" for at, name in enumerate(TABLE_KEYS[table][: len(key)]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.index.segment_file import AnyArray
 from lookalike.index.segments import sorted_ids, sorted_keys
 from lookalike.index.store import Blobs, Block, ends_of

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import InputError, OutputError, UsageError
-from lookalike.index.connections import WHOLE, Connections, Place, check_installed, closed_if_it_fails
+from lookalike.index.connections import SCAN_SETTINGS, Connections, DatabaseAddress, check_installed, closed_if_it_fails
 from lookalike.index.inspection import Checked
 from lookalike.index.segment_file import RESTORE
-from lookalike.index.store import Blobs, Block, Found, Keys, Merge, check_automatic, next_automatic
+from lookalike.index.store import Blobs, Block, Merge, StoreCandidates, StoredKeys, check_automatic, next_automatic
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-TYPES = {"int64": pa.int64(), "large_string": pa.large_string()}
-WORDS = {"int64": "whole numbers", "large_string": "strings"}
+ID_TYPES = {"int64": pa.int64(), "large_string": pa.large_string()}
+ID_TYPE_NAMES = {"int64": "whole numbers", "large_string": "strings"}
 LONGEST_ID = 2000  # bytes; an entry of PostgreSQL's B-tree holds 2704
-TABLES = """
+SCHEMA_SQL = """
 CREATE TABLE {s}.state (
   settings text NOT NULL, next_item bigint NOT NULL, next_id bigint NOT NULL, items bigint NOT NULL,
   grouped bigint NOT NULL, ids text);
@@ -46,11 +46,11 @@ MEETING = (  # every item that has a key of a query
     "SELECT DISTINCT q.query, k.item FROM unnest(%s::int4[], %s::int8[]) AS q (query, key) "
     "JOIN {s}.keys AS k ON k.key = q.key ORDER BY 1, 2"
 )
-NAMES = ("state", "items", "keys", "groups", "merges")
+TABLE_NAMES = ("state", "items", "keys", "groups", "merges")
 # PostgreSQL's binary COPY: a header, then for each row how many fields it has, and each field after its length.
-KEY_ROW = np.dtype([("fields", ">i2"), ("eight", ">i4"), ("key", ">i8"), ("eight_more", ">i4"), ("item", ">i8")])
+KEY_RECORD = np.dtype([("fields", ">i2"), ("eight", ">i4"), ("key", ">i8"), ("eight_more", ">i4"), ("item", ">i8")])
 COPY_BEGIN, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-PIECE = 100_000  # rows of keys that are sent at once
+ROWS_PER_COPY = 100_000  # rows of keys that are sent at once
 
 
 class PostgresStore:
@@ -72,7 +72,7 @@ class PostgresStore:
     def create(cls, url: str, settings: dict[str, Any]) -> PostgresStore:
         """A new, empty index. The schema is made unless it is there."""
         check_installed()
-        with closed_if_it_fails(Connections(place := Place.of(url))) as connections:
+        with closed_if_it_fails(Connections(place := DatabaseAddress.of(url))) as connections:
             with connections.writing() as link:
                 if link.execute("SHOW server_encoding").fetchone() != ("UTF8",):
                     advice = "Make one that is: createdb -E UTF8 -T template0"
@@ -83,7 +83,7 @@ class PostgresStore:
                     )
                 if not link.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [place.schema]).fetchone():
                     link.execute(place.sql("CREATE SCHEMA {s}"))
-                link.execute(place.sql(TABLES))
+                link.execute(place.sql(SCHEMA_SQL))
                 link.execute(place.sql("INSERT INTO {s}.state VALUES (%s, 0, 0, 0, 0, NULL)"), [json.dumps(settings)])
             return cls(connections)
 
@@ -91,7 +91,7 @@ class PostgresStore:
     def open(cls, url: str, *, read_only: bool = False) -> PostgresStore:
         """The index at this URL."""
         check_installed()
-        with closed_if_it_fails(Connections(place := Place.of(url), read_only=read_only)) as connections:
+        with closed_if_it_fails(Connections(place := DatabaseAddress.of(url), read_only=read_only)) as connections:
             with connections.reading() as link:
                 if "state" not in _tables(link, place):
                     raise InputError(f"no index at {place.shown}. Make one with: lookalike index create.")
@@ -136,7 +136,7 @@ class PostgresStore:
             gone = link.execute(self._sql("DELETE FROM {s}.items WHERE item = ANY(%s)"), [items.tolist()]).rowcount
             link.execute(self._sql("UPDATE {s}.state SET items = items - %s"), [gone])
 
-    def candidates(self, keys: Keys) -> Iterator[Found]:
+    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
         queries = np.repeat(np.arange(len(keys)), np.diff(keys.offsets))
         met = self._all(MEETING, queries.tolist(), keys.values.view(np.int64).tolist())
         pairs = np.array(met, np.int64).reshape(-1, 2)
@@ -145,7 +145,9 @@ class PostgresStore:
         self._met.ids = {item: name for item, name, _ in there}  # who asks for candidates asks for ids next
         features = {item: blob for item, _, blob in there}
         pieces = Blobs.of([features.get(item, b"") for item in items.tolist()])
-        found = Found(pairs[:, 0], pairs[:, 1], pieces.data, pieces.offsets[:-1][place], pieces.offsets[1:][place])
+        found = StoreCandidates(
+            pairs[:, 0], pairs[:, 1], pieces.data, pieces.offsets[:-1][place], pieces.offsets[1:][place]
+        )
         if len(there) < len(items):  # removed items leave their keys behind
             found = found.only(np.isin(found.items, np.fromiter(features, np.int64, len(features))))
         if len(found):
@@ -182,15 +184,15 @@ class PostgresStore:
         if self._type is None:
             name = self._own("SELECT ids FROM {s}.state")[0][0]
             if self._connections.mine() is not None:
-                return TYPES.get(name)  # not committed yet
-            self._type = TYPES.get(name)
+                return ID_TYPES.get(name)  # not committed yet
+            self._type = ID_TYPES.get(name)
         return self._type
 
     def _check_type(self, ids: pa.DataType) -> None:
         """Ids are of the type of the first ones."""
         known = self._own("UPDATE {s}.state SET ids = coalesce(ids, %s) RETURNING ids", str(ids))[0][0]
         if known != str(ids):
-            raise UsageError(f"the ids of this index are {WORDS[known]}; these are {WORDS[str(ids)]}.")
+            raise UsageError(f"the ids of this index are {ID_TYPE_NAMES[known]}; these are {ID_TYPE_NAMES[str(ids)]}.")
 
     def take_ids(self, count: int) -> int:
         with self.writing():
@@ -233,7 +235,7 @@ class PostgresStore:
         with self._connections.reading() as link:
             gone = "DELETE FROM {s}.keys AS k WHERE NOT EXISTS (SELECT FROM {s}.items AS i WHERE i.item = k.item)"
             with link.transaction():
-                link.execute(WHOLE)
+                link.execute(SCAN_SETTINGS)
                 link.execute(self._sql(gone))
             link.execute(self._sql("VACUUM (ANALYZE) {s}.items, {s}.keys, {s}.groups, {s}.state"))
 
@@ -256,7 +258,7 @@ class PostgresStore:
         return out
 
     def facts(self) -> dict[str, Any]:
-        sizes = {name: int(self._one(f"SELECT pg_total_relation_size('{{s}}.{name}')")[0]) for name in NAMES}
+        sizes = {name: int(self._one(f"SELECT pg_total_relation_size('{{s}}.{name}')")[0]) for name in TABLE_NAMES}
         return {"store": "postgresql", "bytes": sum(sizes.values()), "tables": sizes}
 
     def close(self) -> None:
@@ -276,10 +278,10 @@ class PostgresStore:
         return self._all(statement, *values) if link is None else link.execute(self._sql(statement), values).fetchall()
 
 
-def _tables(link: Connection, place: Place) -> set[str]:
+def _tables(link: Connection, place: DatabaseAddress) -> set[str]:
     """Which of the index's tables are there."""
     rows = link.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [place.schema]).fetchall()
-    return {name for (name,) in rows} & set(NAMES)
+    return {name for (name,) in rows} & set(TABLE_NAMES)
 
 
 def _texts(ids: pa.Array) -> list[str]:
@@ -295,15 +297,15 @@ def _texts(ids: pa.Array) -> list[str]:
     return texts
 
 
-def _key_rows(keys: Keys, first: int, rows: list[int]) -> Iterator[bytes]:
+def _key_rows(keys: StoredKeys, first: int, rows: list[int]) -> Iterator[bytes]:
     """The keys of these rows for COPY, in pieces; the items have numbers from `first` on."""
     items = np.repeat(np.arange(first, first + len(keys)), np.diff(keys.offsets))
     values = keys.values.view(np.int64)
     if len(rows) < len(keys):
         kept = np.isin(items - first, rows)
         items, values = items[kept], values[kept]
-    for low in range(0, len(items), PIECE):
-        piece = np.empty(len(items[low : low + PIECE]), KEY_ROW)
+    for low in range(0, len(items), ROWS_PER_COPY):
+        piece = np.empty(len(items[low : low + ROWS_PER_COPY]), KEY_RECORD)
         piece["fields"], piece["eight"], piece["eight_more"] = 2, 8, 8
-        piece["key"], piece["item"] = values[low : low + PIECE], items[low : low + PIECE]
+        piece["key"], piece["item"] = values[low : low + ROWS_PER_COPY], items[low : low + ROWS_PER_COPY]
         yield piece.tobytes()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import UsageError
 from lookalike.index.kinds import ScannedKind
-from lookalike.index.store import Blobs, Found, Store
+from lookalike.index.store import Blobs, Store, StoreCandidates
 
 SCAN_STEPS = 4 * 10**9  # cells of edit tables that the queries looked up together may fill; some seconds
 ITEMS_AT_ONCE = 4096  # stored items that are read together
@@ -43,7 +43,7 @@ class Budget:
 
 def candidates(
     store: Store, kind: ScannedKind, features: Blobs, queries: Sequence[int], threshold: float, budget: Budget | None
-) -> Iterator[Found]:
+) -> Iterator[StoreCandidates]:
     """Yield the stored strings that these queries have to be compared with, in parts. budget: None for no limit."""
     sizes, after = np.diff(features.offsets), -1
     while len(items := store.after(after, ITEMS_AT_ONCE)):
@@ -55,7 +55,7 @@ def candidates(
         for query in queries:
             rows = in_reach(kind, int(sizes[query]), ends - starts, threshold, budget)
             if len(rows):
-                yield Found(np.full(len(rows), query), items[rows], stored.data, starts[rows], ends[rows])
+                yield StoreCandidates(np.full(len(rows), query), items[rows], stored.data, starts[rows], ends[rows])
         after = int(items[-1])
 
 

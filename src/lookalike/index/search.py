@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.data import F64, I64
+from lookalike.core.arrays import F64, I64
 from lookalike.index import scan
-from lookalike.index.kinds import Kind, ScannedKind
+from lookalike.index.kinds import IndexKind, ScannedKind
 from lookalike.index.scan import Budget
-from lookalike.index.store import Blobs, Id, Keys, Store
+from lookalike.index.store import Blobs, Id, Store, StoredKeys
 
 
 class Match(NamedTuple):
@@ -25,14 +25,14 @@ class Match(NamedTuple):
     similarity: float
 
 
-def query_spans(kind: Kind, count: int) -> Iterator[tuple[int, int]]:
+def query_spans(kind: IndexKind, count: int) -> Iterator[tuple[int, int]]:
     """Cut `count` queries into spans (first, last + 1) whose probes are made together."""
     step = max(1, count if kind.queries_at_once is None else kind.queries_at_once)
     return ((low, min(low + step, count)) for low in range(0, count, step))
 
 
 def scored(
-    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, budget: Budget | None
+    store: Store, kind: IndexKind, features: Blobs, probes: StoredKeys, threshold: float, budget: Budget | None
 ) -> tuple[I64, I64, F64]:
     """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit."""
     parts = []
@@ -53,7 +53,7 @@ def scored(
 
 
 def matches(
-    store: Store, kind: Kind, features: Blobs, probes: Keys, threshold: float, k: int | None, budget: Budget
+    store: Store, kind: IndexKind, features: Blobs, probes: StoredKeys, threshold: float, k: int | None, budget: Budget
 ) -> list[list[Match]]:
     """For each query what is near it, nearest first, the older one first among equals; `k` of them at most."""
     query, items, scores = scored(store, kind, features, probes, threshold, budget)
@@ -71,6 +71,6 @@ def matches(
     return out
 
 
-def shown(kind: Kind, score: float) -> float:
+def shown(kind: IndexKind, score: float) -> float:
     """A score as users see it."""
     return kind.scale.sign * score + 0.0

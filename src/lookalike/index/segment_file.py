@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.data import I64, U64
+from lookalike.core.arrays import I64, U64
 from lookalike.errors import DamagedIndex
-from lookalike.kernels import blocks
+from lookalike.index.kernels import blocks
 
 BARE, MAGIC = b"lookalike seg 1\n", b"lookalike seg 2\n"  # without checksums, and with them
 ALIGN = 64
-BLOCK = 1 << blocks.BLOCK_SHIFT
+BLOCK_BYTES = 1 << blocks.BLOCK_SHIFT
 RESTORE = "Restore the index from a backup, or create it again from its items (or an earlier export)."
 AnyArray = npt.NDArray[Any]
 
@@ -40,7 +40,7 @@ def write_segment(
         count = sum(part.size for part in parts)
         listed[name] = {"dtype": parts[0].dtype.str, "count": count, "at": at}
         at += -(-count * parts[0].dtype.itemsize // ALIGN) * ALIGN
-    header = json.dumps({"arrays": listed, "bytes": at, "block": BLOCK}).encode()
+    header = json.dumps({"arrays": listed, "bytes": at, "block": BLOCK_BYTES}).encode()
     header += b" " * (-(len(MAGIC) + 16 + len(header)) % ALIGN)
     with open(path, "xb") as file:
         file.write(MAGIC + len(header).to_bytes(8, "little") + _header_sum(header).to_bytes(8, "little") + header)
@@ -73,13 +73,13 @@ class _Sums:
 
     def add(self, piece: memoryview) -> None:
         if self._rest:
-            missing = BLOCK - len(self._rest)
+            missing = BLOCK_BYTES - len(self._rest)
             self._rest += piece[:missing]
             piece = piece[missing:]
-            if len(self._rest) < BLOCK:
+            if len(self._rest) < BLOCK_BYTES:
                 return
             self._sum(self._rest)
-        whole = len(piece) // BLOCK * BLOCK
+        whole = len(piece) // BLOCK_BYTES * BLOCK_BYTES
         self._sum(piece[:whole])
         self._rest = bytes(piece[whole:])
 
@@ -88,7 +88,7 @@ class _Sums:
         return np.concatenate([np.empty(0, np.uint64), *self._sums])
 
     def _sum(self, data: bytes | memoryview) -> None:
-        out = np.empty(-(-len(data) // BLOCK), np.uint64)
+        out = np.empty(-(-len(data) // BLOCK_BYTES), np.uint64)
         # a copy, since words of a part need not begin at a multiple of eight
         blocks.sum_blocks(np.frombuffer(bytearray(data), np.uint64), self._blocks, out)
         self._sums.append(out)
@@ -131,8 +131,8 @@ class SegmentFile:
             raise ValueError
         about = json.loads(header)
         self._map(about["arrays"], begin, about["bytes"])
-        count = -(-about["bytes"] // BLOCK)
-        if about["block"] != BLOCK or begin + about["bytes"] + 8 * count != len(whole):
+        count = -(-about["bytes"] // BLOCK_BYTES)
+        if about["block"] != BLOCK_BYTES or begin + about["bytes"] + 8 * count != len(whole):
             raise ValueError
         self._sums: U64 = np.frombuffer(whole, np.uint64, count, begin + about["bytes"])
         self._seen = np.zeros(count, np.uint8)
@@ -142,7 +142,7 @@ class SegmentFile:
         nbytes = (len(self._whole) - begin) // 8 * 8
         self._map(json.loads(self._whole[len(BARE) + 8 : begin]), begin, nbytes)
         self._sums = np.empty(0, np.uint64)
-        self._seen = np.ones(-(-nbytes // BLOCK), np.uint8)
+        self._seen = np.ones(-(-nbytes // BLOCK_BYTES), np.uint8)
 
     def _map(self, listed: Mapping[str, Any], begin: int, nbytes: int) -> None:
         self._words: U64 = np.frombuffer(self._whole, np.uint64, nbytes // 8, begin)
@@ -222,7 +222,7 @@ class SegmentFile:
         names = [
             name
             for name, array in self._arrays.items()
-            if self._at[name] < (block + 1) * BLOCK and self._at[name] + array.nbytes > block * BLOCK
+            if self._at[name] < (block + 1) * BLOCK_BYTES and self._at[name] + array.nbytes > block * BLOCK_BYTES
         ]
         where = f"block {block:,} ({', '.join(names)})" if names else f"block {block:,}"
         raise self.damaged(f"{where} does not match its checksum")

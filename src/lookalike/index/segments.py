@@ -12,15 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64, U32, U64
+from lookalike.core.arrays import I64, U32, U64
+from lookalike.core.token_hashes import token_hashes
+from lookalike.index.kernels import blocks, lookup
 from lookalike.index.segment_file import AnyArray, SegmentFile
-from lookalike.index.store import U8, Found, Keys, ends_of
-from lookalike.kernels import blocks, lookup
-from lookalike.stages.token_hashes import token_hashes
+from lookalike.index.store import U8, StoreCandidates, StoredKeys, ends_of
 
 PER_PREFIX = 4  # keys, about, that share an entry of the directory
-ROOM = 1 << 21  # candidates that one call looks at
-FEW = 64  # ids that are quicker read one by one
+CANDIDATES_PER_CALL = 1 << 21  # candidates that one call looks at
+MAX_SINGLE_READS = 64  # ids that are quicker read one by one
 NONE: U8 = np.empty(0, np.uint8)
 
 
@@ -60,21 +60,23 @@ class Segment:
         total = lookup.find_runs(*self.file.guard, *arrays, self._shift, wanted, low, high)
         return low, high, self.file.checked(total)
 
-    def candidates(self, keys: Keys) -> list[Found]:
+    def candidates(self, keys: StoredKeys) -> list[StoreCandidates]:
         """Every row that shares a key with each query; the queries in blocks of a bounded number of rows."""
         low, high, total = self.runs(keys.values)
         if not total:
             return []
-        if total <= ROOM:
+        if total <= CANDIDATES_PER_CALL:
             return [self._gathered(low, high, keys.offsets, total, 0)]
         work = np.concatenate([[0], np.cumsum(high - low)])[keys.offsets]
-        cuts = np.unique(np.searchsorted(work, np.arange(0, total + ROOM, ROOM)).clip(0, len(keys)))
+        cuts = np.unique(
+            np.searchsorted(work, np.arange(0, total + CANDIDATES_PER_CALL, CANDIDATES_PER_CALL)).clip(0, len(keys))
+        )
         return [
             self._gathered(low, high, keys.offsets[a : b + 1], int(work[b] - work[a]), int(a))
             for a, b in itertools.pairwise(cuts)
         ]
 
-    def _gathered(self, low: I64, high: I64, offsets: I64, room: int, first: int) -> Found:
+    def _gathered(self, low: I64, high: I64, offsets: I64, room: int, first: int) -> StoreCandidates:
         query, rows = np.empty(room, np.int64), np.empty(room, np.uint32)
         key_rows = self.file.bare("key_rows")
         count = self.file.checked(
@@ -82,11 +84,11 @@ class Segment:
         )
         return self.found(rows[:count], query[:count] + first)
 
-    def found(self, rows: U32, query: I64) -> Found:
+    def found(self, rows: U32, query: I64) -> StoreCandidates:
         items, starts, stops = np.empty((3, len(rows)), np.int64)
         arrays = (*self.file.bare("items"), *self.file.bare("feature_ends"), self._features_at, len(self._features))
         self.file.checked(blocks.locate(*self.file.guard, *arrays, rows, items, starts, stops))
-        return Found(query, items, self._features, starts, stops)
+        return StoreCandidates(query, items, self._features, starts, stops)
 
     def features(self, rows: I64) -> list[bytes]:
         """What the items at these rows are compared by."""
@@ -143,7 +145,7 @@ class Segment:
         starts, stops = self.file.spans("id_letters", "id_ends", rows.astype(np.int64))
         letters = self.file.bare("id_letters")[1]
         try:
-            if len(rows) > FEW:
+            if len(rows) > MAX_SINGLE_READS:
                 return self._many_ids(starts, stops, letters)
             pairs = zip(starts.tolist(), stops.tolist(), strict=True)
             return pa.array([letters[low:high].tobytes().decode() for low, high in pairs], pa.large_string())

@@ -7,12 +7,12 @@ from typing import Any
 
 from lookalike.errors import UsageError
 from lookalike.index.items import Batch
-from lookalike.index.kinds import Kind
+from lookalike.index.kinds import IndexKind
 from lookalike.io.read import open_collection
 
 
 def read(
-    kind: Kind, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
+    kind: IndexKind, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
 ) -> Iterator[Batch]:  # fmt: skip
     """The items of a source (paths, a table), batch by batch. column: of the texts, codes or vectors. lines: read text
     files line by line, where items are documents; each is one otherwise."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike import words
-from lookalike.data import I64, U64
+from lookalike.core import formatting
+from lookalike.core.arrays import I64, U64
 from lookalike.errors import DamagedIndex, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Blobs:
 
 
 @dataclass(frozen=True)
-class Keys:
+class StoredKeys:
     """The keys of n items: values u64[], spread evenly over all 64-bit numbers; offsets i64[n+1].
 
     scanned: queries that would need too many keys and have none here; they are compared with every item in reach.
@@ -73,10 +73,10 @@ class Keys:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def part(self, low: int, high: int) -> Keys:
+    def part(self, low: int, high: int) -> StoredKeys:
         first, last = int(self.offsets[low]), int(self.offsets[high])
         scanned = tuple(query - low for query in self.scanned if low <= query < high)
-        return Keys(self.values[first:last], self.offsets[low : high + 1] - first, scanned)
+        return StoredKeys(self.values[first:last], self.offsets[low : high + 1] - first, scanned)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Block:
 
     ids: pa.Array
     features: Blobs
-    keys: Keys
+    keys: StoredKeys
     raw: Blobs | None
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoreCandidates:
     """Items that share a key with a query, each once for each query.
 
     query i64[c]: the number of the query, ascending; items i64[c]; their features are data[starts[i]:ends[i]].
@@ -113,8 +113,8 @@ class Found:
         if np.any(self.ends - self.starts != nbytes):
             raise DamagedIndex(f"an item of the index is damaged: its features are not of {nbytes:,} bytes.")
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Found:
-        return Found(self.query[keep], self.items[keep], self.data, self.starts[keep], self.ends[keep])
+    def only(self, keep: npt.NDArray[np.bool_]) -> StoreCandidates:
+        return StoreCandidates(self.query[keep], self.items[keep], self.data, self.starts[keep], self.ends[keep])
 
 
 class Merge(NamedTuple):
@@ -135,8 +135,8 @@ def check_automatic(next_id: int, count: int) -> None:
     """Refuse automatic ids that would not stay below their limit."""
     if next_id + count > AUTOMATIC_IDS:
         raise UsageError(
-            f"no automatic ids are left for {words.count(count, 'items')}: the index has an id near {next_id - 1}, and "
-            f"automatic ids stay below {AUTOMATIC_IDS}. Give ids."
+            f"no automatic ids are left for {formatting.count(count, 'items')}: the index has an id near "
+            f"{next_id - 1}, and automatic ids stay below {AUTOMATIC_IDS}. Give ids."
         )
 
 
@@ -163,7 +163,7 @@ class Store(Protocol):
     def remove(self, items: I64) -> None:
         """Forget these items (numbers that are there). Their groups stay."""
 
-    def candidates(self, keys: Keys) -> Iterator[Found]:
+    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
         """Every item that shares a key with each query, in parts; each item in one part only."""
 
     def features(self, items: I64) -> Blobs:

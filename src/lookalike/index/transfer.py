@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import RecipeMismatch
 from lookalike.index.grouping import Forest, pages
-from lookalike.index.kinds import Kind
+from lookalike.index.kinds import IndexKind
 from lookalike.index.store import Blobs, Block, Store
 from lookalike.io.atomic import check_output
 from lookalike.io.write import write_table
 
-AT_ONCE = 4096
+ITEMS_PER_STEP = 4096
 
 
-def check_alike(mine: Kind, other: Kind, place: str) -> None:
+def check_alike(mine: IndexKind, other: IndexKind, place: str) -> None:
     """Refuse an index whose keys mean something else, and say what differs."""
     if mine.name != other.name:
         raise RecipeMismatch(f"{place} is an index of {other.name}, this one of {mine.name}; expected one kind.")
@@ -36,19 +36,19 @@ def check_alike(mine: Kind, other: Kind, place: str) -> None:
 
 
 def all_ids(store: Store) -> Iterator[pa.Array]:
-    for items in pages(store, -1, AT_ONCE):
+    for items in pages(store, -1, ITEMS_PER_STEP):
         yield store.ids(items)
 
 
-def blocks(store: Store, kind: Kind, *, raw: bool) -> Iterator[Block]:
+def blocks(store: Store, kind: IndexKind, *, raw: bool) -> Iterator[Block]:
     """All items as they are stored. raw: with the items as they came."""
-    for items in pages(store, -1, AT_ONCE):
+    for items in pages(store, -1, ITEMS_PER_STEP):
         features = store.features(items)
         kept = Blobs.of([one or b"" for one in store.raw(items)]) if raw else None
         yield Block(store.ids(items), features, kind.keys(features), kept)
 
 
-def export(store: Store, kind: Kind, forest: Forest, path: Path, *, force: bool) -> None:
+def export(store: Store, kind: IndexKind, forest: Forest, path: Path, *, force: bool) -> None:
     """Write id, item and group of all items, in the order in which they came."""
     check_output(path, force=force)
     grouped, groups = forest.members()
@@ -63,10 +63,10 @@ def export(store: Store, kind: Kind, forest: Forest, path: Path, *, force: bool)
         return pa.record_batch(columns)
 
     nothing = np.empty(0, np.int64)  # an index without items is a table without rows
-    write_table(map(batch, itertools.chain([nothing], pages(store, -1, AT_ONCE))), path, force=force)
+    write_table(map(batch, itertools.chain([nothing], pages(store, -1, ITEMS_PER_STEP))), path, force=force)
 
 
-def _shown(store: Store, kind: Kind, items: I64) -> list[str | None]:
+def _shown(store: Store, kind: IndexKind, items: I64) -> list[str | None]:
     """Texts as they are, everything else as JSON."""
     features = store.features(items) if kind.is_own_feature else None
     raw: list[bytes | None] = [features[i] for i in range(len(items))] if features else store.raw(items)

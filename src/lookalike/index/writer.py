@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import I64
-from lookalike.engines.pool import Pool, usable_cores
+from lookalike.core.arrays import I64
+from lookalike.core.token_hashes import token_hashes
 from lookalike.errors import OutputError, UsageError
 from lookalike.index.compaction import Old
 from lookalike.index.locks import FileLock
 from lookalike.index.manifest import Manifest, record
+from lookalike.index.memtable import MemTable
 from lookalike.index.packing import Packed, arrays_of, pack
-from lookalike.index.recent import Recent
 from lookalike.index.segment_file import write_segment
 from lookalike.index.segments import Segment
-from lookalike.index.store import Blobs, Block, Keys, Merge, check_automatic, next_automatic
-from lookalike.stages.token_hashes import token_hashes
+from lookalike.index.store import Blobs, Block, Merge, StoredKeys, check_automatic, next_automatic
+from lookalike.runtime.local.pool import Pool, usable_cores
 
-SMALL, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
+MAX_RECENT_ITEMS, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
 FLUSHED = 4096  # recent items from which on they become a segment
 SEGMENT_BYTES = 1 << 28
 COMPACTING = "compact.lock"
-PAGE = 512  # bytes of dead bits that change together
-NAMES = {"int64": "int64", "large_string": "string"}
+DEAD_BITS_PAGE_BYTES = 512  # bytes of dead bits that change together
+ID_TYPE_NAMES = {"int64": "int64", "large_string": "string"}
 
 
 class Writer:
@@ -104,7 +104,7 @@ class Writer:
         return self.take("next_id", count)
 
     def _check_type(self, ids: pa.DataType) -> None:
-        name, known = NAMES[str(ids)], self.manifest.get("ids")
+        name, known = ID_TYPE_NAMES[str(ids)], self.manifest.get("ids")
         if known is None:
             self.manifest.set("ids", name)
         elif known != name:
@@ -116,7 +116,7 @@ class Writer:
         if pa.types.is_int64(ids.type):
             self.manifest.set("next_id", next_automatic(self.manifest.get("next_id"), ids.to_numpy()))
 
-    def add_rows(self, blocks: Sequence[Block], segments: Sequence[Segment], recent: Recent) -> int:
+    def add_rows(self, blocks: Sequence[Block], segments: Sequence[Segment], recent: MemTable) -> int:
         """A few items, as rows of the manifest."""
         replaced = 0
         mine: dict[Any, int] = {}
@@ -133,7 +133,7 @@ class Writer:
                 self.manifest.put("recent", first + row, id, keys, block.features[row], raw, self._change)
         return replaced
 
-    def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: Recent) -> int:
+    def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: MemTable) -> int:
         """Remove the items that have these ids already."""
         old = [item for one in ids.to_pylist() if (item := recent.items.get(one)) is not None] if len(recent) else []
         buried = self.bury(None, np.array(old, np.int64))
@@ -177,7 +177,7 @@ class Writer:
         made = under_way.result()
         self._note_ids(made.ids)
         segment = self.add_file(made.number, made.draft, made.nbytes)
-        replaced = self._bury_old(made.ids, segments, Recent()) + self.bury(segment, made.again)
+        replaced = self._bury_old(made.ids, segments, MemTable()) + self.bury(segment, made.again)
         segments.append(segment)
         return replaced
 
@@ -200,8 +200,8 @@ class Writer:
         for old in olds:
             query = "SELECT page, bits FROM dead WHERE segment = ?"
             for page, bits in self.manifest.rows(query, (old.segment.number,)):
-                at = 8 * PAGE * page
-                rows = np.arange(at, min(at + 8 * PAGE, len(old.segment)))
+                at = 8 * DEAD_BITS_PAGE_BYTES * page
+                rows = np.arange(at, min(at + 8 * DEAD_BITS_PAGE_BYTES, len(old.segment)))
                 now = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")[: len(rows)] == 1
                 late.append(old.segment.items(rows[now & ~old.is_dead(rows)]))
             self.manifest.drop("segments", old.segment.number)
@@ -228,7 +228,7 @@ class Writer:
         values = Blobs.of(keys)
         block = Block(
             pa.array(ids, pa.int64() if isinstance(ids[0], int) else pa.large_string()), Blobs.of(features),
-            Keys(values.data.view(np.uint64), values.offsets // 8), None if raw[0] is None else Blobs.of(raw),
+            StoredKeys(values.data.view(np.uint64), values.offsets // 8), None if raw[0] is None else Blobs.of(raw),
         )  # fmt: skip
         arrays, _ = arrays_of(np.array(items, np.int64), [pack(block)])
         number, draft = self.new_file()
@@ -245,12 +245,12 @@ class Writer:
                 self.manifest.put("recent", item, None, None, None, None, self._change)
             return len(there)
         buried = 0
-        for page in np.unique(rows // (8 * PAGE)).tolist():
+        for page in np.unique(rows // (8 * DEAD_BITS_PAGE_BYTES)).tolist():
             query = "SELECT bits FROM dead WHERE segment = ? AND page = ?"
             known = self.manifest.rows(query, (segment.number, page))
-            bits = np.frombuffer(known[0][0], np.uint8).copy() if known else np.zeros(PAGE, np.uint8)
+            bits = np.frombuffer(known[0][0], np.uint8).copy() if known else np.zeros(DEAD_BITS_PAGE_BYTES, np.uint8)
             before = int(np.bitwise_count(bits).sum())
-            inside = rows[rows // (8 * PAGE) == page] - page * 8 * PAGE
+            inside = rows[rows // (8 * DEAD_BITS_PAGE_BYTES) == page] - page * 8 * DEAD_BITS_PAGE_BYTES
             np.bitwise_or.at(bits, inside >> 3, (1 << (inside & 7)).astype(np.uint8))
             buried += int(np.bitwise_count(bits).sum()) - before
             self.manifest.put("dead", segment.number, page, bits.tobytes(), self._change)

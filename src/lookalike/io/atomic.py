@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lookalike.core.formatting import size
 from lookalike.errors import OutputError, UsageError, listed
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, kind_of
-from lookalike.words import size
 
 
 def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence[str] = ()) -> None:

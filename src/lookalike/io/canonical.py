@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.io.reader import TARGET_BYTES, nbytes_of
 from lookalike.io.selection import select_values
 

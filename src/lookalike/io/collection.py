@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import DuplicateIds, InputChanged, InputError
-from lookalike.io.ahead import ahead
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
 from lookalike.io.origin import origin
+from lookalike.io.prefetch import ahead
 from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, Reader, nbytes_of, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 from lookalike.io.unchanged import crc_of_file
 
 OnBadFile = Literal["error", "skip"]
-FAR = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
+FAR_AHEAD_ROWS = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
 BEGUN = 8  # batches of a few MB that are read before anyone asks for them
 ROWS_AHEAD = 2  # batches of whole rows that are read ahead: those of text formats are blocks of many MB
 
@@ -139,7 +139,7 @@ class Collection:
                 texts = batch.texts.take(pa.array([row - batch.first_row for row in here], pa.int64()))
                 found.update(zip(here, texts.to_pylist(), strict=True))
                 wanted = wanted[len(here) :]
-                if not wanted or wanted[0] > end + FAR:
+                if not wanted or wanted[0] > end + FAR_AHEAD_ROWS:
                     break
             else:
                 break

@@ -230,7 +230,7 @@ class ArrowFile(Columnar, ColumnReader):
         return self._path.stat().st_size
 
 
-class InMemory(Columnar):
+class TableInMemory(Columnar):
     """An Arrow table that the caller holds."""
 
     def __init__(self, table: pa.Table, name: str) -> None:

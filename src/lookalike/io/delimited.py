@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from lookalike.errors import InputError
-from lookalike.io.ahead import in_order
 from lookalike.io.columnar import refuse_empty
-from lookalike.io.lines import BOM, Mark, Marks
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
+from lookalike.io.plain_text import BOM, Mark, Marks
+from lookalike.io.prefetch import in_order
 from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, RawRows, open_stream, reading, without_first
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 t = pa.types
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
+TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 DAY = 86_400  # seconds
-FIRST, LAST = -719_162 * DAY, 2_932_897 * DAY - 1  # of the years 1 to 9999, in seconds from 1970 on
+FIRST_DAY, LAST = -719_162 * DAY, 2_932_897 * DAY - 1  # of the years 1 to 9999, in seconds from 1970 on
 BEYOND = "is outside the years 1 to 9999"
 
 
@@ -75,7 +75,7 @@ def _timestamps(column: pa.Array, separator: str) -> pa.Array:
 def _offsets(column: pa.Array, local: pa.Array) -> pa.Array:
     """Return +01:00, or +00:53:28 as zones had it in the 19th century, for each time with a zone."""
     apart = pc.subtract(local.cast(pa.int64()), column.cast(pa.int64()))
-    seconds = pc.divide(apart, UNITS[column.type.unit]).dictionary_encode()
+    seconds = pc.divide(apart, TICKS_PER_SECOND[column.type.unit]).dictionary_encode()
     texts = []
     for offset in seconds.dictionary.to_pylist():
         minutes, rest = divmod(abs(offset), 60)
@@ -85,10 +85,10 @@ def _offsets(column: pa.Array, local: pa.Array) -> pa.Array:
 
 
 def _check_years(times: pa.Array) -> None:
-    units = UNITS[times.type.unit]
+    units = TICKS_PER_SECOND[times.type.unit]
     values = times.cast(pa.int64())
     beyond = pc.or_(
-        pc.less(values, max(FIRST * units, -(2**63))), pc.greater(values, min((LAST + 1) * units - 1, 2**63 - 1))
+        pc.less(values, max(FIRST_DAY * units, -(2**63))), pc.greater(values, min((LAST + 1) * units - 1, 2**63 - 1))
     )
     rows = np.flatnonzero(beyond.fill_null(False).to_numpy(zero_copy_only=False))
     if len(rows):
@@ -102,6 +102,6 @@ def _without_zeros(texts: pa.Array) -> pa.Array:
 
 
 def _seconds(units: int, unit: str) -> str:
-    whole, rest = divmod(abs(units), UNITS[unit])
-    fraction = f".{rest:0{len(str(UNITS[unit])) - 1}}".rstrip("0") if rest else ""
+    whole, rest = divmod(abs(units), TICKS_PER_SECOND[unit])
+    fraction = f".{rest:0{len(str(TICKS_PER_SECOND[unit])) - 1}}".rstrip("0") if rest else ""
     return f"{'-' if units < 0 else ''}{whole}{fraction}"

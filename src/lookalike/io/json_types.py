@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-WORDS = {list: "an array", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
+JSON_TYPE_NAMES = {list: "an array", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
 # Only a line that matches can hold a number that float64 or int64 cannot.
 ODD_NUMBER = re.compile(rb"[0-9]{16}|[eE]\+?[0-9]{3}|NaN|Infinity")
 KEY = re.compile(rb'"([^"\\]*)"\s*:')
@@ -171,7 +171,7 @@ def is_unicode(text: str) -> bool:
 
 
 def word(value: Any) -> str:
-    return WORDS.get(type(value), "a number")
+    return JSON_TYPE_NAMES.get(type(value), "a number")
 
 
 def _numbers(value: Any) -> Iterator[int | float]:

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from lookalike.errors import InputChanged, InputError
-from lookalike.io.ahead import in_order
 from lookalike.io.json_types import (
     ODD_NUMBER,
     Inferred,
@@ -32,9 +31,10 @@ from lookalike.io.json_types import (
     without_times,
     word,
 )
-from lookalike.io.lines import BOM, Mark, Marks, blocks, line_spans
 from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
+from lookalike.io.plain_text import BOM, Mark, Marks, blocks, line_spans
+from lookalike.io.prefetch import in_order
 from lookalike.io.reader import UNDER_WAY_BYTES, ByteReader, RawRows, ReadLimit, reading, select, without_first
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-NAME = b"lookalike:name"  # metadata of a field: its name in the input, where that is repeated or empty
+ORIGINAL_NAME_KEY = b"lookalike:name"  # metadata of a field: its name in the input, where that is repeated or empty
 
 
 def with_unique_names(schema: pa.Schema) -> pa.Schema:
@@ -21,7 +21,7 @@ def with_unique_names(schema: pa.Schema) -> pa.Schema:
     if names == schema.names:
         return schema
     fields = [
-        field if field.name == name else field.with_name(name).with_metadata({NAME: field.name.encode()})
+        field if field.name == name else field.with_name(name).with_metadata({ORIGINAL_NAME_KEY: field.name.encode()})
         for field, name in zip(schema, names, strict=True)
     ]
     return pa.schema(fields)
@@ -46,7 +46,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 def name_in_input(field: pa.Field) -> str:
     """Return the name of this column in the input."""
-    stored = (field.metadata or {}).get(NAME)
+    stored = (field.metadata or {}).get(ORIGINAL_NAME_KEY)
     return str(field.name if stored is None else stored.decode())
 
 
@@ -68,4 +68,4 @@ def named_alike(schema: pa.Schema, name: str) -> list[str]:
 
 
 def _other_metadata(field: pa.Field) -> dict[bytes, bytes] | None:
-    return {key: value for key, value in (field.metadata or {}).items() if key != NAME} or None
+    return {key: value for key, value in (field.metadata or {}).items() if key != ORIGINAL_NAME_KEY} or None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike import words
+from lookalike.core import formatting
 
 
 def given_paths(source: Any) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:
     if now is None:
         return "it is no longer a file"
     if then["files"] != now["files"]:
-        return f"it had {words.count(then['files'], 'files')}, now {now['files']:,}"
+        return f"it had {formatting.count(then['files'], 'files')}, now {now['files']:,}"
     if then["bytes"] != now["bytes"]:
         return f"it had {then['bytes']:,} bytes, now {now['bytes']:,}"
     return "it was written to since" if then["newest"] != now["newest"] else None

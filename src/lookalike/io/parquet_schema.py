@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 
 from lookalike.io.parquet_pages import varint
 
-KEY = b"\x0cARROW:schema"  # in Thrift's compact protocol a string follows its length
-VALUE = 0x18  # the next field of the same struct, a string
-MAGIC = b"PAR1"
+SCHEMA_KEY = b"\x0cARROW:schema"  # in Thrift's compact protocol a string follows its length
+STRING_FIELD = 0x18  # the next field of the same struct, a string
+PARQUET_MAGIC = b"PAR1"
 
 
 def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMetaData:
@@ -25,15 +25,15 @@ def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMe
     metadata.write_metadata_file(sink)
     data = sink.getvalue().to_pybytes()
     footer = data[4:-8]
-    key = footer.rfind(KEY)
+    key = footer.rfind(SCHEMA_KEY)
     if key < 0:
         return metadata
-    at = key + len(KEY)
-    assert footer[at] == VALUE  # the format: a key is followed by its value
+    at = key + len(SCHEMA_KEY)
+    assert footer[at] == STRING_FIELD  # the format: a key is followed by its value
     length, start = varint(footer, at + 1)
     value = base64.b64encode(schema.serialize())
     footer = footer[: at + 1] + _as_varint(len(value)) + value + footer[start + length :]
-    return pq.read_metadata(pa.BufferReader(MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC))
+    return pq.read_metadata(pa.BufferReader(PARQUET_MAGIC + footer + len(footer).to_bytes(4, "little") + PARQUET_MAGIC))
 
 
 def _as_varint(number: int) -> bytes:

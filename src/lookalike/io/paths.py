@@ -13,7 +13,7 @@ from typing import Literal
 
 from lookalike.errors import InputError, nearest
 
-KINDS = {
+FORMATS = {
     ".parquet": "Parquet",
     ".arrow": "Arrow",
     ".feather": "Arrow",
@@ -28,7 +28,7 @@ KINDS = {
 BINARY = ("Parquet", "Arrow")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 SNIFFED_BYTES = 4096  # of a file with an unknown extension, to tell text from other content
-KNOWN = f"{', '.join(KINDS)} (text formats also with {' or '.join(COMPRESSIONS)})"
+KNOWN = f"{', '.join(FORMATS)} (text formats also with {' or '.join(COMPRESSIONS)})"
 TEXT_LINES, TEXT_FILES = "text lines", "text files"
 # How files are read that are no table: by the rule for documents (auto), each as one document, line by line, or, where
 # items are no documents (table), a named .txt file line by line and other extensions not at all.
@@ -36,7 +36,7 @@ TextReading = Literal["auto", "files", "lines", "table"]
 
 
 @dataclass(frozen=True)
-class Found:
+class InputFiles:
     """Files of one kind in reading order. ids: the name of each document, where each file is one; else empty."""
 
     kind: str
@@ -52,7 +52,7 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     """
     name = os.path.basename(path).lower()
     bare = name.removesuffix(".gz").removesuffix(".zst")
-    kind = KINDS.get(os.path.splitext(bare)[1])
+    kind = FORMATS.get(os.path.splitext(bare)[1])
     return None if kind in BINARY and bare != name else kind
 
 
@@ -74,14 +74,14 @@ def compression_of(path: str | os.PathLike[str]) -> str | None:
     return COMPRESSIONS.get(os.path.splitext(path)[1].lower())
 
 
-def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table") -> Found:
+def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table") -> InputFiles:
     """Find the files behind paths, folders and globs. All must be of one kind.
 
     A folder or glob with nothing but data files is a data set of these files; else each of its files is a document,
     named by its path inside the folder (with the folder in front where several are given). A file that is named is a
     document, too, unless it is a data file; "auto" reads a text file that is given alone line by line.
     """
-    found: list[tuple[str, Found]] = []
+    found: list[tuple[str, InputFiles]] = []
     for item in given:
         path, name = Path(item), os.fspath(item)
         if not name:
@@ -97,7 +97,7 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
         else:
             raise _missing(path, name)
         if text == "lines" and part.kind == TEXT_FILES:
-            part = Found(TEXT_LINES, part.files)
+            part = InputFiles(TEXT_LINES, part.files)
         found.append((name, part))
     first_name, first = found[0]
     for name, part in found:
@@ -105,20 +105,22 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
             raise InputError(
                 f"{first_name} is {first.kind} and {name} is {part.kind}; give files of one kind, or run once for each."
             )
-    return Found(first.kind, tuple(f for _, p in found for f in p.files), tuple(i for _, p in found for i in p.ids))
+    return InputFiles(
+        first.kind, tuple(f for _, p in found for f in p.files), tuple(i for _, p in found for i in p.ids)
+    )
 
 
-def _single(path: Path, name: str, text: TextReading) -> Found:
+def _single(path: Path, name: str, text: TextReading) -> InputFiles:
     if not path.is_file():
         raise InputError(f"{name} is not a regular file; save the stream to a file first.")
     kind = kind_of(path)
     if kind not in (None, TEXT_LINES) or (kind == TEXT_LINES and text == "table"):
-        return Found(str(kind), (path,))
+        return InputFiles(str(kind), (path,))
     if kind is None and text == "table":
         raise InputError(f"{name} has the unknown extension {path.suffix!r}. Known: {KNOWN}.")
     if kind is None:
         _check_text(path, name)
-    return Found(TEXT_LINES, (path,)) if text == "lines" else Found(TEXT_FILES, (path,), (path.as_posix(),))
+    return InputFiles(TEXT_LINES, (path,)) if text == "lines" else InputFiles(TEXT_FILES, (path,), (path.as_posix(),))
 
 
 def _check_text(path: Path, name: str) -> None:
@@ -128,7 +130,7 @@ def _check_text(path: Path, name: str) -> None:
             raise InputError(f"{name} is not a text file. Known extensions: {KNOWN}; anything else must be UTF-8 text.")
 
 
-def _group(files: list[Path], base: Path, name: str, *, several: bool) -> Found:
+def _group(files: list[Path], base: Path, name: str, *, several: bool) -> InputFiles:
     files = sorted(files, key=lambda file: file.relative_to(base).as_posix())
     if not files:
         raise InputError(f"no files in the folder {name}." if base == Path(name) else f"no files match {name}.")
@@ -142,14 +144,14 @@ def _group(files: list[Path], base: Path, name: str, *, several: bool) -> Found:
                 f"{name} holds {kinds[data[0]]} ({data[0].name}) and {kinds[different[0]]} ({different[0].name}); "
                 "give a glob for files of one kind."
             )
-        return Found(str(kinds[data[0]]), tuple(data))
+        return InputFiles(str(kinds[data[0]]), tuple(data))
     if binary := [file for file in data if kinds[file] in BINARY]:
         raise InputError(
             f"{name} holds {kinds[binary[0]]} ({binary[0].name}) and other files ({other[0].name}); "
             f"give a glob such as *{binary[0].suffix}."
         )
     prefix = f"{base.as_posix()}/" if several else ""
-    return Found(TEXT_FILES, tuple(files), tuple(prefix + file.relative_to(base).as_posix() for file in files))
+    return InputFiles(TEXT_FILES, tuple(files), tuple(prefix + file.relative_to(base).as_posix() for file in files))
 
 
 def _walk(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lookalike.core.formatting import count
 from lookalike.errors import InputError, MissingExtra, UsageError, nearest
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.paths import readable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 PICTURES = (
     ".jpg", ".jpeg", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm", ".avif",
 )  # fmt: skip
-SMALL = 128  # a JPEG is decoded at the least size that has so many pixels each way: several times faster
+MIN_DECODED_PIXELS = 128  # a JPEG is decoded at the least size that has so many pixels each way: several times faster
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
         try:
             with image_module.open(file if content is None else io.BytesIO(content)) as image:
                 width, height = image.size
-                image.draft("L", (SMALL, SMALL))
+                image.draft("L", (MIN_DECODED_PIXELS, MIN_DECODED_PIXELS))
                 if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
                     image = image.convert("RGBA")
                     paper = image_module.new("RGBA", image.size, "white")
@@ -205,3 +206,17 @@ def _walk(folder: Path) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files += [Path(parent, name) for name in names if not name.startswith(".")]
     return sorted(files, key=lambda file: file.relative_to(folder).as_posix())
+
+
+def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool = True) -> str | None:
+    """What to say of files that could not be read, if there are any. has_receipt: whether a receipt lists all."""
+    if not broken:
+        return None
+    some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN_BROKEN_FILES])
+    where = " (see the receipt)" if has_receipt else ""
+    more = f"; and {len(broken) - SHOWN_BROKEN_FILES} more{where}" if len(broken) > SHOWN_BROKEN_FILES else ""
+    were = "was" if len(broken) == 1 else "were"
+    return f"{count(len(broken), 'files')} of {name} {were} left out: {some}{more}"
+
+
+SHOWN_BROKEN_FILES = 5  # broken files that a warning names

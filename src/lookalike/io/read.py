@@ -8,21 +8,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.data import check_choice
+from lookalike.core.arrays import check_choice
 from lookalike.errors import InputError, UsageError
 from lookalike.io.collection import Collection, OnBadFile
-from lookalike.io.columnar import ArrowFile, InMemory, ParquetFile
+from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
 from lookalike.io.columns import check_id, check_text, choose_id, choose_text
 from lookalike.io.delimited import Delimited
 from lookalike.io.jsonlines import JsonLines
-from lookalike.io.lines import TextFiles, TextLines
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import TEXT_FILES, TextReading, find
+from lookalike.io.plain_text import TextFiles, TextLines
 from lookalike.io.reader import Reader, ReadLimit
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
 ON_BAD_FILE = ("error", "skip")
-EXPECTED = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
+EXPECTED_SOURCES = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
 
 
 def open_collection(
@@ -110,8 +110,8 @@ def open_readers(
     if isinstance(source, list | tuple):
         if any(isinstance(item, os.PathLike) for item in source):
             return _of_paths(source, left_out, text, limit)
-        return "the list", [InMemory(pa.table({"text": _of_values(source)}), "the list")]
-    return "the table", [InMemory(_arrow_table(source), "the table")]
+        return "the list", [TableInMemory(pa.table({"text": _of_values(source)}), "the list")]
+    return "the table", [TableInMemory(_arrow_table(source), "the table")]
 
 
 def _of_paths(
@@ -162,7 +162,9 @@ def _of_values(values: Sequence[Any]) -> pa.Array:
             return pa.array(values)
         return pa.array([_utf8(value) for value in values], pa.large_binary()).view(pa.large_string())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"the list holds {type(values[0]).__name__} and others; expected {EXPECTED}.") from error
+        raise UsageError(
+            f"the list holds {type(values[0]).__name__} and others; expected {EXPECTED_SOURCES}."
+        ) from error
 
 
 def _is_path(value: str) -> bool:
@@ -195,4 +197,4 @@ def _arrow_table(source: Any) -> pa.Table:
         if pa.types.is_struct(array.type):
             return pa.Table.from_batches([pa.RecordBatch.from_struct_array(array)])
         return pa.table({"text": array})
-    raise UsageError(f"cannot read {type(source).__name__}; expected {EXPECTED}.")
+    raise UsageError(f"cannot read {type(source).__name__}; expected {EXPECTED_SOURCES}.")

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import InputError, OutOfMemory
 from lookalike.io.paths import compression_of
 from lookalike.io.unchanged import Prefix

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.errors import InputError, UsageError
 from lookalike.io.collection import common_schema
-from lookalike.io.columnar import ArrowFile, InMemory, ParquetFile
+from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
 from lookalike.io.columns import check_column
 from lookalike.io.delimited import Delimited
 from lookalike.io.jsonlines import JsonLines
@@ -88,7 +88,7 @@ def open_table(source: Any, *, name: str) -> OpenTable:
             )
         readers = [FORMATS[found.kind](file, str(file)) for file in found.files]
         return OpenTable(os.fspath(source), tuple(reader for reader in readers if reader.schema.names))
-    return OpenTable(name, (InMemory(_in_memory(source), name),))
+    return OpenTable(name, (TableInMemory(_in_memory(source), name),))
 
 
 def _in_memory(source: Any) -> pa.Table:

@@ -62,7 +62,7 @@ def watched(stream: Stream, blocks: Iterable[bytes]) -> Iterator[bytes]:
     stream.prefix = Prefix(nbytes, crc, complete=True)
 
 
-class Columns(Protocol):
+class ColumnChecksums(Protocol):
     """What is read column by column."""
 
     @property
@@ -75,7 +75,7 @@ class Columns(Protocol):
 
 
 @contextmanager
-def unchanged(reader: Columns, names: Sequence[str]) -> Iterator[None]:
+def unchanged(reader: ColumnChecksums, names: Sequence[str]) -> Iterator[None]:
     """Around one reading of some columns: those read for the first time are remembered, the others are compared.
 
     They are summed up before the first reading and after a later one, so that a change in between is seen too.
@@ -92,12 +92,12 @@ def unchanged(reader: Columns, names: Sequence[str]) -> Iterator[None]:
         raise InputChanged(reader.name)
 
 
-def _differ(reader: Columns, names: Sequence[str]) -> bool:
+def _differ(reader: ColumnChecksums, names: Sequence[str]) -> bool:
     now = _now(reader, names)
     return any(now.get(name) != reader.checksums[name] for name in names)
 
 
-def _now(reader: Columns, names: Sequence[str]) -> dict[str, int]:
+def _now(reader: ColumnChecksums, names: Sequence[str]) -> dict[str, int]:
     try:
         return reader.current_checksums(names)
     except OSError as error:

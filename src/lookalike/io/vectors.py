@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.data import F32
+from lookalike.core.arrays import F32
 from lookalike.errors import InputError, UsageError
-from lookalike.io.arrays import ARRAY_FILES, as_matrix, load_arrays
+from lookalike.io.array_files import ARRAY_FILES, as_matrix, load_arrays
 from lookalike.io.collection import rows_of
 from lookalike.io.columnar import WHOLE_FILE
 from lookalike.io.columns import check_column, choose_id
-from lookalike.io.lists import choose_numbers, numbers_of
+from lookalike.io.list_columns import choose_numbers, numbers_of
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.reader import Reader, select
 from lookalike.io.tables import open_table
 from lookalike.io.texts import as_ids
 from lookalike.io.unchanged import crc_of_file, unchanged
 
-BLOCK = 1 << 12  # rows of an array that are handed on as one batch of Arrow
+ROWS_PER_BATCH = 1 << 12  # rows of an array that are handed on as one batch of Arrow
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class VectorBatch:
     where: str = ""
 
 
-class Part(Protocol):
+class VectorPart(Protocol):
     """One array or one table."""
 
     @property
@@ -81,11 +81,11 @@ class ArrayPart:
         """The vectors as lists of a fixed length; ids stand in front where the file brings them."""
         width = self.values.shape[1]
         with unchanged(self, [WHOLE_FILE]):
-            for at in range(0, max(1, len(self.values)), BLOCK):
-                flat = pa.array(np.ascontiguousarray(self.values[at : at + BLOCK]).reshape(-1))
+            for at in range(0, max(1, len(self.values)), ROWS_PER_BATCH):
+                flat = pa.array(np.ascontiguousarray(self.values[at : at + ROWS_PER_BATCH]).reshape(-1))
                 columns = {"vector": pa.FixedSizeListArray.from_arrays(flat, width)}
                 if self.names is not None:
-                    columns = {"id": self.names.slice(at, BLOCK), **columns}
+                    columns = {"id": self.names.slice(at, ROWS_PER_BATCH), **columns}
                 yield pa.record_batch(columns)
 
 
@@ -134,7 +134,7 @@ class Vectors:
     column: str
     id_column: str | None
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[VectorPart, ...]
     given: tuple[str, ...] = ()
 
     @property
@@ -192,7 +192,7 @@ def open_vectors(source: Any, *, column: str | None = None, id: str | None = Non
     )
 
 
-def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[Part]]:  # noqa: A002
+def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[VectorPart]]:  # noqa: A002
     if isinstance(source, str | os.PathLike):
         source = [Path(source)]
     if isinstance(source, list | tuple) and source and isinstance(source[0], os.PathLike):
@@ -212,16 +212,16 @@ def _expand(path: Path) -> list[Path]:
     return files or [path]
 
 
-def _file_parts(file: Path, column: str | None, id: str | None) -> list[Part]:  # noqa: A002
+def _file_parts(file: Path, column: str | None, id: str | None) -> list[VectorPart]:  # noqa: A002
     if file.suffix.lower() not in ARRAY_FILES:
         return _table_parts(file, column, id)
     values, names = load_arrays(file, column, id)
     return [ArrayPart(str(file), values, names, ("vector",) if names is None else ("id", "vector"), (file,))]
 
 
-def _table_parts(source: Any, column: str | None, id: str | None) -> list[Part]:  # noqa: A002
+def _table_parts(source: Any, column: str | None, id: str | None) -> list[VectorPart]:  # noqa: A002
     table = open_table(source, name="the table")
-    parts: list[Part] = []
+    parts: list[VectorPart] = []
     for reader in table.readers:
         id_column = choose_id(reader.schema, id, reader.name)
         parts.append(TablePart(reader, choose_numbers(reader, column, besides=id_column), id_column))

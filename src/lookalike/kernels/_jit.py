@@ -13,18 +13,23 @@ from typing import Any
 
 import numba
 
-HERE = Path(__file__).parent
-IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
+PACKAGE = Path(__file__).parents[1]
+IMPORTS = re.compile(r"^from lookalike\.((?:\w+\.)*kernels)(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def _file(module: str) -> Path:
+    """The file of a module, which is named without the name of the package."""
+    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The kernel module of this name and those that it imports, directly or not."""
-    if module in seen or not (HERE / f"{module}.py").exists():
+    """The kernel module of this name, such as `kernels.hashing`, and those that it imports, directly or not."""
+    if module in seen or not _file(module).exists():
         return seen
     seen = seen | {module}
-    for home, names in IMPORTS.findall((HERE / f"{module}.py").read_text()):
+    for folder, home, names in IMPORTS.findall(_file(module).read_text()):
         for name in [home] if home else re.findall(r"\w+", names):
-            seen = sources(name, seen)
+            seen = sources(f"{folder}.{name}", seen)
     return seen
 
 
@@ -36,8 +41,8 @@ def _cache_folder(module: str) -> str:
     function calls.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for name in sorted(sources(module) | {"_jit"}):
-        digest.update((HERE / f"{name}.py").read_bytes())
+    for name in sorted(sources(module) | {"kernels._jit"}):
+        digest.update(_file(name).read_bytes())
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     base = home / "lookalike" / "kernels" / f"{module}-{digest.hexdigest()}"
     try:
@@ -51,5 +56,5 @@ def _cache_folder(module: str) -> str:
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first call, keep the machine code on disk, release the GIL; no fast-math."""
     if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = _cache_folder(function.__module__.rpartition(".")[2])  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = _cache_folder(function.__module__.partition(".")[2])  # type: ignore[attr-defined]
     return numba.njit(nogil=True, cache=True)(function)

@@ -11,7 +11,7 @@ from lookalike.kernels.bounds import least_size
 from lookalike.kernels.prefixes import IDENTITY
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-SIX, BIT = np.uint64(6), np.uint64(63)
+SIX, BIT_MASK = np.uint64(6), np.uint64(63)
 
 
 @jit
@@ -39,7 +39,7 @@ def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
     mask = np.uint64(len(table) - 1)
     words = np.uint64(len(bloom) - 1)
     for i in range(len(elements)):
-        bloom[(elements[i] >> SIX) & words] |= ONE << (elements[i] & BIT)
+        bloom[(elements[i] >> SIX) & words] |= ONE << (elements[i] & BIT_MASK)
         slot = elements[i] & mask
         while table[slot] != ZERO:
             slot = (slot + ONE) & mask
@@ -81,7 +81,7 @@ def sample_candidates(
         part = elements[starts[x] : starts[x] + sizes[x]]
         for e in range(len(part)):
             element = (part[e] & IDENTITY) + ONE
-            if (bloom[(element >> SIX) & words] >> (element & BIT)) & ONE == ZERO:
+            if (bloom[(element >> SIX) & words] >> (element & BIT_MASK)) & ONE == ZERO:
                 continue
             slot = element & mask
             while table[slot] != ZERO and table[slot] != element:

@@ -13,14 +13,14 @@ import numpy as np
 from lookalike.kernels._jit import jit
 from lookalike.kernels.bits import popcount
 
-LEVENSHTEIN, INDEL, SHARE = 0, 1, 2
+LEVENSHTEIN, INDEL, SIMILARITY_SHARE = 0, 1, 2
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @jit
 def allowed(measure: int, num: int, den: int, longer: int, shorter: int) -> int:
     """The largest distance with which strings of these lengths match."""
-    if measure < SHARE:
+    if measure < SIMILARITY_SHARE:
         return num
     return (den - num) * (longer + shorter if measure & INDEL else longer) // den
 
@@ -28,7 +28,7 @@ def allowed(measure: int, num: int, den: int, longer: int, shorter: int) -> int:
 @jit
 def score(measure: int, apart: int, longer: int, shorter: int) -> float:
     """What is reported: the distance with its sign turned, or the similarity."""
-    if measure < SHARE:
+    if measure < SIMILARITY_SHARE:
         return -float(apart)
     whole = longer + shorter if measure & INDEL else longer
     return (whole - apart) / whole

@@ -8,10 +8,10 @@ import numpy as np
 
 from lookalike.kernels._jit import jit
 
-ONE, SIX, LOW = np.uint64(1), np.uint64(6), np.uint64(63)
+ONE, SIX, LOW_SIX_BITS = np.uint64(1), np.uint64(6), np.uint64(63)
 PAIRS, NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 BYTES, SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-TWO, FOUR, TOP = np.uint64(2), np.uint64(4), np.uint64(56)
+TWO, FOUR, TOP_BYTE_SHIFT = np.uint64(2), np.uint64(4), np.uint64(56)
 HALF = np.uint64(32)
 ITEM = np.uint64(0xFFFFFFFF)
 
@@ -22,7 +22,7 @@ def ones(x: Any) -> Any:  # u64 -> u64
     x = x - ((x >> ONE) & PAIRS)
     x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
     x = (x + (x >> FOUR)) & BYTES
-    return (x * SUM) >> TOP
+    return (x * SUM) >> TOP_BYTE_SHIFT
 
 
 @jit
@@ -61,7 +61,7 @@ def table_keys(signs: Any, places: Any, out: Any) -> None:  # signs u64[m, w]; p
             key = np.uint64(0)
             for k in range(places.shape[1]):
                 place = np.uint64(places[t, k])
-                key = (key << ONE) | ((row[place >> SIX] >> (place & LOW)) & ONE)
+                key = (key << ONE) | ((row[place >> SIX] >> (place & LOW_SIX_BITS)) & ONE)
             out[i, t] = key
 
 

@@ -13,7 +13,7 @@ KIND, OTHER, WORD, ALONE, MARK = 3, 0, 1, 2, 3  # class & KIND: what a code poin
 SPACE, PUNCTUATION = 4, 8
 
 
-class Tables(NamedTuple):
+class FoldingTables(NamedTuple):
     """ascii_words: u8[256], the folded byte of a word character, 0 for others; classes: u8[0x110000];
     folds: i32[0x110000], one code point, or -1-row of `multi`; multi: i32[m, 3], padded with 0."""
 
@@ -35,7 +35,7 @@ def unicode_version() -> str:
 
 
 @cache
-def tables(fold_case: bool, strip_accents: bool) -> Tables:
+def tables(fold_case: bool, strip_accents: bool) -> FoldingTables:
     """The tables for these options; classes do not depend on them."""
     file = _file()
     classes = np.ascontiguousarray(file["blocks"][file["block_of"]].ravel().astype(np.uint8))
@@ -51,4 +51,4 @@ def tables(fold_case: bool, strip_accents: bool) -> Tables:
     ascii_words = np.zeros(256, np.uint8)
     word = (classes[:128] & KIND) != OTHER
     ascii_words[:128][word] = folds[:128][word]
-    return Tables(ascii_words, classes, folds, multi)
+    return FoldingTables(ascii_words, classes, folds, multi)

@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from lookalike.errors import BadJson, UsageError
 from lookalike.io.pages import framed
 from lookalike.web.admission import Limits, read_body
-from lookalike.web.answers import answer, handle_errors
-from lookalike.web.report import PAGE, SCRIPTS, STYLES
+from lookalike.web.report import EXPLORER_PAGE, SCRIPTS, STYLES
+from lookalike.web.responses import answer, handle_errors
 
 LIMITS = Limits(body=4_000_000)
 SAFE = {
@@ -42,7 +42,7 @@ def explorer(view: View) -> FastAPI:
     """The application: the page at /, what it asks for under /api. Questions are answered one at a time."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     handle_errors(app)
-    page = "".join(framed(PAGE, STYLES, SCRIPTS, connect="'self'"))
+    page = "".join(framed(EXPLORER_PAGE, STYLES, SCRIPTS, connect="'self'"))
     turn = threading.Lock()  # a view remembers what it has read
 
     def ask(name: str, *given: Any) -> Response:

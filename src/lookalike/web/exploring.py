@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import LookalikeError
-from lookalike.index.about import NAME as ABOUT
 from lookalike.index.index import Index
+from lookalike.index.settings import SETTINGS_FILE as ABOUT
 from lookalike.io.results import RECEIPT
 from lookalike.web import serving
 
@@ -29,7 +29,7 @@ def explore(
     serving.check_installed()
     from lookalike.web.explorer import View, explorer
     from lookalike.web.index_view import IndexView
-    from lookalike.web.opened import open_result
+    from lookalike.web.result_loader import open_result
     from lookalike.web.view import ResultView
 
     with ExitStack() as stack:

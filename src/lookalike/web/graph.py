@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import F64, I64
-from lookalike.stages.thresholds import Cuts, Linkage, link, make_cuts
+from lookalike.core.arrays import F64, I64
+from lookalike.evaluation.thresholds import Cuts, Linkage, link, make_cuts
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import I64, RuleOptions
+from lookalike.core.arrays import I64, RuleOptions
+from lookalike.core.formatting import share, size
 from lookalike.errors import UsageError
 from lookalike.index.items import ids_of
-from lookalike.io.contents import Content
-from lookalike.web import marks, summary
-from lookalike.web.view import MATRIX, NAMED, PAGE, Answer, bounded
-from lookalike.words import share, size
+from lookalike.web import highlighting, summary
+from lookalike.web.contents import Content
+from lookalike.web.view import MATRIX, NAMED, PAGE_ROWS, Answer, bounded
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-FRESH, STALE = 5.0, 600.0  # seconds that a table of groups is shown: of an index that has changed, of one that has not
+FRESH, UNCHANGED_SECONDS = (
+    5.0,
+    600.0,
+)  # seconds that a table of groups is shown: of an index that has changed, of one that has not
 SCANNED = 300_000  # ids that a search looks through
 CONTENT = {
     "documents": "text",
@@ -103,7 +106,7 @@ class IndexView:
         told = {"shape": bands.shape, "planned": plan["recall_at_threshold"], "measured": None}
         return {"points": summary.points(bands), **told}
 
-    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """Groups, the largest first: (an id, size, some ids)."""
         table, begins, sizes = self._table()
         rows = []
@@ -112,14 +115,14 @@ class IndexView:
             rows.append({"item": ids[0], "size": members, "names": [str(one) for one in ids]})
         return {"total": len(begins), "rows": rows}
 
-    def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+    def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """The group of an item: members with the beginning of what they hold, and the pairs of the first of them."""
         table, _, _ = self._table()
         of = pc.index(table["id"], pa.scalar(self._known(item), table["id"].type)).as_py() if len(table) else -1
         members = [item] if of < 0 else table.filter(pc.equal(table["group"], table["group"][of]))["id"].to_pylist()
         shown = members[offset : offset + bounded(limit)]
         contents = self._contents(shown)
-        rows = [{**_label(one), "excerpt": marks.excerpt(contents.get(one, {}))} for one in shown]
+        rows = [{**_label(one), "excerpt": highlighting.excerpt(contents.get(one, {}))} for one in shown]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
 
     def _links(self, members: list[Any]) -> list[tuple[int, int, float]]:
@@ -135,7 +138,9 @@ class IndexView:
             if at < place.get(match.id, -1)
         ]
 
-    def pairs(self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE, item: Any = None) -> Answer:
+    def pairs(
+        self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: Any = None
+    ) -> Answer:
         """What is near one item; all pairs are not kept by an index."""
         if item is None:
             return {"total": 0, "rows": []}
@@ -162,14 +167,17 @@ class IndexView:
             if self.kind == "documents"
             else {}
         )
-        view = marks.side_by_side(self._content(one), self._content(other), job, {})
+        view = highlighting.side_by_side(self._content(one), self._content(other), job, {})
         return {**answer, "score": self.index.compare(one, other), "view": view}
 
     def item(self, item: Any) -> Answer:
         stored = self._stored([self._known(item)]).get(item)
-        return {**_label(item), "view": {"kind": "none"} if stored is None else marks.whole(self._content(stored))}
+        return {
+            **_label(item),
+            "view": {"kind": "none"} if stored is None else highlighting.whole(self._content(stored)),
+        }
 
-    def search(self, query: str, limit: int = PAGE) -> Answer:
+    def search(self, query: str, limit: int = PAGE_ROWS) -> Answer:
         """Items whose id is the query, or holds it, among the first of the index."""
         wanted = query.strip()
         exact = [one for one in (wanted, _number(wanted)) if one is not None and one in self.index]
@@ -177,7 +185,7 @@ class IndexView:
         found = [*exact, *islice(held, bounded(limit))]
         return {"total": len(found), "rows": [_label(one) for one in found[: bounded(limit)]]}
 
-    def find(self, text: str, limit: int = PAGE) -> Answer:
+    def find(self, text: str, limit: int = PAGE_ROWS) -> Answer:
         """What is near a pasted item: a text or string as it is, others as JSON."""
         if not text.strip():
             raise UsageError("nothing was pasted; paste an item.")
@@ -195,7 +203,7 @@ class IndexView:
         """(the table of groups, where each begins in it, how many items it has), as it was a short while ago."""
         state, now = (len(self.index), self.index.store.grouped()), time.monotonic()
         known = self._groups
-        if known is None or now - known.made > (FRESH if known.state != state else STALE):
+        if known is None or now - known.made > (FRESH if known.state != state else UNCHANGED_SECONDS):
             table = self.index.groups()
             group = table["group"].to_numpy()
             begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])) if len(group) else group[:0]

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 
-EDGES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+HISTOGRAM_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -16,14 +16,14 @@ class Metrics:
     def __init__(self) -> None:
         self.under_way = 0
         self._answers: dict[tuple[str, int], int] = defaultdict(int)
-        self._times: dict[str, list[int]] = defaultdict(lambda: [0] * (len(EDGES) + 1))
+        self._times: dict[str, list[int]] = defaultdict(lambda: [0] * (len(HISTOGRAM_SECONDS) + 1))
         self._seconds: dict[str, float] = defaultdict(float)
         self._counts: dict[str, int] = defaultdict(int)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """One request to `path` (as in the schema, without its ids) was answered."""
         self._answers[path, status] += 1
-        self._times[path][bisect_left(EDGES, seconds)] += 1
+        self._times[path][bisect_left(HISTOGRAM_SECONDS, seconds)] += 1
         self._seconds[path] += seconds
 
     def count(self, name: str, by: int) -> None:
@@ -54,7 +54,7 @@ class Metrics:
             lines.append("# TYPE lookalike_request_seconds histogram")
         for path, times in sorted(self._times.items()):
             below = 0
-            for edge, times_here in zip([*map(str, EDGES), "+Inf"], times, strict=True):
+            for edge, times_here in zip([*map(str, HISTOGRAM_SECONDS), "+Inf"], times, strict=True):
                 below += times_here
                 lines.append(f"lookalike_request_seconds_bucket{_labels({'path': path, 'le': edge})} {below}")
             lines.append(f"lookalike_request_seconds_sum{_labels({'path': path})} {self._seconds[path]:.6f}")

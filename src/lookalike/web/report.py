@@ -12,24 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import I64
+from lookalike.core.arrays import I64
 from lookalike.io.atomic import check_place, replacing
-from lookalike.io.contents import Content
 from lookalike.io.pages import block, framed
-from lookalike.web import marks
-from lookalike.web.opened import open_result
+from lookalike.web import highlighting
+from lookalike.web.contents import Content
+from lookalike.web.result_loader import open_result
 from lookalike.web.view import MATRIX, ResultView
 
-PAGE = Path(__file__).with_name("explorer_page")
+EXPLORER_PAGE = Path(__file__).with_name("explorer_page")
 STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "views.js", "main.js")
-MEMBERS = 6000  # items of the largest groups
-NEAR, HIGH, SAMPLED, LINKED = 1500, 500, 1000, 3000  # pairs: at the threshold, most alike, in between, inside groups
-VIEWS, TEXT = 400, 6_000_000  # pairs that are shown side by side, and the characters that these may take
-PICTURES = 4_000_000  # characters of small pictures
+MAX_GROUP_MEMBERS = 6000  # items of the largest groups
+NEAR_PAIRS, MOST_ALIKE_PAIRS, SAMPLED_PAIRS, LINKED = (
+    1500,
+    500,
+    1000,
+    3000,
+)  # pairs: at the threshold, most alike, in between, inside groups
+VIEWS, MAX_TEXT_CHARACTERS = 400, 6_000_000  # pairs that are shown side by side, and the characters that these may take
+MAX_PICTURE_CHARACTERS = 4_000_000  # characters of small pictures
 
 
 @dataclass(frozen=True)
-class Kept:
+class ReportSelection:
     """What a report holds of a result. items i64[e]: their numbers there; pairs i64[p]: the nearest first; order i64:
     items of the largest groups, link: the cut at which each and the next part; first: pairs to show side by side, the
     most interesting first."""
@@ -52,7 +57,7 @@ def report(
     path = Path(path)
     check_place(path, force=force)
     view = ResultView(open_result(source, inputs=inputs))
-    before, after = framed(PAGE, STYLES, SCRIPTS)
+    before, after = framed(EXPLORER_PAGE, STYLES, SCRIPTS)
     with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8", errors="replace") as file:
         for piece in chain([before], _blocks(view), [after]):
             draft.nbytes += len(piece)
@@ -60,20 +65,22 @@ def report(
     return path
 
 
-def choose(view: ResultView) -> Kept:
+def choose(view: ResultView) -> ReportSelection:
     """The largest groups; pairs at the threshold, the most alike, some from in between, and those inside the groups."""
     graph, linkage = view.graph, view.graph.linkage
     begins, sizes = linkage.runs(0)
-    fits = max(1, int(np.searchsorted(np.cumsum(sizes), MEMBERS, side="right"))) if len(sizes) else 0
+    fits = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_GROUP_MEMBERS, side="right"))) if len(sizes) else 0
     runs = [
-        linkage.order[b : b + min(s, MEMBERS)]
+        linkage.order[b : b + min(s, MAX_GROUP_MEMBERS)]
         for b, s in zip(begins[:fits].tolist(), sizes[:fits].tolist(), strict=True)
     ]
-    bonds = [linkage.link[b : b + min(s, MEMBERS) - 1] for b, s in zip(begins[:fits], sizes[:fits], strict=True)]
+    bonds = [
+        linkage.link[b : b + min(s, MAX_GROUP_MEMBERS) - 1] for b, s in zip(begins[:fits], sizes[:fits], strict=True)
+    ]
     parts = [[*bond.tolist(), -1] for bond in bonds]
     best = graph.by_score
-    near, high = best[-NEAR:][::-1], best[:HIGH]
-    between = best[np.unique(np.linspace(0, max(0, len(best) - 1), min(SAMPLED, len(best))).astype(np.int64))]
+    near, high = best[-NEAR_PAIRS:][::-1], best[:MOST_ALIKE_PAIRS]
+    between = best[np.unique(np.linspace(0, max(0, len(best) - 1), min(SAMPLED_PAIRS, len(best))).astype(np.int64))]
     inside, first_inside = _inside(view, runs)
     pairs = np.unique(np.concatenate([near, high, between, np.array(inside, np.int64)]).astype(np.int64))
     rank = np.empty(len(best), np.int64)
@@ -82,10 +89,10 @@ def choose(view: ResultView) -> Kept:
     items = np.unique(np.concatenate([graph.left[pairs], graph.right[pairs], *runs]).astype(np.int64))
     order = np.concatenate([np.empty(0, np.int64), *runs])
     ways = zip_longest(
-        first_inside, near[:VIEWS].tolist(), high[:VIEWS].tolist(), between[:: max(1, SAMPLED // VIEWS)].tolist()
+        first_inside, near[:VIEWS].tolist(), high[:VIEWS].tolist(), between[:: max(1, SAMPLED_PAIRS // VIEWS)].tolist()
     )
     first = list(dict.fromkeys(pair for some in ways for pair in some if pair is not None))[:VIEWS]
-    return Kept(items, pairs, order, np.array(list(chain(*parts)), np.int64), first)
+    return ReportSelection(items, pairs, order, np.array(list(chain(*parts)), np.int64), first)
 
 
 def _inside(view: ResultView, runs: list[I64]) -> tuple[list[int], list[int]]:
@@ -116,7 +123,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
     overview["paste"] = any("text" in one for one in contents.values())
     yield block("data-overview", overview)
     shown = []
-    room = TEXT
+    room = MAX_TEXT_CHARACTERS
     for pair in kept.first:
         left, right = int(graph.left[pair]), int(graph.right[pair])
         made = view.pair(left, right, contents)
@@ -129,7 +136,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
             )
     items: dict[str, Any] = {
         "names": [one["name"] for one in labels],
-        "excerpts": [marks.excerpt(contents.get(int(item), {})) for item in kept.items],
+        "excerpts": [highlighting.excerpt(contents.get(int(item), {})) for item in kept.items],
         "pictures": _stamps([contents.get(int(item), {}) for item in kept.items]),
         "sides": [one["side"] for one in labels] if view.cross else None,
         "gone": [int(one.get("gone", False)) for one in labels] if view.removed else None,
@@ -155,15 +162,15 @@ def _stamps(contents: list[Content]) -> list[str | None] | None:
     if not any("picture" in one for one in contents):
         return None
     made: list[str | None] = []
-    room = PICTURES
+    room = MAX_PICTURE_CHARACTERS
     for one in contents:
-        small = marks.stamp(one) if room > 0 else None
+        small = highlighting.stamp(one) if room > 0 else None
         room -= len(small or "")
         made.append(small)
     return made
 
 
-def _left_out(view: ResultView, kept: Kept, shown: int) -> list[str]:
+def _left_out(view: ResultView, kept: ReportSelection, shown: int) -> list[str]:
     """What the file does not hold, in words."""
     all_pairs, all_items = len(view.graph.left), int(view.graph.linkage.grouped[0])
     said = []

@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from lookalike import __version__
 from lookalike.errors import UsageError
 from lookalike.index.group_commit import Addition, Removal
-from lookalike.web import bodies
+from lookalike.web import request_models
 from lookalike.web.admission import Access, Limits, Refused, read_body
-from lookalike.web.answers import answer, handle_errors
 from lookalike.web.api_page import api_page
-from lookalike.web.forms import form_of
+from lookalike.web.item_schemas import form_of
 from lookalike.web.metrics import CONTENT_TYPE, Metrics
+from lookalike.web.responses import answer, handle_errors
 from lookalike.web.serving import Receive, Send
 from lookalike.web.writes import Writes
 
@@ -52,7 +52,7 @@ class Service:
         self.metrics = Metrics()
         self.kind, self.column = index.kind.name, index.kind.scale.column
         self.form = form_of(index.kind)
-        self.bodies = bodies.bodies(index.kind, self.form, self.limits.batch)
+        self.bodies = request_models.bodies(index.kind, self.form, self.limits.batch)
         in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may let us wait
         self._few = 0 if in_threads else FEW
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
@@ -189,8 +189,8 @@ class Service:
     async def _parse(self, body: bytes, into: type[BaseModel], until: float) -> Any:
         """Parse a body: a large one, which takes up to seconds, in a thread."""
         if len(body) <= SMALL:
-            return bodies.parse(body, into)
-        return await self._in_time(lambda: bodies.parse(body, into), until, self._threads)
+            return request_models.parse(body, into)
+        return await self._in_time(lambda: request_models.parse(body, into), until, self._threads)
 
     async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
@@ -219,10 +219,10 @@ class Service:
         _route(app, "POST", "/query", self.query, made.query, made.matches, token=read)
         _route(app, "POST", "/items", self.add, made.items, made.added, token=write, also={403: CLOSED})
         gone = {403: CLOSED, 404: "No item has this id."}
-        _route(app, "DELETE", "/items/{id:path}", self.remove, None, bodies.Removed, token=write, also=gone)
+        _route(app, "DELETE", "/items/{id:path}", self.remove, None, request_models.Removed, token=write, also=gone)
         _route(app, "POST", "/compare", self.compare, made.compare, made.compared, token=read)
         _route(app, "GET", "/stats", self.stats, None, None, token=read)
-        _route(app, "GET", "/health", self.health, None, bodies.Health, token=False)
+        _route(app, "GET", "/health", self.health, None, request_models.Health, token=False)
         app.add_api_route("/metrics", self.metrics_text, response_class=PlainTextResponse, include_in_schema=False)
         app.add_api_route("/openapi.json", self.openapi, include_in_schema=False)
         app.add_api_route("/docs", self.docs, response_class=HTMLResponse, include_in_schema=False)
@@ -246,7 +246,7 @@ def _route(
         fails[401] = "The token is missing or wrong."
         more["security"] = [{"token": list[str]()}]
     responses: dict[int | str, dict[str, Any]] = {
-        status: {"model": bodies.Failure, "description": words} for status, words in sorted(fails.items())
+        status: {"model": request_models.Failure, "description": words} for status, words in sorted(fails.items())
     }
     good = {"description": "Done."} | ({"model": gives} if gives is not None else {})
     app.add_api_route(path, call, methods=[method], responses={200: good, **responses}, openapi_extra=more)

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 2048  # connections that may wait
-KEPT = 75  # seconds that an idle connection is kept: longer than proxies do, for they take a cut one as an error
-PATIENCE = 30  # seconds that requests under way are given after a stop
+KEEP_ALIVE_SECONDS = (
+    75  # seconds that an idle connection is kept: longer than proxies do, for they take a cut one as an error
+)
+SHUTDOWN_SECONDS = 30  # seconds that requests under way are given after a stop
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -27,7 +29,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 def run(
     app: App, host: str = LOOPBACK, port: int = 0, *,
-    title: str = "Serving", names: Collection[str] = (), patience: int = PATIENCE,
+    title: str = "Serving", names: Collection[str] = (), patience: int = SHUTDOWN_SECONDS,
     limits: ConnectionLimits | None = None,
 ) -> None:  # fmt: skip
     """Serve until Ctrl-C or SIGTERM; then the requests under way are finished, for `patience` seconds at most.
@@ -48,7 +50,7 @@ def run(
             local_names_only(app, names) if is_loopback(host) else app, interface="asgi3",
             http=connections.limited(limits or connections.ConnectionLimits()), ws="none",
             log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False,
-            timeout_graceful_shutdown=patience, timeout_keep_alive=KEPT,
+            timeout_graceful_shutdown=patience, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         Server(config).run([listener])
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lookalike.amplify import shape_of
-from lookalike.plan import Plan
-from lookalike.stages.pieces import PiecePlan
-from lookalike.words import count, share, size
+from lookalike.core.formatting import count, share, size
+from lookalike.kinds.bits.multi_index import MultiIndexPlan
+from lookalike.planning.amplification import shape_of
+from lookalike.planning.banding import Plan
 
 Receipt = dict[str, Any]
-POINTS = 120  # of a curve
+S_CURVE_POINTS = 120  # of a curve
 
 
 def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> list[dict[str, Any]]:
@@ -38,11 +38,11 @@ def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> li
 def _read_note(counts: dict[str, Any]) -> str:
     nbytes = counts.get("bytes", 0)
     parts = [size(nbytes)] if nbytes else []
-    parts += [f"{counts[name]:,} {word}" for name, word in NOTED.items() if counts.get(name)]
+    parts += [f"{counts[name]:,} {word}" for name, word in NOTED_COUNTS.items() if counts.get(name)]
     return " · ".join(parts)
 
 
-NOTED = {"empty": "empty", "broken": "left out", "skipped": "skipped"}
+NOTED_COUNTS = {"empty": "empty", "broken": "left out", "skipped": "skipped"}
 
 
 def curve(receipt: Receipt) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]
     """The curve of the plan over the score, where the score alone decides."""
     if "widths" in plan:
         names = ("bits", "threshold", "recall", "widths", "flips", "rounds")
-        pieces = PiecePlan(**{name: _tuple(plan[name]) for name in names})
+        pieces = MultiIndexPlan(**{name: _tuple(plan[name]) for name in names})
         most = min(pieces.bits, 2 * pieces.threshold + 4)
         return [(float(d), pieces.probability(d)) for d in range(most + 1)]
     if "num_hashes" in plan and receipt["job"].get("measure") == "jaccard":
@@ -73,7 +73,7 @@ def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]
 
 def points(plan: Plan) -> list[tuple[float, float]]:
     """(similarity, probability that a pair is found) along the S-curve."""
-    return [(i / POINTS, round(plan.probability(i / POINTS), 5)) for i in range(POINTS + 1)]
+    return [(i / S_CURVE_POINTS, round(plan.probability(i / S_CURVE_POINTS), 5)) for i in range(S_CURVE_POINTS + 1)]
 
 
 def _tuple(value: Any) -> Any:

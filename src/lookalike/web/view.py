@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
-from lookalike.io.contents import Content, Texts
-from lookalike.web import marks, summary
+from lookalike.web import highlighting, summary
+from lookalike.web.contents import Content, TextContents
 from lookalike.web.graph import Graph, graph_of_groups, make_graph
-from lookalike.web.opened import Opened
-from lookalike.web.pasted import find_like
+from lookalike.web.result_loader import Opened
+from lookalike.web.text_query import find_like
 
-PAGE, MOST = 50, 500  # rows of an answer, and the most that may be asked for
-NAME = 500  # characters of an id that are shown
+PAGE_ROWS, MAX_PAGE_ROWS = 50, 500  # rows of an answer, and the most that may be asked for
+MAX_ID_CHARACTERS = 500  # characters of an id that are shown
 NAMED = 3  # members that a list of groups names
 MATRIX = 40  # members of a group whose pairs are drawn
 REMEMBERED = 2000  # contents that are kept in memory
@@ -88,7 +88,7 @@ class ResultView:
             "paste": self.can_paste,
         }
 
-    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+    def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """Groups at a cut, the largest first: (item, size, some names)."""
         begins, sizes = self.groups_at(self._cut(cut))
         order, rows = self.graph.linkage.order, []
@@ -99,13 +99,13 @@ class ResultView:
             rows.append({"item": int(members[0]), "size": size, "names": [self.name(item) for item in members]})
         return {"total": len(begins), "rows": rows}
 
-    def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE) -> Answer:
+    def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """The group of an item: members, each with the beginning of what it holds, and pairs of the first of them."""
         members = self.graph.group_of(self._item(item), self._cut(cut))
         shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
         rows = [
-            {**self.label(one), "excerpt": marks.excerpt(held), "picture": marks.stamp(held)}
+            {**self.label(one), "excerpt": highlighting.excerpt(held), "picture": highlighting.stamp(held)}
             for one, held in ((one, contents.get(one, {})) for one in shown)
         ]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
@@ -124,7 +124,7 @@ class ResultView:
         return found
 
     def pairs(
-        self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE, item: int | None = None
+        self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: int | None = None
     ) -> Answer:
         """Pairs at a cut, of all items or of one: those near the cut first, the most alike (high), the least (low)."""
         if order not in ORDERS:
@@ -165,7 +165,9 @@ class ResultView:
                 ]
         if left not in contents or right not in contents:
             return {**answer, "view": {"kind": "none"}, "adds": list(adds.items()), "prior": self._prior}
-        shown = marks.side_by_side(contents[left], contents[right], self.receipt["job"], adds, self._runs(left, right))
+        shown = highlighting.side_by_side(
+            contents[left], contents[right], self.receipt["job"], adds, self._runs(left, right)
+        )
         return {**answer, "view": shown, "adds": list(adds.items()), "prior": self._prior}
 
     @property
@@ -189,17 +191,17 @@ class ResultView:
     def item(self, item: int) -> Answer:
         """One item: what it holds."""
         contents = self.contents([self._item(item)])
-        shown = marks.whole(contents[item]) if item in contents else {"kind": "none"}
+        shown = highlighting.whole(contents[item]) if item in contents else {"kind": "none"}
         return {**self.label(item), "view": shown}
 
-    def search(self, query: str, limit: int = PAGE) -> Answer:
+    def search(self, query: str, limit: int = PAGE_ROWS) -> Answer:
         """Items whose id holds the query, whatever its case; those that are it, or begin with it, first."""
         rows, total, wanted = [], 0, query.strip()
         for side, names in enumerate(self._names):
             first = side * len(self.graph.ids[0])
             at = np.flatnonzero(pc.match_substring(names, wanted, ignore_case=True).to_numpy(zero_copy_only=False))
             total += len(at)
-            for number in at[: 4 * MOST].tolist():
+            for number in at[: 4 * MAX_PAGE_ROWS].tolist():
                 name = names[number].as_py().lower()
                 rank = 0 if name == wanted.lower() else 1 if name.startswith(wanted.lower()) else 2
                 rows.append((rank, len(name), first + number))
@@ -209,17 +211,17 @@ class ResultView:
     @property
     def can_paste(self) -> bool:
         known = self.opened.contents[-1] if self.opened.contents else None
-        is_text = isinstance(known, Texts) and not known.collection.is_tokens
+        is_text = isinstance(known, TextContents) and not known.collection.is_tokens
         return self.receipt["items"] in ("documents", "strings") and is_text
 
-    def find(self, text: str, limit: int = PAGE) -> Answer:
+    def find(self, text: str, limit: int = PAGE_ROWS) -> Answer:
         """Items most like a text, from all that the run has read: reads the input once."""
         if not self.can_paste:
             raise UsageError("a text can be looked for where the run compared texts and its input is still there.")
         if not text.strip():
             raise UsageError("the text is empty; paste some words.")
         texts = self.opened.contents[-1]
-        assert isinstance(texts, Texts)
+        assert isinstance(texts, TextContents)
         found = find_like(text, texts.collection, self.receipt)
         shown = found[: bounded(limit)]
         side = len(self.graph.ids) - 1
@@ -245,7 +247,7 @@ class ResultView:
 
     def name(self, item: int) -> str:
         name = str(self.graph.id(item))
-        return name if len(name) <= NAME else name[:NAME] + "…"
+        return name if len(name) <= MAX_ID_CHARACTERS else name[:MAX_ID_CHARACTERS] + "…"
 
     @cached_property
     def removed(self) -> set[Any]:
@@ -305,4 +307,4 @@ class ResultView:
 
 
 def bounded(limit: int) -> int:
-    return max(1, min(limit, MOST))
+    return max(1, min(limit, MAX_PAGE_ROWS))

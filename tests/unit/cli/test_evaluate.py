@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.apps.evaluate import evaluate
 from lookalike.cli.evaluate import readable_thresholds
+from lookalike.evaluation.api import evaluate
 
 FOUND = "left,right,similarity\na,b,0.9\nc,b,0.8\nd,e,0.8\na,x,0.6\n"
 TRUTH = "id,group\na,1\nb,1\nc,1\nd,2\ne,3\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.web.opened import open_result
+from lookalike.web.result_loader import open_result
 from shown import save_families
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lookalike as la
-from lookalike.engines.work import Place
+from lookalike.runtime.local.work_folder import CheckpointFolder
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_work_folders_are_listed_and_removed(work: Path, lookalike) -> None:
 @pytest.mark.promise("docs/how-to/large.md", "removes them, but none that is in use")
 def test_a_folder_in_use_stays(work: Path, lookalike) -> None:
     place = next(work.glob("sets-*"))
-    held = Place(place, {})
+    held = CheckpointFolder(place, {})
     assert "in use" in lookalike("runs").out
     assert lookalike("runs", "clean", work).out == f"Left     {work}: it is in use\n"
     held.close()

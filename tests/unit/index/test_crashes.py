@@ -94,7 +94,7 @@ def test_readers_in_other_threads_go_on(tmp_path: Path) -> None:
 
 @pytest.mark.promise("docs/how-to/index.md", "Readers never wait, neither for a writer nor for compaction")
 def test_a_reader_outlives_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "SMALL", 2)
+    monkeypatch.setattr(folder, "MAX_RECENT_ITEMS", 2)
     place = tmp_path / "index"
     texts = [text_of(f"n{number}") for number in range(40)]
     with la.Index.create(place, k=2) as index, la.Index.open(place, read_only=True) as reader:
@@ -110,7 +110,7 @@ def test_a_reader_outlives_a_compaction(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_goes_between_two_looks_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "SMALL", 2)
+    monkeypatch.setattr(folder, "MAX_RECENT_ITEMS", 2)
     place = tmp_path / "index"
     with la.Index.create(place, k=2) as index, la.Index.open(place, read_only=True) as reader:
         index.add([text_of(f"n{number}") for number in range(5)], ids=[f"n{number}" for number in range(5)])
@@ -135,7 +135,7 @@ def test_what_goes_between_two_looks_is_not_told(tmp_path: Path, monkeypatch: py
 
 
 def test_what_is_removed_during_a_compaction_stays_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "SMALL", 2)
+    monkeypatch.setattr(folder, "MAX_RECENT_ITEMS", 2)
     texts = [text_of(f"n{number}") for number in range(20)]
     with la.Index.create(tmp_path / "index", k=2) as index:
         monkeypatch.setattr(compaction, "due", lambda *_: [])
@@ -166,7 +166,7 @@ def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(folder, "SMALL", 1)
+            patch.setattr(folder, "MAX_RECENT_ITEMS", 1)
             patch.setattr(writer, "write_segment", full)
             with pytest.raises(OutputError, match=r"disk full while writing .*; nothing of this change was kept\.$"):
                 index.add([text_of(f"n{number}") for number in range(9)], ids=[f"n{number}" for number in range(9)])
@@ -176,7 +176,7 @@ def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch
 
 
 def test_a_damaged_segment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "SMALL", 1)
+    monkeypatch.setattr(folder, "MAX_RECENT_ITEMS", 1)
     place = tmp_path / "index"
     with la.Index.create(place, k=2) as index:
         index.add([text_of(f"n{number}") for number in range(9)])

@@ -20,7 +20,7 @@ import lookalike as la
 from index_damage import answers, changed, damage, make
 from lookalike.errors import DamagedIndex
 from lookalike.index import compaction, folder
-from lookalike.kernels import blocks
+from lookalike.index.kernels import blocks
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "index-1"
 MASK = 2**64 - 1
@@ -213,7 +213,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 
 def test_counts_are_of_the_moment_of_the_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that commits between two looks cannot make a list of segments and their counts differ."""
-    monkeypatch.setattr(folder, "SMALL", 1)
+    monkeypatch.setattr(folder, "MAX_RECENT_ITEMS", 1)
     place = tmp_path / "index"
     with la.Index.create(place, k=2) as index, la.Index.open(place) as other:
         index.add(["a b c", "d e f"])

@@ -12,9 +12,9 @@ import pytest
 import lookalike as la
 from index_kinds import SAMPLES
 from lookalike.errors import InputError, LeftOutWarning, UsageError
-from lookalike.index.faces import FaceKind
-from lookalike.index.images import ImageKind
-from lookalike.index.store import Blobs, Found
+from lookalike.index.store import Blobs, StoreCandidates
+from lookalike.kinds.faces.index import FaceKind
+from lookalike.kinds.images.index import ImageKind
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -157,6 +157,6 @@ def test_a_picture_with_an_impossible_shape_is_damage() -> None:
     bad = good.data.copy()
     bad[0] = 200
     first = np.zeros(1, np.int64)
-    found = Found(first, first, bad, first, good.offsets[1:])
+    found = StoreCandidates(first, first, bad, first, good.offsets[1:])
     with pytest.raises(la.errors.DamagedIndex, match="it has a shape that there is not"):
         kind.score(Blobs(good.data, good.offsets), found, 10)

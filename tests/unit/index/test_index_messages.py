@@ -12,8 +12,9 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import DamagedIndex, InputError, LookalikeError, OutputError, RecallWarning, UsageError
-from lookalike.index import about, manifest
-from lookalike.index.draws import normal, order, words
+from lookalike.index import manifest
+from lookalike.index import settings as about
+from lookalike.index.stable_random import normal, order, words
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ NORMAL = [-0.64946383, -0.62711287, -1.04494798, 2.74195528]
 
 
 def test_a_full_disk_at_the_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "TABLES", "PRAGMA max_page_count = 1;" + manifest.TABLES)
+    monkeypatch.setattr(manifest, "MANIFEST_SQL", "PRAGMA max_page_count = 1;" + manifest.MANIFEST_SQL)
     with pytest.raises(OutputError, match=r"^no index could be made: database or disk is full\.$"):
         la.Index.create(tmp_path / "seen")
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ import lookalike as la
 from lookalike.errors import DatabaseFailed, IndexBusy, InputError, MissingExtra, OutputError, UsageError
 from lookalike.index import connections
 from lookalike.index import postgres as postgres_store
-from lookalike.index.connections import Place
+from lookalike.index.connections import DatabaseAddress
 
 OPTIONS: dict[str, Any] = {"kind": "documents", "k": 2}
 
@@ -169,7 +169,7 @@ def test_readers_do_not_wait_for_a_writer(url: str) -> None:
 
 
 def test_a_writer_that_waits_too_long_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 1)
+    monkeypatch.setattr(connections, "WRITER_WAIT_SECONDS", 1)
     with la.Index.open(url) as first, la.Index.open(url) as second:
         failed: list[Exception] = []
 
@@ -277,11 +277,11 @@ def test_a_database_of_another_encoding(postgres: str) -> None:
 
 
 def test_the_password_is_shown_nowhere() -> None:
-    place = Place.of("postgresql://me:secret@db:5433/shop?password=secret&schema=news")
+    place = DatabaseAddress.of("postgresql://me:secret@db:5433/shop?password=secret&schema=news")
     assert (place.shown, place.schema) == ("postgresql://me@db:5433/shop?schema=news", "news")
     assert place.url == "postgresql://me:secret@db:5433/shop?password=secret"
     assert (
-        Place.of("postgresql://db/x?options=-c%20a=b&password=a+b").url
+        DatabaseAddress.of("postgresql://db/x?options=-c%20a=b&password=a+b").url
         == "postgresql://db/x?options=-c%20a=b&password=a+b"
     )
 

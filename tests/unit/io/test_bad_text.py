@@ -12,8 +12,8 @@ import pytest
 import lookalike as la
 from lookalike.errors import BadText, InputError, OutputError
 from lookalike.io.read import open_collection
-from lookalike.io.records import open_records
 from lookalike.io.write import write_table
+from lookalike.kinds.records.source import open_records
 
 GOOD, BAD = b"good \xe2\x82\xac", b"bad \xff\xfe end"
 NAMES = ["a.parquet", "a.arrow", "a.csv", "a.tsv", "a.jsonl", "a.txt", "folder"]

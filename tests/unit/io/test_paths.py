@@ -13,7 +13,7 @@ import pytest
 from lookalike.errors import InputError
 from lookalike.io.paths import KNOWN
 from lookalike.io.read import open_collection
-from lookalike.io.records import open_records
+from lookalike.kinds.records.source import open_records
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_a_folder_or_glob_of_data_files_is_one_data_set(source: str) -> None:
 
 
 def test_many_small_files_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.lines.FILES_PER_BATCH", 7)
+    monkeypatch.setattr("lookalike.io.plain_text.FILES_PER_BATCH", 7)
     make(*(f"docs/{number:03}.md" for number in range(100)))
     (batch,) = open_collection("docs").texts()
     assert batch.ids.to_pylist() == [f"{number:03}.md" for number in range(100)]
@@ -233,7 +233,7 @@ def test_a_json_array_is_not_json_lines() -> None:
 
 
 def test_a_late_json_line_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.lines.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
+    monkeypatch.setattr("lookalike.io.plain_text.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
     Path("a.jsonl").write_text('{"text": "a", "id": 1}\n' * 60 + '{"text": "a", "id": "b"}\n')
     assert refusal("a.jsonl") == "a.jsonl line 61: column 'id' is a string; expected int64 as in the lines before."

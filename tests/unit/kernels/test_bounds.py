@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lookalike.core.measures import SET_MEASURES, bar, set_measure
 from lookalike.kernels.bounds import least_size, required, score
-from lookalike.measures import SET_MEASURES, bar, set_measure
 from oracles import MEASURES, reaches, similarity
 
 shares = st.integers(1, 100).map(lambda percent: Fraction(percent, 100)) | st.fractions(

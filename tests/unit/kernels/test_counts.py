@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.evaluation.kernels.merge_tree import largest
+from lookalike.evaluation.merge_tree import Growth
 from lookalike.kernels.buckets import bucket_sizes
-from lookalike.kernels.merging import largest
-from lookalike.stages.merging import Growth
 
 
 @given(st.lists(st.integers(0, 9), max_size=200), st.integers(2, 8))

@@ -11,36 +11,39 @@ from lookalike.kernels import _jit
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(_jit, "HERE", tmp_path)
+    monkeypatch.setattr(_jit, "PACKAGE", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, text in {
-        "_jit": "",
-        "caller": "from lookalike.kernels.middle import (\n    one,\n    two,\n)\n",
-        "middle": "from lookalike.kernels import callee, other\n",
-        "callee": "",
-        "other": "from lookalike.kernels.caller import name  # a circle\n",
-        "stranger": "",
+        "kernels/_jit": "",
+        "kinds/x/kernels/caller": "from lookalike.kernels.middle import (\n    one,\n    two,\n)\n",
+        "kernels/middle": "from lookalike.kernels import callee, other\n",
+        "kernels/callee": "",
+        "kernels/other": "from lookalike.kinds.x.kernels.caller import name  # a circle\n",
+        "kernels/stranger": "",
     }.items():
-        (tmp_path / f"{name}.py").write_text(text)
+        file = tmp_path / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     return tmp_path
 
 
 def folder() -> str:
     _jit._cache_folder.cache_clear()
-    return _jit._cache_folder("caller")
+    return _jit._cache_folder("kinds.x.kernels.caller")
 
 
 def test_all_sources_that_a_kernel_is_made_from_are_known(home: Path) -> None:
-    assert _jit.sources("caller") == {"caller", "middle", "callee", "other"}
-    assert _jit.sources("callee") == {"callee"}
+    shared = {"kernels.middle", "kernels.callee", "kernels.other"}
+    assert _jit.sources("kinds.x.kernels.caller") == {"kinds.x.kernels.caller", *shared}
+    assert _jit.sources("kernels.callee") == {"kernels.callee"}
 
 
 def test_a_changed_callee_means_another_cache_a_stranger_does_not(home: Path) -> None:
     """The compiler itself looks only at the file of a function: a changed callee elsewhere would go unseen."""
     before = folder()
-    (home / "stranger.py").write_text("changed")
+    (home / "kernels/stranger.py").write_text("changed")
     assert folder() == before
-    (home / "callee.py").write_text("changed")
+    (home / "kernels/callee.py").write_text("changed")
     assert folder() != before
 
 

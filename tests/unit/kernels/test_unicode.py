@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from lookalike.data import ShingleRule
+from lookalike.core.arrays import ShingleRule
 from lookalike.kernels.unicode import ALONE, KIND, MARK, OTHER, PUNCTUATION, SPACE, WORD, tables, unicode_version
 from oracles import folded, is_single
 from strategies import known

@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lookalike.kernels import codes, measurements, signs, vectors, windows
+from lookalike.kernels import signs, vectors
+from lookalike.kinds.faces.kernels import measurements
+from lookalike.kinds.images.kernels import views as codes
+from lookalike.kinds.images.kernels import windows
 
 ROWS = arrays(np.float32, (6, 11), elements=st.floats(-100, 100, width=32, allow_subnormal=False))
 WORDS = arrays(np.uint64, (2, 4), elements=st.integers(0, 2**64 - 1))

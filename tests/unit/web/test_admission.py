@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lookalike.index.index import Index
-from lookalike.web import bodies
+from lookalike.web import request_models
 from lookalike.web.admission import Access, Limits
 from lookalike.web.service import Service
 from web_server import JSON, ROSE, ask, bearer, serving
@@ -172,14 +172,14 @@ def test_health_answers_while_a_single_string_is_looked_up(tmp_path: Path, monke
 @pytest.mark.parametrize("path", ["/query", "/items"])
 def test_health_answers_while_a_large_body_is_parsed(index: Index, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     begun, release = threading.Event(), threading.Event()
-    parse = bodies.parse
+    parse = request_models.parse
 
     def slow(*arguments: Any) -> Any:
         begun.set()
         release.wait(30)
         return parse(*arguments)
 
-    monkeypatch.setattr(bodies, "parse", slow)
+    monkeypatch.setattr(request_models, "parse", slow)
     with serving(Service(index)) as where:
         asking = threading.Thread(target=ask, args=(where, "POST", path, {"items": ["a " * 50_000], "ids": ["a"]}))
         asking.start()

@@ -20,7 +20,7 @@ from lookalike.errors import UsageError
 from lookalike.web import serving
 from lookalike.web.exploring import is_index
 from lookalike.web.index_view import IndexView
-from lookalike.web.opened import open_result
+from lookalike.web.result_loader import open_result
 from lookalike.web.view import ResultView
 from shown import EVIL, families, save_families
 

@@ -70,16 +70,16 @@ def test_a_large_result_is_bounded_and_says_what_is_left_out(tmp_path: Path) -> 
     page = la.report(save_many(tmp_path, 60_000, 30_000), tmp_path / "report.html")
     data = blocks(page)
     assert data["data-overview"]["pairs"][0] == 60_000  # counts are of all
-    most = module.NEAR + module.HIGH + module.SAMPLED + module.LINKED + 40 * 39 // 2
+    most = module.NEAR_PAIRS + module.MOST_ALIKE_PAIRS + module.SAMPLED_PAIRS + module.LINKED + 40 * 39 // 2
     assert 3000 < len(data["data-kept"]["pairs"]) <= most
-    assert len(data["data-kept"]["order"]) <= module.MEMBERS
+    assert len(data["data-kept"]["order"]) <= module.MAX_GROUP_MEMBERS
     said = " ".join(data["data-kept"]["totals"])
     assert re.search(r"This file lists [\d,]+ of 60,000 pairs", said)
     assert page.stat().st_size < 4_000_000
 
 
 def test_texts_take_no_more_room_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TEXT", 5000)
+    monkeypatch.setattr(module, "MAX_TEXT_CHARACTERS", 5000)
     data = blocks(la.report(la.pairs(families(), threshold=0.3), tmp_path / "report.html"))
     assert 0 < len(data["data-kept"]["views"]) < 10
     assert any("side by side here" in said for said in data["data-kept"]["totals"])

@@ -14,8 +14,8 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import InputError, UsageError
-from lookalike.web.opened import open_result
-from lookalike.web.view import MOST, ResultView
+from lookalike.web.result_loader import open_result
+from lookalike.web.view import MAX_PAGE_ROWS, ResultView
 from shown import families, save_families, save_many
 
 
@@ -69,14 +69,14 @@ def test_groups_come_largest_first_and_in_pages(view: ResultView) -> None:
 
 def test_pairs_in_three_orders(view: ResultView) -> None:
     cut = view.graph.cuts.nearest(0.7)
-    near, high, low = (view.pairs(cut, order, 0, MOST) for order in ("near", "high", "low"))
+    near, high, low = (view.pairs(cut, order, 0, MAX_PAGE_ROWS) for order in ("near", "high", "low"))
     assert near["total"] == high["total"] < low["total"] == len(view.graph.left)
     scores = [row["score"] for row in near["rows"]]
     assert scores == sorted(scores)
     assert min(scores) >= 0.7
     assert [row["score"] for row in high["rows"]] == scores[::-1]
     assert low["rows"][0]["score"] == min(view.graph.shown)
-    mine = view.pairs(0, "high", 0, MOST, item=0)
+    mine = view.pairs(0, "high", 0, MAX_PAGE_ROWS, item=0)
     assert mine["total"] == 4
     assert all(0 in (row["left"]["item"], row["right"]["item"]) for row in mine["rows"])
 

@@ -1,0 +1,43 @@
+"""Open the texts that a command is given, and begin to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lookalike.cli import options as o
+
+if TYPE_CHECKING:
+    from lookalike.io.collection import Collection
+
+
+def open_documents(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
+    """The collection, already being read: decoding goes on while the compiler is loaded."""
+    from lookalike.io.read import by_lines
+
+    return _begun(inputs, options, given, lines=by_lines(options["lines"], alone=given.get("against") is None))
+
+
+def open_strings(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
+    """As `open_documents`; each line of a text file is a string."""
+    return _begun(inputs, options, given, lines=True)
+
+
+def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *, lines: bool | None) -> Collection:
+    """Open the inputs and begin to read them.
+
+    Within a stated memory budget reading begins with the run, as what is decoded waits in memory.
+    """
+    from lookalike.io.read import open_collection
+
+    frugal, limit = options.get("memory") is not None, None
+    if frugal:
+        from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
+        from lookalike.runtime.local.work_folder import ResourceLimits
+
+        place = ResourceLimits.of({"memory": options["memory"]})
+        limit = read_limit(place, MEMORY_PER_TEXT_BYTE[options.get("unit") or "word"])
+    columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
+    collection = open_collection(o.paths(inputs), lines=lines, limit=limit, **columns)
+    if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads one column more
+        collection.begin()
+    return collection

@@ -1,0 +1,208 @@
+"""What a run shows when it is done: tables, a summary, the receipt."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from rich.table import Table
+from rich.text import Text
+
+from lookalike.cli.summary import lines
+from lookalike.cli.terminal import Screen, err
+from lookalike.core.formatting import count, share
+from lookalike.errors import UsageError
+from lookalike.io.atomic import check_output, check_place, together
+from lookalike.io.results import write_json
+from lookalike.io.write import write_table
+
+if TYPE_CHECKING:
+    from lookalike.kinds.documents.classify import Classification
+    from lookalike.kinds.passages.api import Passages
+    from lookalike.kinds.passages.stories import Stories
+    from lookalike.result import Result
+    from lookalike.runtime.spark.result import SparkResult
+
+TERMINAL_ROWS = 20  # rows of a table on a terminal
+LABELS = (
+    "left",
+    "right",
+    "id",
+    "representative",
+    "first",
+    "item",
+    "by",
+    "string",
+    "left string",
+    "right string",
+)  # columns that stand at the left
+ROW_NUMBER_COLUMN = "row"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to be written, checked before the work begins."""
+
+    paths: tuple[Path, ...]
+    force: bool
+
+    @classmethod
+    def check(cls, output: Path | None, *others: Path | None, force: bool) -> Outputs:
+        paths = [path for path in (output, *others) if path is not None]
+        for path in paths:
+            check_output(path, force=force)
+        if output is not None and output.suffix:
+            paths.append(receipt_of(output))
+            check_place(paths[-1], force=force)
+        for path in paths:
+            if sum(other.absolute() == path.absolute() for other in paths) > 1:
+                raise UsageError(f"{path} is named for two outputs. Use another name for one of them.")
+        return cls(tuple(paths), force)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Within this block, the outputs are drafts; at its end all of them get their names."""
+        return together(self.paths, force=self.force)
+
+    def write_table(self, table: Any, path: Path) -> list[Path]:
+        write_table(table, path, force=self.force)
+        return [path]
+
+    def write_result(self, result: Result | Passages | Stories | Classification, path: Path | None) -> list[Path]:
+        """Write the table that was asked for by extension, with its receipt, or all tables into a folder."""
+        if path is None:
+            return []
+        if not path.suffix:
+            return [result.save(path, force=self.force)]
+        from lookalike.result import Result
+
+        with self.together():
+            if isinstance(result, Result):
+                result.write(path, force=self.force)
+            else:
+                write_table(result.to_arrow(), path, force=self.force)
+            write_json(result.receipt, receipt_of(path), force=self.force)
+        return [path, receipt_of(path)]
+
+
+def receipt_of(path: Path) -> Path:
+    """Where the receipt of an output goes: clean.jsonl.gz has clean.jsonl.gz.receipt.json next to it."""
+    return path.with_name(path.name + ".receipt.json")
+
+
+def print_pairs(result: Result) -> None:
+    """The most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
+    table = result.pairs
+    if not sys.stdout.isatty():
+        print_lines(table)
+        return
+    scale = result.job.scale
+    best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, TERMINAL_ROWS)
+    other = result.source if result.against is None else result.against
+    print_table(spelled(best, {"left": result.source, "right": other}, result), table.num_rows, "pairs")
+
+
+def print_groups(result: Result) -> None:
+    """The largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
+    table = result.groups
+    if not sys.stdout.isatty():
+        print_lines(table)
+        return
+    biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, TERMINAL_ROWS)
+    print_table(spelled(biggest, {"id": result.source}, result), table.num_rows, f"grouped {result.job.noun}")
+
+
+def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Table:
+    """The table with the strings that its rows are about, where these are known by their numbers only."""
+    if result.job.noun != "strings":
+        return table
+    for name, collection in columns.items():
+        if collection.id_column is None:
+            rows = table[name].to_pylist()
+            texts = collection.picked(rows)
+            table = table.append_column(
+                f"{name} string" if len(columns) > 1 else "string", [[texts[row] for row in rows]]
+            )
+    return table
+
+
+def print_rows(table: pa.Table, what: str) -> None:
+    """The first rows as a table on a terminal; all as tab-separated lines in a pipe."""
+    if sys.stdout.isatty():
+        print_table(table.slice(0, TERMINAL_ROWS), table.num_rows, what)
+    else:
+        print_lines(table)
+
+
+def print_best(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
+    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
+    if not sys.stdout.isatty():
+        print_lines(table)
+        return
+    rows = pa.array(range(best_of.num_rows))
+    best = (
+        best_of.append_column(ROW_NUMBER_COLUMN, rows)
+        .sort_by([(by, "descending"), (ROW_NUMBER_COLUMN, "ascending")])
+        .slice(0, TERMINAL_ROWS)
+    )
+    print_table(best.drop_columns(ROW_NUMBER_COLUMN), best_of.num_rows, what)
+
+
+def print_lines(table: pa.Table, *, header: bool = True) -> None:
+    """All rows as tab-separated lines on standard output, under the names of the columns."""
+    write = sys.stdout.write
+    if header:
+        write("\t".join(table.column_names) + "\n")
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            write("\t".join(_cell(value) for value in row) + "\n")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\t", " ").replace("\n", " ")
+
+
+def people_read(values: list[Any], *, is_count: bool) -> list[str]:
+    """Format values for a table on a terminal: three decimals, or none where the values are counts.
+
+    >>> people_read([0.99996, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
+    (['0.999', '1.000'], ['2', '1'])
+    """
+    numbers = [value for value in values if isinstance(value, float)]
+    whole = (is_count or max(numbers, default=0) > 1) and all(value.is_integer() for value in numbers)
+    return [share(value, 0 if whole else 3) if isinstance(value, float) else str(value) for value in values]
+
+
+def print_table(table: pa.Table, total: int, what: str) -> None:
+    """Some rows, of so many, for people."""
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for name in table.column_names:
+        shown.add_column(name, justify="left" if name in LABELS else "right")
+    columns = [people_read(table[name].to_pylist(), is_count=name == "distance") for name in table.column_names]
+    for row in zip(*columns, strict=True):
+        shown.add_row(*map(Text, row))
+    out = Screen()
+    out.print(shown)
+    if total > table.num_rows:
+        more = count(total - table.num_rows, f"more {what}")
+        out.print(f"... and {more}; write them all with -o FILE.", style="dim")
+
+
+def finish(
+    result: Result | SparkResult | Passages | Stories, wrote: Sequence[str | Path], *, quiet: bool, json: bool
+) -> None:
+    """The summary on standard error and, on wish, the receipt on standard output."""
+    if json:
+        sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
+    for warning in result.receipt["warnings"]:
+        err.say("Warning:", warning, style="yellow")
+    for what in result.receipt["left_out"]:
+        err.say("Left out", what, style="yellow")
+    if not quiet:
+        for label, text in lines(result.receipt, wrote):
+            err.say(label, text)

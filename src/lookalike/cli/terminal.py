@@ -1,0 +1,95 @@
+"""The terminal: lines under a label, a bar for each stage; plain lines and no bars in a pipe."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from lookalike.core.trace import Progress, silent
+
+LABEL = 9  # columns that a label takes, such as "Compared "
+STAGES = {
+    "open": "Opening",
+    "item groups": "Grouping items",
+    "read": "Reading",
+    "common": "Dropping common shingles",
+    "collapse": "Collapsing exact copies",
+    "choose": "Choosing a way",
+    "fields": "Reading the fields",
+    "keys": "Sorting the keys",
+    "candidates": "Looking for candidates",
+    "compare": "Comparing",
+    "sketch": "Sketching",
+    "index": "Indexing",
+    "divide": "Dividing",
+    "merge": "Merging",
+    "match": "Matching",
+    "audit": "Measuring recall",
+    "sum up": "Summing up",
+    "pairs": "Writing pairs down",
+    "groups": "Grouping",
+    "dedup": "Choosing what to keep",
+}
+
+
+class Screen(Console):
+    """A console that shows text as it stands, and leaves a reader that has gone to `main`."""
+
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
+        super().__init__(stderr=stderr, soft_wrap=soft_wrap, highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+    def say(self, label: str, text: str, *, style: str | None = None) -> None:
+        """`Read     390 documents`; on a terminal, what does not fit goes on below the text, not below the label."""
+        whole = f"{label:<{LABEL - 1}} {text}"
+        if self.is_terminal:
+            whole = textwrap.fill(
+                whole, self.width, subsequent_indent=" " * LABEL, break_long_words=False, break_on_hyphens=False
+            )
+        self.print(whole, style=style, markup=False, soft_wrap=True)
+
+
+err = Screen(stderr=True)
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Progress]:
+    """A bar per stage on a terminal's standard error; nothing in a pipe or when quiet."""
+    if quiet or not err.is_terminal:
+        yield silent
+        return
+    from rich.progress import BarColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
+    class Count(TextColumn):
+        def render(self, task: Task) -> Text:
+            return Text(counted(task.completed, task.total), style="progress.download")
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), Count(""), TimeElapsedColumn())
+    with Bars(*columns, console=err, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+def counted(done: float, total: float | None) -> str:
+    """How far a stage is, in numbers; nothing for one that has no parts.
+
+    >>> counted(1200, 5000), counted(1200, None), counted(0, None), counted(1, 1)
+    ('1,200/5,000', '1,200', '', '')
+    """
+    if total is None:
+        return f"{done:,.0f}" if done else ""
+    return f"{done:,.0f}/{total:,.0f}" if total > 1 else ""

@@ -1,0 +1,239 @@
+"""The nouns: frozen records over arrays. They hold data and say what it is; functions elsewhere do the work."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.notebook import NOTEBOOK_ROWS, card, histogram, table
+from lookalike.errors import RecipeMismatch, UsageError, nearest
+
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+
+Unit = Literal["word", "char", "byte", "line", "token"]
+UNITS: tuple[Unit, ...] = ("word", "char", "byte", "line", "token")
+DEFAULT_K: dict[str, int] = {"word": 5, "char": 9, "byte": 9, "line": 1, "token": 1}
+
+
+class RuleOptions(TypedDict, total=False):
+    """What a `ShingleRule` takes, as options of a function; for lists of tokens only `k` and `bag` count."""
+
+    unit: Unit  # word; token for lists
+    k: int | None  # tokens in a shingle: 5 words, 1 token
+    bag: bool
+    fold_case: bool
+    normalize: Literal["none", "NFC", "NFKC"]
+    strip_accents: bool
+    ignore_punctuation: bool
+    squeeze_space: bool
+    hash_bits: Literal[32, 64]
+
+
+def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a name that is not among the choices, and say which is nearest."""
+    if value not in choices:
+        raise UsageError(f"{what} {value!r} is unknown.{nearest(value, choices)} Choices: {', '.join(choices)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShingleRule:
+    """How text becomes a set: which tokens, how many in a shingle, what is folded away.
+
+    `token` means that the user brings lists of tokens; there the text options have no effect.
+    """
+
+    unit: Unit = "word"
+    k: int = 5
+    bag: bool = False
+    fold_case: bool = True
+    normalize: Literal["none", "NFC", "NFKC"] = "none"
+    strip_accents: bool = False
+    ignore_punctuation: bool = False
+    squeeze_space: bool = True
+    hash_bits: Literal[32, 64] = 64
+
+    def __post_init__(self) -> None:
+        check_choice("unit", self.unit, UNITS)
+        check_choice("normalize", self.normalize, ("none", "NFC", "NFKC"))
+        if self.k < 1:
+            raise UsageError(f"k is {self.k}; a shingle needs at least 1 token.")
+        if self.hash_bits not in (32, 64):
+            raise UsageError(f"hash_bits is {self.hash_bits}; expected 32 or 64.")
+
+    @classmethod
+    def for_unit(cls, unit: Unit, k: int | None = None, **options: Any) -> ShingleRule:
+        """The rule with the usual shingle length of the unit, unless `k` is given."""
+        check_choice("unit", unit, UNITS)
+        return cls(unit=unit, k=DEFAULT_K[unit] if k is None else k, **options)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sets:
+    """n sets of 64-bit elements in one array.
+
+    elements: u64[nnz], each element once per set, in any order; offsets: i64[n+1].
+    """
+
+    elements: U64
+    offsets: I64
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> U64:
+        return self.elements[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def sizes(self) -> I64:
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class Bits:
+    """n codes of equal length. words: u64[n, ceil(width / 64)], what stands after the last bit is 0; width: bits."""
+
+    words: U64
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a signature was made with. Signatures of different recipes refuse to be compared."""
+
+    scheme: Literal["fss-1", "minhash-1", "permutation-1"] = "fss-1"
+    seed: int = 42
+    length: int = 128
+    bits: int = 32
+    shingles: ShingleRule | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("scheme", self.scheme, ("fss-1", "minhash-1", "permutation-1"))
+        if not 0 <= self.seed < 1 << 64:
+            raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
+        if self.length < 1:
+            raise UsageError(f"the signature length is {self.length}; expected at least 1.")
+        if not (1 <= self.bits <= 16 or self.bits == 32):
+            raise UsageError(f"bits is {self.bits}; expected 1 to 16, or 32 for whole values.")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def check_same(self, other: Recipe) -> None:
+        """Raise RecipeMismatch that names the first thing that differs."""
+        mine, theirs = self.as_dict(), other.as_dict()
+        for name, value in mine.items():
+            if value != theirs[name]:
+                raise RecipeMismatch(
+                    f"signatures differ in {name}: {value!r} and {theirs[name]!r}; make both with the same recipe."
+                )
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """n signatures and their recipe. values: u32[n, length] (u16 or u8 where cut to few bits)."""
+
+    values: npt.NDArray[np.unsignedinteger[Any]]
+    recipe: Recipe = field(default_factory=Recipe)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def cut(self, bits: int) -> Signatures:
+        """The lowest `bits` (1-16) of every value: smaller, with an estimate corrected for chance agreement."""
+        if not 1 <= bits <= 16:
+            raise UsageError(f"bits is {bits}; signatures can be cut to 1 to 16 bits.")
+        recipe = replace(self.recipe, bits=bits)
+        if bits > self.recipe.bits:
+            raise UsageError(f"cannot cut {self.recipe.bits}-bit signatures to {bits} bits.")
+        kind = np.uint8 if bits <= 8 else np.uint16
+        return Signatures((self.values & np.uint32((1 << bits) - 1)).astype(kind), recipe)
+
+    def similarity(self, left: int, right: int, other: Signatures | None = None) -> tuple[float, float]:
+        """(estimate of the Jaccard similarity, its standard error) of item `left` and item `right` (of `other`).
+
+        The estimate is unbiased. Of slots cut to few bits some agree by chance; where fewer do than expected, the
+        estimate is below 0.
+
+        Empty sets are similar to nothing: 0 (their slots are all ones, which a cut signature no longer tells).
+        """
+        there = self if other is None else other
+        self.recipe.check_same(there.recipe)
+        if self.recipe.bits == 32 and bool(np.all(self.values[left] == np.uint32(0xFFFFFFFF))):
+            return 0.0, 0.0
+        agree = float(np.mean(self.values[left] == there.values[right]))
+        chance = 0.0 if self.recipe.bits == 32 else 2.0**-self.recipe.bits
+        estimate = (agree - chance) / (1.0 - chance)
+        likely = max(0.0, estimate)
+        spread = likely + (1.0 - likely) * chance
+        return estimate, float(np.sqrt(spread * (1.0 - spread) / self.recipe.length)) / (1.0 - chance)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of item numbers with their similarity, sorted by (left, right). left, right: i64[p]; similarity: f64[p]."""
+
+    left: I64
+    right: I64
+    similarity: F64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def at_least(self, threshold: float) -> Pairs:
+        keep = self.similarity >= threshold
+        return Pairs(self.left[keep], self.right[keep], self.similarity[keep])
+
+    def picture(self, scale: Scale, words: str) -> str:
+        """How many pairs there are at which similarity (or distance), as a small plot for a notebook."""
+        if not len(self):
+            return ""
+        counts, edges = np.histogram(self.similarity * scale.sign, bins=24)
+        return histogram(counts.tolist(), float(edges[0]), float(edges[-1]), words)
+
+    def _repr_html_(self) -> str:
+        columns = (self.left, self.right, self.similarity)
+        rows = list(zip(*(column[:NOTEBOOK_ROWS].tolist() for column in columns), strict=True))
+        first = table(["left", "right", "similarity"], rows, len(self))
+        return card("Pairs", [("pairs", f"{len(self):,}")], self.picture(SIMILARITY, "similarity"), first)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How scores are shown. Inside, a higher score is always nearer: a distance is held with its sign turned.
+
+    column: the name of the score in tables. sign: 1 for a similarity, -1 for a distance.
+    """
+
+    column: str = "similarity"
+    sign: Literal[1, -1] = 1
+
+    @property
+    def bound(self) -> str:
+        return "at least" if self.sign > 0 else "at most"
+
+
+SIMILARITY, DISTANCE = Scale(), Scale("distance", -1)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which item represents each item: representative[i] == i for items alone and for representatives. i64[n].
+
+    similarity[i]: of item i to its representative where it is known (stars), else NaN; f64[n].
+    """
+
+    representative: I64
+    similarity: F64

@@ -1,0 +1,96 @@
+"""Verified pairs to groups: components, stars or cliques. Items here are classes of equal sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lookalike.core.arrays import F64, I64, Groups, Pairs
+from lookalike.core.exact_duplicates import Classes
+from lookalike.kernels import graph
+
+
+def components(pairs: Pairs, preference: I64) -> Groups:
+    """Everything connected by pairs is one group; its representative is the most preferred member."""
+    parent = np.arange(len(preference))
+    graph.components(pairs.left, pairs.right, parent)
+    return represented(parent, preference)
+
+
+def represented(root: I64, preference: I64) -> Groups:
+    """Groups by root, each with its most preferred member as representative."""
+    best = np.full(len(root), -1, np.int64)
+    backwards = preference[::-1]
+    best[root[backwards]] = backwards
+    representative = best[root]
+    return Groups(representative, np.where(representative == np.arange(len(root)), 1.0, np.nan))
+
+
+def stars(pairs: Pairs, preference: I64) -> Groups:
+    """Each item is kept, or joins a kept, more preferred item that it is itself similar to: no chaining."""
+    return _walked(graph.stars, pairs, preference)
+
+
+def cliques(pairs: Pairs, preference: I64) -> Groups:
+    """Partition the items into groups in which every two members are similar, greedily in order of preference.
+
+    No two of the groups could be merged into one. The representative is the most preferred member.
+    """
+    return _walked(graph.cliques, pairs, preference)
+
+
+def _walked(walk: Callable[..., None], pairs: Pairs, preference: I64) -> Groups:
+    """The groups that a greedy walk over the neighbours of each item makes."""
+    n = len(preference)
+    both = np.concatenate([pairs.left, pairs.right])
+    order = np.argsort(both, kind="stable")
+    ends = np.cumsum(np.bincount(both, minlength=n)).astype(np.int64)
+    neighbours = np.concatenate([pairs.right, pairs.left])[order]
+    similarity = np.concatenate([pairs.similarity, pairs.similarity])[order]
+    out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+    walk(neighbours, similarity, ends, preference, out.representative, out.similarity)
+    return out
+
+
+MAKERS = {"components": components, "stars": stars, "cliques": cliques}
+
+
+def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
+    """Groups of classes to groups of items; items of no class stay alone.
+
+    own: similarity of each class's members to one another, 1 unless the measure counts elements.
+    """
+    out = Groups(np.arange(items), np.ones(items))
+    firsts = classes.firsts
+    number = classes.numbers
+    out.representative[classes.members] = firsts[groups.representative[number]]
+    alone = groups.representative == np.arange(len(classes))
+    out.similarity[classes.members] = np.where(alone, own, groups.similarity)[number]
+    return out
+
+
+def best_matches(pairs: Pairs, classes: Classes, split: int, own: F64) -> Groups:
+    """For each item before `split` the most similar item from `split` on (the first among equals); itself if
+    none. own: as in `of_items`."""
+    n = len(classes)
+    number = classes.numbers
+    right = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(right, number, np.where(classes.members >= split, classes.members, np.iinfo(np.int64).max))
+    none = right == np.iinfo(np.int64).max
+    both = np.flatnonzero(~none)
+    left = np.concatenate([both, pairs.left, pairs.right])
+    other = np.concatenate([both, pairs.right, pairs.left])
+    score = np.concatenate([own[both], pairs.similarity, pairs.similarity])
+    usable = ~none[other]
+    left, other, score = left[usable], other[usable], score[usable]
+    order = np.lexsort((right[other], -score))[::-1]
+    match, best = np.full(n, -1, np.int64), np.full(n, np.nan)
+    match[left[order]], best[left[order]] = right[other[order]], score[order]
+    out = Groups(np.arange(split), np.ones(split))
+    mine = classes.members < split
+    members, number = classes.members[mine], number[mine]
+    found = match[number] >= 0
+    out.representative[members[found]] = match[number[found]]
+    out.similarity[members[found]] = best[number[found]]
+    return out

@@ -1,0 +1,112 @@
+"""What the steps of a run cost on one core of this machine: shipped figures, or measured ones that a file keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import InputError, OutputError
+from lookalike.io.atomic import replacing
+
+VERSION = 2  # of the file: another one is not read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Nanoseconds of processor time for each thing named, on one core; `start` in seconds.
+
+    The defaults were measured on two cores of an AMD EPYC virtual machine, otherwise idle.
+    """
+
+    start: float = 2.0  # a process that has its kernels compiled, until the first item
+    byte_kept: float = 1.8  # of memory that the system hands out, cleared
+    byte_read: float = 0.7  # text out of a zstd Parquet file
+    byte_shingled: float = 2.1  # text to the hashed word shingles of sets
+    item_shingled: float = 40.0  # and what each text adds, however short
+    element_printed: float = 0.16  # to the fingerprint that tells equal sets
+    item_collapsed: float = 120.0
+    element_sketched: float = 0.27
+    slot: float = 7.9  # of each signature
+    key_sorted: float = 0.26  # for each doubling of the number of keys in a band
+    bucket_pair: float = 10.0  # two items in one bucket, checked by their signatures
+    element_verified: float = 3.5  # of both sets of a pair
+    element_scanned: float = 1.2  # of each further set that is compared with one of them
+    element_audited: float = 4.1
+    element_indexed: float = 4.0  # from here on: the exact join
+    posting: float = 22.0
+    posting_visited: float = 1.6  # in the list of an element
+    element_listed: float = 9.5
+    triple: float = 0.56
+    byte_crossing: float = 2.6  # from here on: Spark. Between the Java process and Python, as Arrow
+    row_shuffled: float = 750.0  # sorted, written, fetched and read again
+    byte_shuffled: float = 7.4
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+SHIPPED = Costs()
+
+
+@dataclass(frozen=True)
+class CostSource:
+    """Costs, and where they come from: the file of a calibration, or None for the shipped ones."""
+
+    costs: Costs
+    file: Path | None
+
+    def words(self) -> str:
+        """
+        >>> Known(SHIPPED, None).words()
+        'shipped with the package; lookalike plan --calibrate measures those of this machine'
+        """
+        if self.file is None:
+            return "shipped with the package; lookalike plan --calibrate measures those of this machine"
+        return f"measured on this machine ({self.file})"
+
+
+def costs_file() -> Path:
+    """Where a calibration is kept."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "lookalike" / "costs.json"
+
+
+def known_costs() -> CostSource:
+    """The measured costs if there are any, else the shipped ones."""
+    file = costs_file()
+    try:
+        held = json.loads(file.read_text())
+    except FileNotFoundError:
+        return CostSource(SHIPPED, None)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read ({error}). lookalike plan --calibrate makes it anew.") from None
+    return CostSource(_checked(held, file), file)
+
+
+def keep_costs(costs: Costs) -> Path:
+    """Write the file that `known_costs` reads; it is whole or not there."""
+    file = costs_file()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}. Set XDG_CACHE_HOME to a folder of yours.") from None
+    with replacing(file, force=True) as draft:
+        draft.path.write_text(json.dumps({"version": VERSION, "costs": costs.as_dict()}, indent=2) + "\n")
+    return file
+
+
+def _checked(held: Any, file: Path) -> Costs:
+    names = {field.name for field in fields(Costs)}
+    costs = held.get("costs") if isinstance(held, dict) and held.get("version") == VERSION else None
+    if not isinstance(costs, dict) or costs.keys() != names:
+        raise InputError(f"{file} is of another version of lookalike. lookalike plan --calibrate makes it anew.")
+    for name, value in costs.items():
+        if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            raise InputError(
+                f"{name} in {file} is {value!r}; expected nanoseconds. lookalike plan --calibrate makes it anew."
+            )
+    return Costs(**{name: float(value) for name, value in costs.items()})

@@ -1,0 +1,201 @@
+"""Baskets: similar customers by what they have, similar products by who has them, and what to suggest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+
+from lookalike.core.arrays import ShingleRule
+from lookalike.core.keep_policy import preferred_column
+from lookalike.core.run_options import LocalEngine, SparkEngine
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.kinds.baskets.formats import BasketRule, open_baskets
+from lookalike.kinds.baskets.local import BasketJob, ItemJob, search, through_groups
+from lookalike.kinds.baskets.source import Baskets, aligned
+from lookalike.kinds.baskets.suggestions import Suggestions, find, neighbours_of, suggestions
+from lookalike.kinds.documents.spec import Method
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import spark_options
+
+if TYPE_CHECKING:
+    from lookalike.runtime.spark.result import SparkResult
+
+READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "dual")
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+
+    set: str | None  # the column that says whose basket it is
+    item: str | None  # the column of items, or of lists of items
+    lines: bool  # each line of the file is a basket
+    separator: str | None  # between the items of a line, or of a text in the column `item`
+    rating: str | None  # the column of ratings
+    min_rating: float | None  # items rated lower are not in the basket
+    bag: bool  # repeated items, or ratings, count as multiplicity
+    dual: bool  # compare items, by who has them
+    via_groups: bool  # group items first, then compare baskets by the groups of their items
+    group_threshold: float | None  # of these groups; unless given, as `threshold`, or 0.2 with `min_shared`
+    threshold: float  # 0.2
+    measure: str  # jaccard
+    min_shared: int | None  # pairs that share this many items, or groups with `via_groups`; measure="overlap"
+    method: Method  # exact
+    recall: float  # 0.99, at the threshold, where the method is not exact
+    num_hashes: int
+    seed: int
+    max_share: float | None  # items in more than this share of the baskets are left out
+    max_pairs: int
+    audit: int  # baskets whose recall is measured
+    threads: int | None
+    progress: Progress
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+    """All pairs of similar baskets in `source`, or between `source` and `against`: what comparing every two would find,
+    unless a method that is not exact is asked for. With `dual`, pairs of similar items.
+
+    source: a path (two columns, a column of lists, one basket a line, a sparse .npz), a list or dict of collections,
+    Arrow data, or a SciPy sparse matrix. With engine="spark" also a Spark DataFrame, or tables that Spark reads; then
+    DataFrames come back.
+
+    >>> import lookalike as la
+    >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap"]}
+    >>> la.baskets.pairs(bought, threshold=0.5).pairs.to_pylist()
+    [{'left': 'ann', 'right': 'bob', 'similarity': 0.6666666666666666}]
+    >>> la.baskets.pairs(bought, threshold=0.9, dual=True).pairs.to_pylist()
+    [{'left': 'milk', 'right': 'bread', 'similarity': 1.0}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
+    """Group similar baskets (or, with `dual`, items) by their verified pairs.
+
+    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
+    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar: mutually similar products).
+
+    >>> import lookalike as la
+    >>> la.baskets.groups([["milk", "tea"], ["tea", "milk"], ["soap"]]).groups["id"].to_pylist()
+    [0, 1]
+    """
+    return _run("groups", source, None, grouping, keep, options)
+
+
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+    """The rows without baskets that are similar to one kept.
+
+    keep: first, last, longest, shortest; where each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
+
+    >>> import lookalike as la
+    >>> la.baskets.dedup([["milk", "tea"], ["tea", "milk", "soap"], ["soap"]], threshold=0.5).removed.to_pylist()
+    [{'id': 1, 'kept': 0, 'similarity': 0.6666666666666666}]
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def suggest(source: Any, who: Any, *, limit: int = 10, neighbours: int = 20, **options: Unpack[Options]) -> Suggestions:
+    """What the baskets most like that of `who` hold and this one does not: at most `limit` items, from at most so many
+    `neighbours`. Options as for `pairs`; without a threshold, whatever shares an item is similar.
+
+    Every basket is compared, exactly; linear in the input.
+
+    >>> import lookalike as la
+    >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap", "tea"]}
+    >>> la.baskets.suggest(bought, "bob").items.to_pylist()
+    [{'item': 'tea', 'score': 1.0, 'count': 1, 'by': ['ann']}]
+    """
+    if limit < 1 or neighbours < 1:
+        raise UsageError(f"limit is {limit} and neighbours {neighbours}; expected at least 1 of each.")
+    given: dict[str, Any] = {name: value for name, value in options.items() if name != "progress"}
+    least = options.get("min_shared") or options.get("threshold") or 0.0
+    if given.get("threshold") == 0:
+        del given["threshold"]
+    via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
+    (baskets,), job = _read(given, source)
+    me = find(baskets, who)
+    compared = [baskets]
+    if via:
+        compared, job = through_groups(compared, job, near, Trace())
+    alike = neighbours_of(compared[0], me, job.set_measure(), bag=job.rule.bag, least=least, most=neighbours)
+    return suggestions(baskets, me, alike, limit)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    given = dict(options)
+    trace = Trace(given.pop("progress", silent))
+    via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
+    cluster = spark_options(given)
+    if cluster is not None:
+        if via:
+            raise UsageError("via_groups (--via-groups) runs on one machine; leave it out, or the engine.")
+        return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace)
+    with trace.stage("open"):
+        baskets, job = _read(given, source, against, keep)
+    compared = baskets
+    if via:
+        compared, job = through_groups(baskets, job, near, trace)
+    found = search(compared, job, wanted(asked, grouping), trace, keep=keep)
+    result = answer(asked, grouping, job, baskets, found, trace)
+    result.done()
+    return result
+
+
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, cluster: dict[str, Any], options: dict[str, Any],
+    trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.kinds.baskets.spark.sources import run_baskets
+    from lookalike.runtime.spark.result import SparkResult
+    from lookalike.runtime.spark.session import check_options
+
+    check_options(options)
+    rule, job = _asked(options)
+    there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace)
+    return SparkResult(asked, grouping, there)
+
+
+def _read(
+    options: dict[str, Any], source: Any, against: Any = None, keep: str = "first"
+) -> tuple[list[Baskets], BasketJob]:
+    """The baskets of one or two sources, with one numbering of their items, and the job that the other options make."""
+    rule, job = _asked(options)
+    column = preferred_column(keep)
+    baskets = [open_baskets(source, rule, extra=[column] if column else [])]
+    if against is not None:
+        baskets = list(aligned(baskets[0], open_baskets(against, rule)))
+    return baskets, replace(job, of=baskets[0].item_name)
+
+
+def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:
+    """How to read, and what to do."""
+    rule = BasketRule(**{name: options.pop(name) for name in READING if name in options})
+    shared = options.pop("min_shared", None)
+    if shared is not None:
+        options |= {"measure": "overlap", "threshold": shared}
+    kind = ItemJob if rule.dual else BasketJob
+    return rule, kind(rule=ShingleRule(unit="token", k=1, bag=rule.bag), **options)

@@ -1,0 +1,82 @@
+"""Ratings: which items count, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F64, I64
+from lookalike.errors import InputError, UsageError
+
+RATING_FRACTIONS = (1, 2, 4, 5, 10, 20, 100)  # parts of one in which ratings may be given
+MAX_ELEMENTS = 1 << 31  # elements of all baskets that ratings may make
+
+
+def rated(column: pa.ChunkedArray, *, what: str) -> F64:
+    """The ratings as numbers; NaN where there is none.
+
+    >>> rated(pa.chunked_array([["4", "3.5", None]]), what="column 'stars'").tolist()
+    [4.0, 3.5, nan]
+    """
+    try:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            blank = pa.chunked_array([[""]]).chunk(0)[0].cast(column.type)
+            column = pa.compute.if_else(pa.compute.equal(column, blank), None, column)
+        return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{what} is not all numbers: {reason}. Ratings are numbers.") from error
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """least: the lowest rating that counts, or None. bag: ratings are multiplicities. what: the column, in messages."""
+
+    least: float | None
+    bag: bool
+    what: str
+
+    def times(self, ratings: F64 | None) -> I64 | None:
+        """How often each entry counts, or None where each counts once. An entry without a rating does not count.
+
+        In a bag, ratings in steps of a half count two for each whole: the similarity of two bags is the same whatever
+        the unit.
+
+        >>> Ratings(3.0, False, "stars").times(np.array([5.0, 2.5, 3.0])).tolist()
+        [1, 0, 1]
+        >>> Ratings(None, True, "stars").times(np.array([5.0, 2.5, 0.0])).tolist()
+        [10, 5, 0]
+        """
+        if ratings is None:
+            if self.least is not None:
+                raise UsageError(
+                    f"min_rating is {self.least:g}, but there are no ratings; name their column (--rating)."
+                )
+            return None
+        counts = ~np.isnan(ratings)
+        if self.least is not None:
+            counts &= ratings >= self.least
+        if not self.bag:
+            return counts.astype(np.int64)
+        times = np.where(counts, ratings, 0.0)
+        if times.min(initial=0.0) < 0 or not np.isfinite(times).all():
+            raise InputError(
+                f"{self.what} holds {times[np.argmin(times)]:g}; as multiplicities ratings are 0 or more. "
+                "Use --min-rating."
+            )
+        for step in RATING_FRACTIONS:
+            whole = times * step
+            if np.array_equal(whole, np.round(whole)):
+                break
+        else:
+            odd = times[times * RATING_FRACTIONS[-1] != np.round(times * RATING_FRACTIONS[-1])][0]
+            raise InputError(
+                f"{self.what} holds {odd:g}; as multiplicities ratings have at most two decimals. Use --min-rating."
+            )
+        if whole.sum() > MAX_ELEMENTS:
+            raise InputError(
+                f"the ratings in {self.what} add up to {times.sum():,.0f}, too many copies of items. Use --min-rating."
+            )
+        return whole.astype(np.int64)

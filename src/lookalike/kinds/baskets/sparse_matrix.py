@@ -1,0 +1,88 @@
+"""Sparse matrices in .npz files, as SciPy writes them, read without SciPy."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.core.arrays import F64, I64
+from lookalike.errors import InputError
+
+FORMATS = {
+    "csr": ("indptr", "indices", "data"),
+    "csc": ("indptr", "indices", "data"),
+    "coo": ("row", "col", "data"),
+}
+
+
+@dataclass(frozen=True)
+class MatrixEntries:
+    """The stored entries of a matrix, row by row or as they came. rows, columns i64[nnz]; values f64[nnz]."""
+
+    shape: tuple[int, int]
+    rows: I64
+    columns: I64
+    values: F64
+
+
+def read_npz(path: Path) -> MatrixEntries:
+    """The entries of a matrix that `scipy.sparse.save_npz` has written in the format csr, csc or coo."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path} cannot be read as a sparse matrix: {str(error).splitlines()[0].rstrip('.')}."
+        ) from error
+    kind = _format(arrays.get("format"))
+    needed = FORMATS.get(kind, ())
+    if not needed or not {"shape", *needed} <= arrays.keys() or len(arrays["shape"]) != 2:
+        found = f"the format {kind!r}" if kind else f"the arrays {', '.join(arrays) or 'none'}"
+        raise InputError(
+            f"{path} holds {found}; expected a matrix of the format csr, csc or coo. "
+            "Write one with scipy.sparse.save_npz(file, matrix.tocsr())."
+        )
+    if kind == "coo":
+        return entries(arrays["shape"], arrays["row"], arrays["col"], arrays["data"], str(path))
+    ends = arrays["indptr"].astype(np.int64)
+    main = np.repeat(np.arange(len(ends) - 1), np.maximum(np.diff(ends), 0))
+    rows, columns = (main, arrays["indices"]) if kind == "csr" else (arrays["indices"], main)
+    return entries(arrays["shape"], rows, columns, arrays["data"], str(path))
+
+
+def of_matrix(matrix: Any) -> MatrixEntries:
+    """The entries of a SciPy matrix or array in memory."""
+    whole = matrix.tocoo()
+    return entries(whole.shape, whole.row, whole.col, whole.data, "the matrix")
+
+
+def entries(shape: Any, rows: Any, columns: Any, values: Any, name: str) -> MatrixEntries:
+    """The stored entries but for zeros; refuses arrays that do not fit one another or the shape."""
+    height, width = (int(size) for size in shape)
+    if not len(rows) == len(columns) == len(values):
+        raise InputError(
+            f"{name} holds {len(rows):,} rows, {len(columns):,} columns and {len(values):,} values; "
+            "expected as many of each."
+        )
+    try:
+        numbers = np.asarray(values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} holds values of the type {np.asarray(values).dtype}; expected numbers.") from error
+    rows, columns = np.asarray(rows).astype(np.int64), np.asarray(columns).astype(np.int64)
+    for places, size, what in ((rows, height, "row"), (columns, width, "column")):
+        if len(places) and not (places.min() >= 0 and places.max() < size):
+            raise InputError(f"{name} has an entry in {what} {places.max()}, but only {size:,} {what}s.")
+    stored = numbers != 0
+    return MatrixEntries((height, width), rows[stored], columns[stored], numbers[stored])
+
+
+def _format(stored: Any) -> str:
+    """The name of the format, which SciPy writes as bytes."""
+    if stored is None:
+        return ""
+    value = stored.item() if stored.ndim == 0 else ""
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,113 @@
+"""Codes of bits, such as hashes of images or sign bits of vectors: pairs that differ in few bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+
+from lookalike.core.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.kinds.bits.formats import Form
+from lookalike.kinds.bits.joins import BitsJob
+from lookalike.kinds.bits.local import run
+from lookalike.kinds.bits.source import open_codes
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import spark_options
+
+if TYPE_CHECKING:
+    from lookalike.runtime.spark.result import SparkResult
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+
+    max_bits: int  # 8
+    code: str | None  # the column of codes
+    id: str | None  # the column of ids
+    form: Form  # auto: how codes are written in a column of text
+    method: RowMethod  # auto
+    recall: float  # 0.99, at max_bits, where the method is approximate
+    seed: int
+    audit: int  # codes whose recall is measured
+    max_pairs: int
+    threads: int | None
+    progress: Progress
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+    """All pairs of codes in `source`, or between `source` and `against`, that differ in `max_bits` bits at most.
+
+    source: paths, a list of whole numbers, bytes or hexadecimal text, a NumPy array (n whole numbers, or one row per
+    code), or Arrow data. Exact, or where that is cheaper, each pair with probability `recall` at least. With
+    engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+
+    >>> import lookalike as la
+    >>> la.bits.pairs(["ff00", "ff01", "00ff"], max_bits=2).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'distance': 1.0}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
+    """Groups of codes that are near: connected components of pairs, or stars around the one that `keep` chooses.
+
+    >>> import lookalike as la
+    >>> la.bits.groups([0b1111, 0b1110, 1 << 40], max_bits=1).groups["id"].to_pylist()
+    [0, 1]
+    """
+    return _run("groups", source, None, grouping, keep, options)
+
+
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+    """The rows without near-copies: each removed code is within `max_bits` of one kept (or of one in `against`).
+
+    >>> import lookalike as la
+    >>> la.bits.dedup([0b1111, 0b1110, 1 << 40], max_bits=1).removed.to_pylist()
+    [{'id': 1, 'kept': 0, 'distance': 1.0}]
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    given = dict(options)
+    refuse_unknown(given, Locally, OnSpark)
+    cluster = spark_options(given)
+    progress = given.pop("progress", silent)
+    columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
+    if cluster is not None:
+        from lookalike.kinds.bits.spark.run import run_bits
+        from lookalike.runtime.spark.result import SparkResult
+        from lookalike.runtime.spark.session import check_options
+
+        check_options(given)
+        job = BitsJob(threshold=given.pop("max_bits", 8), **given)
+        there = run_bits([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
+        return SparkResult(asked, grouping, there)
+    job = BitsJob(threshold=given.pop("max_bits", 8), **given)
+    sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
+    trace = Trace(progress)
+    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace)

@@ -1,0 +1,259 @@
+"""What is asked of codes of bits, and their joins by keys of a few pieces, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.arrays import DISTANCE, F64, I64, U32, U64, Bits, Pairs, Scale, check_choice
+from lookalike.core.audit_sample import draw, found_partners
+from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice
+from lookalike.core.recall_audit import Audit, measure
+from lookalike.core.run_options import RowMethod, check_run
+from lookalike.core.size_limit import check_size
+from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
+from lookalike.kernels import bits as kernels
+from lookalike.kinds.bits.multi_index import MultiIndexPlan, Segment, SegmentCosts, every_pair, exact_plan, lsh_plan
+from lookalike.runtime.local.joins import Block, Scored, scored
+from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.run_output import OutputKind
+
+BITS_ADVICE = "Lower --max-bits, or raise --max-pairs."
+MIN_PAIR_BUFFER = 1 << 16  # pairs that one call of a kernel has room for, at least
+TASKS = 32  # per thread and piece: buckets differ in size
+AUDIT_SHARE, AUDIT_SECONDS = 0.2, 0.3  # of the time foretold for the run, at most, for the audit; but so much at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitsJob:
+    """Everything that decides the answer (and `threads`, which does not). threshold: bits that may differ."""
+
+    noun: ClassVar[str] = "codes"
+    scale: ClassVar[Scale] = DISTANCE
+    verify: ClassVar[bool] = True
+
+    threshold: int
+    method: RowMethod = "auto"
+    recall: float = 0.99
+    seed: int = 42
+    max_pairs: int = 100_000_000
+    audit: int = 2000
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold < 0 or self.threshold != int(self.threshold):
+            raise UsageError(
+                f"max_bits is {self.threshold}; expected a whole number of bits that may differ, 0 or more."
+            )
+        object.__setattr__(self, "threshold", int(self.threshold))
+        check_choice("method", self.method, ("auto", "exact", "lsh"))
+        check_run(self.max_pairs, self.audit, self.threads)
+        if not 0 < self.recall < 1:
+            raise UsageError(f"recall is {self.recall}; expected a number above 0 and below 1.")
+
+    def words(self) -> str:
+        return f"at most {self.threshold} {'bit differs' if self.threshold == 1 else 'bits differ'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "measure": "hamming"}
+
+
+@dataclass(frozen=True)
+class SegmentIndex:
+    """The codes in the buckets of one piece."""
+
+    piece: Segment
+    number: int
+    starts: I64
+    items: U32
+    words: U64
+
+    @cached_property
+    def heads(self) -> U64:
+        """The first words, one after the other."""
+        return np.ascontiguousarray(self.words[:, 0])
+
+    @property
+    def room(self) -> int:
+        return max(MIN_PAIR_BUFFER, int(np.diff(self.starts).max(initial=0)))
+
+
+class BitsJoin:
+    """Different codes, and where they may differ: places whose bit is the same in all are left out of every key.
+
+    places, count: of all codes, where these are a part of them.
+    """
+
+    def __init__(
+        self, codes: Bits, sides: npt.NDArray[np.uint8], job: BitsJob, pool: Pool, trace: Trace, *,
+        places: U64 | None = None, count: int | None = None,
+    ) -> None:  # fmt: skip
+        self.codes, self.sides, self.job, self.pool, self.trace = codes, sides, job, pool, trace
+        self.count, words = len(codes) if count is None else count, codes.words
+        self.sample = drawn(len(codes), PLANNER_SAMPLE, job.seed)
+        if places is None:
+            places = varying(np.bitwise_or.reduce(words, axis=0) & ~np.bitwise_and.reduce(words, axis=0))
+        self.places = places
+        share = _unpacked(words[self.sample])[:, self.places.astype(np.int64)].mean(axis=0) if len(self.places) else 0.5
+        self.costs = SegmentCosts(self.count, words.shape[1], max(1e-3, float(np.mean(2 * share * (1 - share)))))
+
+    def choose(self, want: OutputKind) -> tuple[MultiIndexPlan, Choice]:
+        """The way asked for, or the cheaper one; a hopelessly large answer is refused here."""
+        job, bits = self.job, len(self.places)
+        exact = exact_plan(bits, job.threshold, self.costs)
+        if self.count > PLANNER_SAMPLE and want == "pairs":
+            sampled, grow = self._sampled_pairs(), self.count / PLANNER_SAMPLE
+            expected, sample = round(sampled * grow * grow), f"a sample of {PLANNER_SAMPLE:,} {job.noun} has"
+            check_size(expected, job.max_pairs, sampled=sampled, sample=sample, advice=BITS_ADVICE)
+            self.trace.add(expected_pairs=expected)
+        if job.method == "exact":
+            return exact, Choice("exact", {}, "asked for")
+        lsh = lsh_plan(bits, job.threshold, job.recall, self.costs)
+        if job.method == "lsh":
+            return lsh, Choice("lsh", {}, "asked for")
+        seconds = {"lsh": round(self.costs.of(lsh), 3), "exact": round(self.costs.of(exact), 3)}
+        if lsh.is_exact or seconds["exact"] <= EXACT_COST_RATIO * seconds["lsh"]:
+            return exact, Choice(
+                "exact", seconds, "the exact join costs about as much here, or less, and misses nothing"
+            )
+        ratio = seconds["exact"] / seconds["lsh"]
+        return lsh, Choice("lsh", seconds, f"fewer keys are {ratio:.1f} times cheaper than the exact join here")
+
+    def pairs(self, plan: MultiIndexPlan) -> Scored:
+        """Every pair within the threshold that shares a bucket."""
+        with self.trace.stage("match") as report:
+
+            def pieces() -> Iterator[tuple[Block, int]]:
+                masks, flips, indexes = self._indexes(plan)
+                for index in indexes:
+                    self.trace.add_buckets(np.diff(index.starts))
+                    step = max(1, len(self.codes) // (TASKS * self.pool.threads))
+                    spans = [(at, min(at + step, len(self.codes))) for at in range(0, len(self.codes), step)]
+                    yield from self.pool.map(partial(self._join, index, index.piece.xors, masks, flips), spans)
+                    report(index.number + 1, len(flips))
+
+            return scored(pieces(), self.trace, self.job.max_pairs, advice=BITS_ADVICE)
+
+    def audit(self, found: Pairs, plan: MultiIndexPlan) -> Audit:
+        """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""
+        with self.trace.stage("audit"):
+            size, exact = self.audit_size(plan)
+            sample = draw(found_partners(found, len(self.codes)), size, self.job.seed)
+            blocks = list(self._look_up(exact, sample.items))
+            left, right, score = (np.concatenate([block[i] for block in blocks]) for i in range(3))
+            truth = Pairs(left.astype(np.int64), right.astype(np.int64), score)
+            return measure(truth, found, sample, (plan.probability(-s) for s in truth.similarity))
+
+    def audit_size(self, plan: MultiIndexPlan) -> tuple[int, MultiIndexPlan]:
+        """How many codes to look up, and by which exact way: an index, or a comparison with every code."""
+        seconds = max(AUDIT_SECONDS, AUDIT_SHARE * self.costs.of(plan))
+        n, size = self.count, min(self.job.audit, self.count)
+        ways = []
+        for way in (every_pair(plan.bits, plan.threshold), exact_plan(plan.bits, plan.threshold, self.costs)):
+            fixed = sum(replace(self.costs, n=1).piece(w, 0) for w in way.widths) + len(way.widths) * n * 5e-8
+            each = 2 * self.costs.of(way) / n
+            ways.append((min(size, max(1, int((seconds - fixed) / each)) if seconds > fixed else 0), way))
+        count, way = max(ways, key=lambda one: one[0])
+        return max(1, count), way
+
+    def _sampled_pairs(self) -> int:
+        """How many pairs the sample has, every two compared."""
+        part = Bits(self.codes.words[self.sample], self.codes.width)
+        job = replace(self.job, max_pairs=PLANNER_SAMPLE * PLANNER_SAMPLE)
+        join = BitsJoin(part, self.sides[self.sample], job, self.pool, Trace())
+        return len(join.pairs(every_pair(len(join.places), job.threshold))[0])
+
+    def _indexes(self, plan: MultiIndexPlan) -> tuple[U64, I64, Iterator[SegmentIndex]]:
+        """Masks and flips of all pieces, and the index of each in turn; the next is made while one is worked on."""
+        words = self.codes.words
+        pieces = plan.pieces(self.places, self.job.seed)
+        masks = np.stack([piece.mask(words.shape[1]) for piece in pieces])
+        flips = np.array([piece.flips for piece in pieces], np.int64)
+
+        def make(number: int) -> SegmentIndex:
+            piece = pieces[number]
+            keys = np.empty(len(words), np.uint32)
+            kernels.keys_of(words, piece.places, keys)
+            starts = np.zeros((1 << len(piece.places)) + 1, np.int64)
+            index = SegmentIndex(piece, number, starts, np.empty(len(words), np.uint32), np.empty_like(words))
+            kernels.sort_by_key(keys, words, starts, index.items, index.words)
+            return index
+
+        def each() -> Iterator[SegmentIndex]:
+            ahead = self.pool.submit(partial(make, 0))
+            for number in range(1, len(pieces) + 1):
+                index = ahead.result()
+                if number < len(pieces):
+                    ahead = self.pool.submit(partial(make, number))
+                yield index
+
+        return masks, flips, each()
+
+    def _join(self, index: SegmentIndex, xors: I64, masks: U64, flips: I64, span: tuple[int, int]) -> tuple[Block, int]:
+        """One task: the pairs of the codes at some places of the index with all others."""
+        low, high = span
+        where = np.array([np.searchsorted(index.starts, low, side="right") - 1, 0, low], np.int64)
+        blocks, looked, done = [], 0, False
+        while not done:
+            left, right, apart = _room(index.room)
+            count, pairs, done = kernels.join_buckets(
+                index.words, index.heads, index.items, index.starts, self.sides, xors, masks, flips, index.number,
+                self.job.threshold, low, high, where, left, right, apart,
+            )  # fmt: skip
+            blocks.append(_block(left, right, apart, count))
+            looked += pairs
+            if sum(len(block[0]) for block in blocks) > self.job.max_pairs:
+                break
+        left, right, score = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        return (left, right, score), looked
+
+    def _look_up(self, plan: MultiIndexPlan, sample: I64) -> Iterator[Block]:
+        sampled, numbers = self.codes.words[sample], sample.astype(np.uint32)
+        flags = np.zeros(len(self.codes), np.bool_)
+        flags[sample] = True
+        masks, flips, indexes = self._indexes(plan)
+        for index in indexes:
+            keys = np.empty(len(sample), np.uint32)
+            kernels.keys_of(sampled, index.piece.places, keys)
+            where, done = np.zeros(2, np.int64), False
+            while not done:
+                left, right, apart = _room(index.room)
+                count, done = kernels.look_up(
+                    sampled, numbers, keys, index.words, index.items, index.starts, self.sides, flags,
+                    index.piece.xors, masks, flips, index.number, self.job.threshold, where, left, right, apart,
+                )  # fmt: skip
+                yield _block(left, right, apart, count)
+
+
+def drawn(count: int, most: int, seed: int) -> I64:
+    """The numbers of at most so many codes, drawn at random, in order."""
+    return np.sort(np.random.default_rng(seed).choice(count, min(most, count), replace=False))
+
+
+def varying(differ: U64) -> U64:
+    """The places of the ones in u64[words]: where codes differ at all.
+
+    >>> varying(np.array([5, 1], np.uint64)).tolist()
+    [0, 2, 64]
+    """
+    return np.flatnonzero(_unpacked(differ[None])[0]).astype(np.uint64)
+
+
+def _unpacked(words: U64) -> npt.NDArray[np.uint8]:
+    """u8[n, 64 * words]: every bit, place 0 first."""
+    return np.unpackbits(np.ascontiguousarray(words).astype("<u8").view(np.uint8), axis=1, bitorder="little")
+
+
+def _room(size: int) -> tuple[U32, U32, I64]:
+    return np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64)
+
+
+def _block(left: U32, right: U32, apart: I64, count: int) -> Block:
+    score: F64 = -apart[:count].astype(np.float64)
+    return left[:count].copy(), right[:count].copy(), score

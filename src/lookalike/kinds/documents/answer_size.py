@@ -1,0 +1,92 @@
+"""How large the answer will be; where it is too large, what makes it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.core.arrays import I64, Pairs
+from lookalike.core.clusters import components
+from lookalike.core.exact_duplicates import Classes
+from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS
+from lookalike.errors import TooManyPairs
+from lookalike.kinds.documents.planner import SampleJoin
+from lookalike.runtime.local.memory_needs import fewer_pairs
+
+SHOWN_GROUPS = 3  # crowds, and members of each
+MIN_SAMPLED_MEMBERS = 5  # sampled members that make a crowd: fewer may be chance
+
+
+@dataclass(frozen=True)
+class LargeGroup:
+    """Items that are alike. size: how many, or about how many; equal: whether they are copies; some: a few of them."""
+
+    size: int
+    equal: bool
+    some: I64
+
+    def words(self, name: Callable[[int], str], grow: float = 1.0) -> str:
+        """name: what to call an item. grow: how many times as many there are among all items."""
+        about, kind = ("" if grow == 1.0 else "about ", "copies") if self.equal else ("about ", "look-alikes")
+        members = ", ".join(name(int(item)) for item in self.some)
+        return f"{about}{round(self.size * grow):,} {kind}: {members}{' ...' if self.size > len(self.some) else ''}"
+
+
+@dataclass(frozen=True)
+class AnswerSize:
+    """copies: pairs of equal items, exactly; expected: all pairs, foretold where there was a sample."""
+
+    copies: int
+    expected: int
+    sampled: int
+    crowds: list[LargeGroup]
+
+    def check(self, limit: int, name: Callable[[int], str], *, cross: bool) -> None:
+        """Refuse, before the work, an answer that is surely too large.
+
+        name: what to call an item. cross: the pairs are between two collections.
+        """
+        if self.copies > limit:
+            begin = f"the answer has at least {self.copies:,} pairs, more than --max-pairs {limit:,}."
+        elif self.sampled >= MIN_SAMPLED_PAIRS and self.expected > CERTAIN_EXCESS * limit:
+            begin = f"about {self.expected:,} pairs are to be expected, far more than --max-pairs {limit:,}."
+        else:
+            return
+        largest = "; ".join(crowd.words(name) for crowd in self.crowds)
+        advice = fewer_pairs("pairs", cross=cross, method="")
+        raise TooManyPairs(f"{begin} The largest crowds: {largest}. {advice}")
+
+
+def size_of(classes: Classes, seen: SampleJoin | None, split: int) -> AnswerSize:
+    """The size of the answer for these classes of equal items, of which a sample was seen."""
+    counts = classes.counts
+    lefts = classes.lefts(split) if split >= 0 else counts
+    copies = int((lefts * (counts - lefts)).sum() if split >= 0 else (counts * (counts - 1) // 2).sum())
+    if seen is None:
+        return AnswerSize(copies, copies, 0, _crowds(classes, None))
+    pairs = (counts[seen.picked[seen.left]] * counts[seen.picked[seen.right]]).sum()
+    return AnswerSize(
+        copies, copies + round(float(pairs) * seen.grow * seen.grow), len(seen.left), _crowds(classes, seen)
+    )
+
+
+def _crowds(classes: Classes, seen: SampleJoin | None) -> list[LargeGroup]:
+    """The most repeated items, and the largest groups of the sample as large as they will be among all."""
+    counts, firsts = classes.counts, classes.firsts
+    starts = classes.ends - counts
+    found = []
+    for number in np.argsort(-counts, kind="stable")[:SHOWN_GROUPS]:
+        if counts[number] > 1:
+            some = classes.members[starts[number] : starts[number] + min(SHOWN_GROUPS, counts[number])]
+            found.append(LargeGroup(int(counts[number]), True, some))
+    if seen is not None and len(seen.left):
+        group = components(Pairs(seen.left, seen.right, np.ones(len(seen.left))), np.arange(len(seen.picked)))
+        roots, sizes = np.unique(group.representative, return_counts=True)
+        for root in roots[np.argsort(-sizes, kind="stable")[:SHOWN_GROUPS]]:
+            members = seen.picked[np.flatnonzero(group.representative == root)]
+            if len(members) >= MIN_SAMPLED_MEMBERS:
+                size = round(float(counts[members].sum()) * seen.grow)
+                found.append(LargeGroup(size, False, firsts[members[:SHOWN_GROUPS]]))
+    return sorted(found, key=lambda crowd: -crowd.size)[:SHOWN_GROUPS]

@@ -1,0 +1,211 @@
+"""Documents: near-duplicate pairs, groups, and a clean data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from lookalike.core.arrays import RuleOptions, ShingleRule, Unit
+from lookalike.core.run_options import LocalEngine, SparkEngine, refuse_unknown
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.read import by_lines, open_collection
+from lookalike.kinds.documents.forecast import Forecast
+from lookalike.kinds.documents.forecast import forecast as make_forecast
+from lookalike.kinds.documents.local import run
+from lookalike.kinds.documents.spec import Job, Method
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import spark_options
+from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
+from lookalike.runtime.local.work_folder import ResourceLimits
+
+if TYPE_CHECKING:
+    from lookalike.runtime.spark.result import SparkResult
+
+RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
+
+
+class Options(RuleOptions, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+
+    text: str | None  # the column of texts or token lists
+    id: str | None  # the column of ids
+    threshold: float  # 0.8
+    recall: float  # 0.99, at the threshold
+    exact: bool  # every pair, none missed; the same as method="exact"
+    method: Method  # auto; "folding" for Hamming LSH on OR-folded columns
+    measure: str  # jaccard
+    min_shared: int | None  # pairs that share so many shingles; the same as measure="overlap" with this threshold
+    num_hashes: int
+    bands: int | None
+    rows: int | None
+    scheme: Literal["fss-1", "minhash-1"]
+    seed: int
+    verify: bool
+    max_share: float | None
+    max_pairs: int
+    audit: int  # items whose recall is measured
+    on_bad_text: Literal["error", "replace", "skip"]
+    on_bad_file: Literal["error", "skip"]
+    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
+    threads: int | None
+    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
+    work_dir: str | Path | None  # where hashed sets are kept for another run, and parts for another try
+    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
+    progress: Progress
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+    """All pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
+
+    source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+    A pair at the threshold is found with probability `recall` at least (with `exact`, always); none below is reported.
+
+    >>> import lookalike as la
+    >>> texts = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "nothing alike"]
+    >>> la.pairs(texts, k=2).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'similarity': 1.0}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
+    """Group similar documents by their verified pairs.
+
+    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
+    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar).
+
+    >>> import lookalike as la
+    >>> la.groups(["one two three", "one two three", "four"], k=2).groups["group"].to_pylist()
+    [0, 0]
+    """
+    return _run("groups", source, None, grouping, keep, options)
+
+
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+    """The documents without near-duplicates: each removed one is similar, at or above the threshold, to one kept.
+
+    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
+    `source` what is similar to a document there.
+
+    >>> import lookalike as la
+    >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
+    [{'id': 1, 'kept': 0, 'similarity': 1.0}]
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
+    """Estimate what `pairs` would come to on this source: method, pairs, candidates, time, memory and disk.
+
+    A source of at most 64 MiB is read whole, another one at 32 places. Counts are exact where all was read and the
+    join is short; elsewhere they come with an interval.
+
+    >>> import lookalike as la
+    >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
+    2
+    """
+    given = dict(options)
+    collection = open_collection(source, **_columns(given, alone=True))
+    place = ResourceLimits.of(given)
+    given.pop("progress", None)
+    if given.get("method") == "folding":
+        raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh or exact, or run it.")
+    return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    job_options = dict(options)
+    progress: Any = job_options.pop("progress", silent)
+    refuse_unknown(job_options, Locally, OnSpark)
+    columns = _columns(job_options, alone=against is None)
+    if not job_options.get("verify", True) and asked != "pairs":
+        raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
+    cluster = spark_options(job_options)
+    if cluster is not None:
+        return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
+    place = ResourceLimits.of(job_options)
+    limit = read_limit(place, MEMORY_PER_TEXT_BYTE[job_options.get("unit") or "word"])
+    collections = [open_collection(one, **columns, limit=limit) for one in (source, against) if one is not None]
+    filled = [collection for collection in collections if collection.rows_hint != 0]  # an empty list holds either
+    tokens = {collection.is_tokens for collection in filled or collections}
+    if len(tokens) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    job = _job(job_options, tokens=tokens.pop())
+    trace = Trace(progress)
+    found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
+    result = answer(asked, grouping, job, collections, found, trace)
+    if place.beside is None:  # nobody will say that the answer is saved
+        result.done()
+    return result
+
+
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, columns: dict[str, Any], cluster: dict[str, Any],
+    options: dict[str, Any], trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.kinds.documents.spark.run import DocumentRun
+    from lookalike.runtime.spark.result import SparkResult
+    from lookalike.runtime.spark.session import check_options, open_session, tune
+    from lookalike.runtime.spark.sources import open_origins
+
+    if columns["on_bad_file"] != "error":
+        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
+    check_options(options)
+    session = open_session(**cluster)
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
+    tune(session, (origin.frame for origin in origins))
+    job = _job(options, tokens=origins[0].is_tokens)
+    run = DocumentRun(origins, job, wanted(asked, grouping), keep, columns["on_bad_text"], trace)
+    return SparkResult(asked, grouping, run)
+
+
+def _columns(options: dict[str, Any], *, alone: bool) -> dict[str, Any]:
+    """What opening a collection takes. alone: whether there is no other collection to compare it with."""
+    columns = {name: options.pop(name, None) for name in ("text", "id")}
+    columns |= {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    return columns | {"lines": by_lines(options.pop("lines", False), alone=alone)}
+
+
+def _job(options: dict[str, Any], *, tokens: bool) -> Job:
+    rule_options = {name: options.pop(name) for name in RULE_OPTIONS if name in options}
+    unit: Unit = options.pop("unit", None) or ("token" if tokens else "word")
+    if tokens != (unit == "token"):
+        kind = "token lists" if tokens else "text"
+        raise UsageError(
+            f"unit {unit!r} does not fit a column of {kind}; leave the unit out, or choose another column."
+        )
+    rule = ShingleRule.for_unit(unit, options.pop("k", None), **rule_options)
+    if options.pop("exact", False):
+        if options.get("method", "auto") not in ("auto", "exact"):
+            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
+        options["method"] = "exact"
+    shared = options.pop("min_shared", None)
+    if shared is not None:
+        options |= {"measure": "overlap", "threshold": shared}
+    return Job(rule=rule, **options)

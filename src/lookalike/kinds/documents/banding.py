@@ -1,0 +1,189 @@
+"""Joining classes of equal sets by bands of their signatures, on all threads: to pairs, or straight to groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
+
+import numpy as np
+
+from lookalike.core.arrays import I64, U32, U64, Groups, Recipe
+from lookalike.core.candidates import Band, Candidates, Items, item_bits
+from lookalike.core.clusters import represented
+from lookalike.core.measures import Bar
+from lookalike.core.trace import Trace
+from lookalike.kernels.shingles import table_size
+from lookalike.kinds.documents.kernels import bucket_clusters
+from lookalike.kinds.documents.signatures import band_keys, sketch_items
+from lookalike.planning.banding import Plan
+from lookalike.runtime.local.joins import ITEMS_PER_TASK, Block, Pieces, Report, Scored, collect, score_block
+from lookalike.runtime.local.memory_budget import MemoryBudget
+from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.local.work_folder import Array, Arrays, Workspace
+
+ELEMENTS_PER_TASK = 1 << 21  # elements that one task sketches: they may lie in a mapped file
+
+
+class BandedJoin:
+    """Items, a recipe and a plan: candidates are items whose signatures agree in all rows of a band."""
+
+    def __init__(
+        self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace, space: Workspace
+    ) -> None:
+        self.items, self.plan, self.bar, self.pool, self.space = items, plan, bar, pool, space
+        n, elements = len(items), max(1, int(items.sizes.sum()))
+        step = max(1, min(ITEMS_PER_TASK, n // (8 * pool.threads), ELEMENTS_PER_TASK * n // elements))
+        shapes = {"values": ((n, recipe.length), np.uint32), "keys": ((n, plan.bands), np.uint64)}
+
+        def fill(arrays: Arrays) -> None:
+            def sketch(low: int) -> int:
+                part = items.part(low, low + step)
+                signatures = sketch_items(part.elements, part.starts, part.sizes, recipe)
+                arrays["values"][low : low + step] = signatures.values
+                arrays["keys"][low : low + step] = band_keys(signatures, plan.bands, plan.rows)
+                return low + len(part)
+
+            for done in pool.map(sketch, range(0, n, step)):
+                report(done, n)
+
+        with trace.stage("sketch") as report:
+            made = space.filled("signatures", shapes, fill)
+        self.values: U32 = made["values"]
+        self.keys: U64 = made["keys"]
+        self._ahead: dict[int, Future[Band]] = {}
+
+    def bands(self) -> Iterator[Band]:
+        """Each band in turn, sorted."""
+        for number in range(self.plan.bands):
+            yield self._sorted(number)
+
+    def _sorted(self, number: int) -> Band:
+        """A band; the next one is sorted while this one is worked on."""
+        wanted = self._ahead.pop(number, None) or self.pool.submit(partial(Band.sort, self.keys, number))
+        band = wanted.result()
+        if number + 1 < self.plan.bands:
+            self._ahead = {number + 1: self.pool.submit(partial(Band.sort, self.keys, number + 1))}
+        return band
+
+    def pairs(self, trace: Trace, limit: int, *, verify: bool = True) -> Scored:
+        """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
+        agrees in plan.cut slots or more, with the share of agreeing slots as the estimate of its Jaccard similarity."""
+        with trace.stage("match") as report:
+            return collect(self._units(report, limit, verify), self.space, trace, limit)
+
+    def _units(self, report: Report, limit: int, verify: bool) -> Iterator[tuple[str, Pieces]]:
+        """One unit for each band. A band is sorted while the one before is worked on."""
+        step = max(256, min(ITEMS_PER_TASK, len(self.items) // (4 * self.pool.threads)))
+        step = min(step, self.space.keeper.at_once(self.pool.threads))
+
+        def pieces(number: int, sizes: I64) -> Iterator[tuple[Block, int]]:
+            band = self._sorted(number)
+            band.count_sizes(sizes)
+
+            def work(block: tuple[int, int]) -> tuple[Block, int]:
+                proposed = band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
+                return score_block(self.items, proposed, self.bar, limit, None if verify else self.values)
+
+            return self.pool.map(work, band.blocks(step))
+
+        for number in range(self.plan.bands):
+            yield f"band-{number}" if verify else f"estimated-{number}", partial(pieces, number)
+            report(number + 1, self.plan.bands)
+
+    def proposals(self) -> Iterator[Candidates]:
+        """The candidates of all bands, each pair once, not scored."""
+        for band in self.bands():
+            for block in band.blocks(ITEMS_PER_TASK):
+                yield from band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
+
+    def crowded(self, per_item: int) -> bool:
+        """True where more than `per_item` pairs for each item share a bucket, over all bands."""
+        enough = per_item * len(self.items)
+        total = 0
+        for band in self.bands():
+            total += band.bucket_pairs()[0]
+            if total > enough:
+                return True
+        return False
+
+    def components(self, trace: Trace, order: I64) -> Groups:
+        """Connected components of all matching pairs in the buckets, without writing the pairs down."""
+        n, items = len(self.items), self.items
+        parent = np.arange(n)
+        scratch = [np.empty(n, np.int64) for _ in range(3)]
+        table = overlap_table(items)
+        step = self.space.keeper.at_once(4)  # an item is compared with several others
+        with trace.stage("match") as report:
+            for band in self.bands():
+                lists = 0
+                for low in range(0, n, step):
+                    checked, lists = bucket_clusters.union_bucket(
+                        band.packed, low, min(low + step, n), lists, *scratch, item_bits(n), band.number, self.keys,
+                        self.values, self.plan.cut, items.elements, items.starts, items.sizes, table, *self.bar, parent,
+                    )  # fmt: skip
+                    trace.add(candidates=checked)
+                    self.pool.rest()
+                band.count_sizes(trace.buckets)
+                report(band.number + 1, self.plan.bands)
+        bucket_clusters.settle(parent)
+        return represented(parent, order)
+
+    def stars(self, trace: Trace, order: I64) -> Groups:
+        """Stars of all matching pairs in the buckets, in this order of preference, without writing the pairs down."""
+        n, ranked = len(self.items), self.items.take(order)
+        with trace.stage("match"):
+            keys, values = self._ranked(self.keys, order), self._ranked(self.values, order)
+            by_rank, checked = walk_stars(ranked, keys, values, self.plan, self.bar, trace.buckets, self.space)
+            trace.add(candidates=checked)
+        out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+        out.representative[order], out.similarity[order] = order[by_rank.representative], by_rank.similarity
+        return out
+
+    def _ranked(self, rows: Array, order: I64) -> Array:
+        """The rows in this order, where the large arrays of the run live."""
+        out = self.space.array(rows.shape, rows.dtype)
+        step = self.space.keeper.at_once(1)
+        for low in range(0, len(order), step):
+            out[low : low + step] = rows[order[low : low + step]]
+            self.pool.rest()
+        return out
+
+
+def walk_stars(
+    ranked: Items,
+    keys: U64,
+    values: U32,
+    plan: Plan,
+    bar: Bar,
+    sizes: I64 | None = None,
+    space: Workspace | None = None,
+) -> tuple[Groups, int]:
+    """(stars of all matching pairs in the buckets of items that stand by preference, how many pairs were scored).
+
+    keys u64[n, bands]; values u32[n, k]; sizes i64[d]: where the buckets are counted by size, in doublings.
+    space: where large arrays live; in memory without one.
+    """
+    space = space or Workspace(MemoryBudget(1 << 62))
+    n, step = len(ranked), space.keeper.at_once(1)
+    first, kept_in, kept_count = (space.array((plan.bands, n), np.uint32) for _ in range(3))
+    kept_count[:] = 0
+    out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
+    for number in range(plan.bands):
+        band = Band.sort(keys, number)
+        if sizes is not None:
+            band.count_sizes(sizes)
+        bucket_clusters.bucket_starts(band.packed, item_bits(n), first[number])
+    table, total = overlap_table(ranked), 0
+    for low in range(0, n, step):
+        total += bucket_clusters.greedy_clusters(
+            low, min(low + step, n), first, kept_in, kept_count, keys, item_bits(n), values, plan.cut,
+            ranked.elements, ranked.starts, ranked.sizes, table, *bar, out.representative, out.similarity,
+        )  # fmt: skip
+        space.keeper.look()
+    return out, total
+
+
+def overlap_table(items: Items) -> U64:
+    """The hash table in which a kernel looks up the elements of any of these items; empty."""
+    return np.zeros(table_size(int(items.sizes.max(initial=0))), np.uint64)

@@ -1,0 +1,171 @@
+"""Topics: label texts by the labelled texts that are most similar to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.arrays import I64, RuleOptions, ShingleRule, Unit, check_choice
+from lookalike.core.arrow import as_arrow
+from lookalike.core.formatting import share
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import InputError, UsageError
+from lookalike.io.read import open_collection
+from lookalike.io.results import write_folder
+from lookalike.kinds.documents.classifier import LabelledNeighbours, LabelledSets, Weight, leave_one_out, subset, vote
+from lookalike.kinds.documents.reading import Features, read_features
+from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.local.work_folder import Workspace
+from lookalike.runtime.receipt import versions
+
+MEASURES: dict[Weight, str] = {"idf": "idf-weighted cosine", "none": "jaccard"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification:
+    """The answer to `classify`.
+
+    labels: id, label (null where no labelled text shares anything), share (of the neighbours' similarity that speaks
+    for the label), neighbours (ids, the most similar first), similarities. confusion: label, given, count of the
+    leave-one-out test. accuracy: its result with a 95 % interval, or None. receipt: what was asked and counted.
+    """
+
+    labels: pa.Table
+    confusion: pa.Table
+    accuracy: dict[str, Any] | None
+    receipt: dict[str, Any]
+
+    def to_arrow(self) -> pa.Table:
+        return self.labels
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write labels.parquet, confusion.parquet and receipt.json into a new folder."""
+        write_folder({"labels": self.labels, "confusion": self.confusion}, self.receipt, Path(folder), force=force)
+        return Path(folder)
+
+    def __repr__(self) -> str:
+        measured = "" if self.accuracy is None else f", accuracy {share(self.accuracy['accuracy'], 3)}"
+        return f"<Classification of {len(self.labels)} texts{measured}>"
+
+
+def classify(
+    source: Any, *, label: str, against: Any = None, neighbours: int = 5, weight: Weight = "idf",
+    test_size: int = 2000, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
+    threads: int | None = None, progress: Progress = silent, **rule: Unpack[RuleOptions],
+) -> Classification:  # fmt: skip
+    """Label texts by their nearest labelled neighbours, compared exactly.
+
+    The labelled texts are the rows of `against` or, without it, the rows of `source` whose `label` is not empty; all
+    other rows of `source` are labelled. Each neighbour votes with its similarity.
+
+    Parameters
+    ----------
+    source : paths, a table, or anything else that `la.pairs` takes.
+    label : the column of the labels.
+    against : the labelled texts, if they are a collection of their own.
+    neighbours : how many labelled texts vote.
+    weight : "idf" compares by the cosine of idf-weighted shingles, so that rare ones count most; "none" by Jaccard.
+    test_size : how many labelled texts to test by leaving one out; 0 disables the test.
+    rule : unit, k and the other options of shingles; by default single words.
+
+    >>> import lookalike as la
+    >>> import pyarrow as pa
+    >>> texts = ["the goalkeeper saved the penalty", "parliament passed the law", "a late penalty decided the match"]
+    >>> table = pa.table({"text": texts, "topic": ["sport", "politics", None]})
+    >>> la.classify(table, label="topic").labels.select(["id", "label"]).to_pylist()
+    [{'id': 2, 'label': 'sport'}]
+    """
+    if neighbours < 1:
+        raise UsageError(f"neighbours is {neighbours}; expected at least 1.")
+    if test_size < 0:
+        raise UsageError(f"test_size is {test_size}; expected a number of texts, or 0 for no test.")
+    check_choice("weight", weight, ("idf", "none"))
+    trace = Trace(progress)
+    collections = [open_collection(one, text=text, id=id) for one in (against, source) if one is not None]
+    shingles = _rule(rule, tokens=collections[0].is_tokens)
+    with Pool(threads or usable_cores()) as pool:
+        space = Workspace(MemoryBudget(memory_size(None)))
+        features = read_features(collections, shingles, pool, trace, space, extra=[label])
+        training, queries, names = _split(features, label, collections[0].name, separate=against is not None)
+        with trace.stage("match"):
+            sets = subset(features.sets, training)
+            labelled = LabelledSets.of(sets, weight)
+            near = labelled.neighbours(subset(features.sets, queries), neighbours, pool)
+            given, shares = vote(near, names)
+        with trace.stage("test"):
+            tested = leave_one_out(sets, labelled, names, neighbours, pool, size=test_size, seed=0)
+    accuracy = None if tested is None else tested.as_dict()
+    confusion = sorted(({} if tested is None else tested.confusion).items(), key=lambda row: (-row[1], str(row[0])))
+    trace.add(labelled=len(training), classified=len(queries), unclassified=given.count(None))
+    receipt = {
+        "asked": "classify",
+        "inputs": [one.describe() for one in collections],
+        "compared": f"{MEASURES[weight]} on {shingles.unit} {shingles.k}-shingles",
+        "job": {"label": label, "neighbours": neighbours, "weight": weight, "rule": shingles.as_dict()},
+        "accuracy": accuracy,
+        "counts": trace.counts,
+        "seconds": trace.seconds,
+        "warnings": trace.warnings,
+        "left_out": [what for one in collections for what in one.left_out],
+        "versions": versions(),
+    }
+    return Classification(
+        labels=_table(features, training, queries, near, given, shares),
+        confusion=pa.table(
+            {
+                "label": pa.array([truth for (truth, _), _ in confusion], pa.string()),
+                "given": pa.array([label for (_, label), _ in confusion], pa.string()),
+                "count": pa.array([count for _, count in confusion], pa.int64()),
+            }
+        ),
+        accuracy=accuracy,
+        receipt=receipt,
+    )
+
+
+def _rule(options: RuleOptions, *, tokens: bool) -> ShingleRule:
+    """Single words unless something else is asked for."""
+    given: dict[str, Any] = dict(options)
+    unit: Unit = given.pop("unit", None) or ("token" if tokens else "word")
+    k = given.pop("k", None)
+    return ShingleRule.for_unit(unit, 1 if k is None and unit == "word" else k, **given)
+
+
+def _split(features: Features, label: str, name: str, *, separate: bool) -> tuple[I64, I64, list[str]]:
+    """Labelled items, items to be labelled, and the labels of the first. An empty text is no label."""
+    values = pc.cast(features.extra[label], pa.string()).to_pylist()
+    has_label = np.array([bool(value) for value in values], np.bool_)
+    training = np.flatnonzero(has_label)
+    queries = np.arange(features.split, len(features.sets)) if separate else np.flatnonzero(~has_label)
+    if not len(training):
+        raise InputError(f"no row of {name} has a label in the column {label!r}; some labelled texts are needed.")
+    if not separate and not len(queries):
+        raise InputError(
+            f"every row of {name} has a label in the column {label!r}, so there is nothing to classify. "
+            "Leave labels empty, or give the labelled texts with `against` (--against)."
+        )
+    return training, queries, [str(values[i]) for i in training]
+
+
+def _table(
+    features: Features, training: I64, queries: I64, near: LabelledNeighbours, given: list[str | None], shares: Any
+) -> pa.Table:
+    ids = features.ids[-1].take(as_arrow(queries - (features.split if len(features.ids) == 2 else 0)))
+    found = near.nearest >= 0
+    listed = features.ids[0].take(as_arrow(training[near.nearest[found]])).combine_chunks()
+    offsets = as_arrow(np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64))
+    return pa.table(
+        {
+            "id": ids,
+            "label": pa.array(given, pa.string()),
+            "share": as_arrow(shares),
+            "neighbours": pa.LargeListArray.from_arrays(offsets, listed),
+            "similarities": pa.LargeListArray.from_arrays(offsets, as_arrow(near.similarity[found])),
+        }
+    )

@@ -1,0 +1,249 @@
+"""A forecast of a run: documents, pairs, candidates, time, memory and disk, estimated from a sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64, Sets
+from lookalike.core.candidates import Items
+from lookalike.core.exact_duplicates import collapse, fingerprints
+from lookalike.core.method_choice import Choice
+from lookalike.core.trace import Trace
+from lookalike.cost_model.costs import SHIPPED, Costs, known_costs
+from lookalike.cost_model.scale import Load, reading
+from lookalike.io.batch import TextBatch
+from lookalike.io.collection import Collection
+from lookalike.kinds.documents.answer_size import MIN_SAMPLED_MEMBERS, size_of
+from lookalike.kinds.documents.common_shingles import drop_common
+from lookalike.kinds.documents.counting_join import LISTED
+from lookalike.kinds.documents.features import shingle
+from lookalike.kinds.documents.local import BEGIN, planned_for
+from lookalike.kinds.documents.planner import SampleJoin, decide, joined, preview, scoring
+from lookalike.kinds.documents.prefix_join import POSTINGS_BUDGET_SHARE
+from lookalike.kinds.documents.rehearsal import (  # fmt: skip
+    Drawn,
+    Interval,
+    Rehearsal,
+    different,
+    rehearse,
+    scaled,
+    touched_candidates,
+    touched_pairs,
+)
+from lookalike.kinds.documents.spec import Job
+from lookalike.planning.banding import Plan
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.local.work_folder import ResourceLimits
+from lookalike.runtime.local.workspace import RUN_MEMORY_PER_TEXT_BYTE, RUN_MEMORY_WITHOUT_TEXT, is_large
+
+SAMPLED_POSITIONS = 32  # spread over the collection, at which documents are read
+READ_BYTES = 64 << 20  # text that is read; a collection of at most so much is read whole
+REHEARSED = 2e9  # nanoseconds that the rehearsal of a join may take, by the shipped costs
+TIME_FACTOR = 2.0  # how far the speed of a machine, and its load, may be from the costs
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """documents and bytes of all; sampled: documents read, at so many places; complete: whether these are all.
+    exact_copies: the share of the documents read that equal another one of them. method, why, pairs, candidates: what
+    the run would choose and count; an interval is expected to hold in at least nine of ten collections, and is one
+    number where all was read and joined. crowds: the largest, in words. work_folder: whether arrays go to files; disk:
+    bytes of them."""
+
+    documents: int
+    bytes: int
+    sampled: int
+    places: int
+    complete: bool
+    exact_copies: float
+    pairs: int
+    pairs_interval: tuple[int, int]
+    method: str
+    why: str
+    candidates: int
+    candidates_interval: tuple[int, int]
+    crowds: list[str]
+    seconds: float
+    seconds_interval: tuple[float, float]
+    threads: int
+    memory: int
+    budget: int
+    work_folder: bool
+    disk: int
+    warnings: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
+    """(number of the place, a batch) at places spread evenly; of one file whose rows only reading tells, its head."""
+    known = [reader.rows for reader in collection.readers]
+    if None not in known:
+        total = sum(rows or 0 for rows in known)
+        starts = sorted({total * step // SAMPLED_POSITIONS for step in range(SAMPLED_POSITIONS)})
+        for place, (row, end) in enumerate(pairwise([*starts, total])):
+            for batch in islice(collection.texts(start=row), 1):
+                yield place, replace(batch, texts=batch.texts.slice(0, end - row))  # no document twice
+    elif len(known) > 1:
+        chosen = sorted({len(known) * step // SAMPLED_POSITIONS for step in range(SAMPLED_POSITIONS)})
+        for place, number in enumerate(chosen):
+            yield from ((place, batch) for batch in islice(collection.part(number).texts(), 1))
+    else:
+        yield from ((0, batch) for batch in islice(collection.texts(), SAMPLED_POSITIONS))
+
+
+@dataclass(frozen=True)
+class SampledTexts:
+    """Documents that were read. place i64[d]: where; places: how many; complete: whether these are all."""
+
+    texts: pa.ChunkedArray
+    sets: Sets
+    place: I64
+    places: int
+    complete: bool
+
+
+def read_texts(collection: Collection, job: Job) -> SampledTexts:
+    """Read a small collection whole, another one at places spread over it."""
+    texts: list[pa.Array] = []
+    parts: list[Sets] = []
+    places: list[I64] = []
+    whole = collection.nbytes <= READ_BYTES
+    nbytes, complete = 0, whole
+    for place, batch in ((0, batch) for batch in collection.texts()) if whole else sample(collection):
+        size = batch.texts.nbytes
+        few = len(batch) if whole else max(1, int(len(batch) * min(1.0, READ_BYTES / SAMPLED_POSITIONS / max(1, size))))
+        part = batch.texts.slice(0, few)
+        parts.append(shingle(part, job.rule))
+        texts.append(part)
+        places.append(np.full(len(part), place))
+        nbytes += size
+        if whole and nbytes > 2 * READ_BYTES:  # more than the size of its files promised
+            complete = False
+            break
+    place_of = np.concatenate([np.empty(0, np.int64), *places])
+    text = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.string())
+    return SampledTexts(text, _joined(parts), place_of, len(np.unique(place_of)), complete)
+
+
+def forecast(collection: Collection, job: Job, place: ResourceLimits) -> Forecast:
+    """Read a sample, join it by the method that the run would choose, and estimate what all would come to."""
+    trace, costs = Trace(), known_costs().costs
+    threads = job.threads or usable_cores()
+    planned = planned_for(job, trace)
+    read = read_texts(collection, job)
+    sampled, nbytes, sets = len(read.texts), collection.nbytes, read.sets
+    if job.max_share is not None:
+        sets = drop_common(sets, job.max_share)[0]
+    mean = read.texts.nbytes / max(1, sampled)
+    total = sampled if read.complete else max(sampled, collection.rows_hint or round(nbytes / max(1.0, mean)))
+    grow = total / max(1, sampled)
+    with Pool(threads) as pool:
+        classes = collapse(sets, fingerprints(sets))
+        firsts = classes.firsts
+        items = Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], np.full(len(classes), 3, np.uint8))
+        empty = sampled - len(classes.members)
+        known = round((sampled - empty) * grow)
+        near = read.places > 1 and not read.complete
+        group = read.place if near else np.arange(sampled) % SAMPLED_POSITIONS
+        drawn = Drawn(known, classes.numbers, group[classes.members], int(group.max(initial=0)) + 1, near)
+        count = different(drawn.number, known)
+        seen = preview(items, job.bar(), pool, seed=job.seed)
+        size = size_of(classes, seen, -1)
+        seen = seen or joined(SampleJoin.of_all(items, job.bar(), pool), job.bar(), pool)
+        limit = place.memory if place.stated else 1 << 62
+        elements = float(items.sizes.sum()) / max(1, len(items)) * count
+        choice = decide(job, count, elements, seen, planned, pool, budget=limit)
+        if elements * LISTED > POSTINGS_BUDGET_SHARE * place.memory:
+            choice = replace(choice, way="prefixes")
+        costed = partial(_nanoseconds, choice, seen, job, planned, pool)
+        share = min(1.0, math.sqrt(REHEARSED / max(1.0, costed(len(items), SHIPPED, limit))))
+        if share < 1:
+            drawn = drawn.thinned(share, job.seed)
+        kept, number = np.unique(drawn.number, return_inverse=True)
+        drawn = replace(drawn, number=number)
+        rehearsal = rehearse(items.take(kept), choice, job, planned, pool)
+        pairs, candidates = _scaled(rehearsal, drawn, len(kept), count, sampled / max(1, total))
+        work = sum(reading(_load(nbytes, total, mean, sampled, len(read.sets.elements)), costs).values())
+        work += costed(count, costs, limit) / 1e9
+    folder = is_large(nbytes, place.memory)
+    memory = int(RUN_MEMORY_WITHOUT_TEXT + RUN_MEMORY_PER_TEXT_BYTE * nbytes)
+    seconds = costs.start + work / threads
+    return Forecast(
+        documents=total, bytes=nbytes, sampled=sampled, places=read.places, complete=read.complete,
+        exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
+        pairs=pairs.value, pairs_interval=(pairs.low, pairs.high), method=choice.method, why=choice.why,
+        candidates=candidates.value, candidates_interval=(candidates.low, candidates.high),
+        crowds=[
+            group.words(lambda item: _begin(read.texts, item), grow)
+            for group in size.crowds
+            if group.size >= MIN_SAMPLED_MEMBERS
+        ],
+        seconds=seconds, seconds_interval=(seconds / TIME_FACTOR, seconds * TIME_FACTOR), threads=threads,
+        memory=min(memory, place.memory) if folder else memory, budget=place.memory, work_folder=folder,
+        disk=round(8 * len(read.sets.elements) * grow + total * 4 * job.num_hashes * 2) if folder else 0,
+        warnings=trace.warnings if choice.method == "lsh" else [],
+    )  # fmt: skip
+
+
+def _load(nbytes: int, total: int, mean: float, sampled: int, elements: int) -> Load:
+    shingle_bytes = max(1e-9, mean * sampled / max(1, elements))
+    return Load(items=max(1, total), mean_bytes=max(1.0, nbytes / max(1, total)), shingle_bytes=shingle_bytes)
+
+
+def _nanoseconds(
+    choice: Choice, seen: SampleJoin, job: Job, plan: Plan | None, pool: Pool, count: int, costs: Costs, budget: int
+) -> float:
+    """What the chosen join of so many items costs on one core, without reading."""
+    grow = count / max(1, len(seen.sample))
+    if choice.method != "lsh" or plan is None:
+        return seen.exact_way(grow, budget, costs)[1]
+    elements = float(seen.sample.sizes.sum()) * grow
+    bucket_pairs, candidates = seen.banding(plan, job.recipe(), job.bar(), pool)
+    audited = elements * costs.element_audited if job.audit else 0.0
+    sketched = elements * costs.element_sketched + count * job.num_hashes * costs.slot
+    sketched += count * plan.bands * math.log2(max(2, count)) * costs.key_sorted
+    met = bucket_pairs * grow * grow * costs.bucket_pair + scoring(candidates * grow * grow, count, elements, costs)
+    return sketched + audited + met
+
+
+def _scaled(
+    rehearsal: Rehearsal, drawn: Drawn, classes: int, count: int, share_read: float
+) -> tuple[Interval, Interval]:
+    """(pairs of documents, candidates) of the run. count: different documents of the collection."""
+    sizes = np.bincount(drawn.group, minlength=drawn.groups)
+    # Of neighbours, one place in 1 / share_read was read, and of each two the square of what thinning left.
+    neighbours = share_read / max(1e-12, drawn.share) ** 2
+    pairs = touched_pairs(drawn, classes, rehearsal.left, rehearsal.right)
+    counted = scaled(pairs, sizes, drawn.total, near=drawn.near, neighbours=neighbours)
+    firsts = np.unique(drawn.number, return_index=True)[1]
+    sizes = np.bincount(drawn.group[firsts], minlength=drawn.groups)
+    neighbours = share_read / max(1e-12, classes / max(1, count)) ** 2
+    known = (rehearsal.left, rehearsal.right) if isinstance(rehearsal.proposed, int) else rehearsal.proposed
+    proposed = touched_candidates(drawn, classes, *known)
+    candidates = scaled(proposed, sizes, count, near=drawn.near, neighbours=neighbours)
+    if isinstance(rehearsal.proposed, int):  # matches are counted, others only all together: they may be all pairs
+        value = max(candidates.low, round(rehearsal.proposed * (count / max(1, classes)) ** 2))
+        whole = classes >= count
+        candidates = Interval(value, value if whole else candidates.low, value if whole else count * (count - 1) // 2)
+    return counted, candidates
+
+
+def _joined(parts: list[Sets]) -> Sets:
+    sizes = np.concatenate([part.sizes for part in parts]) if parts else np.zeros(0, np.int64)
+    elements = np.concatenate([part.elements for part in parts]) if parts else np.zeros(0, np.uint64)
+    return Sets(elements, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _begin(texts: pa.ChunkedArray, item: int) -> str:
+    begin = " ".join(str(texts[item].as_py())[:200].split())
+    return repr(begin[:BEGIN] + ("..." if len(begin) > BEGIN else ""))

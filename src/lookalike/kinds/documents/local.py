@@ -1,0 +1,220 @@
+"""The engine of one machine: from a collection to verified pairs or groups, on all its cores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F64, Pairs
+from lookalike.core.candidates import Items
+from lookalike.core.exact_duplicates import Classes, collapse
+from lookalike.core.keep_policy import preference, preferred_column
+from lookalike.core.recall_audit import Audit
+from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS
+from lookalike.core.trace import Trace
+from lookalike.errors import PairLimitReached, RecallWarning, UsageError
+from lookalike.io.collection import Collection
+from lookalike.kinds.documents.answer_size import size_of
+from lookalike.kinds.documents.audit import audit, audit_groups
+from lookalike.kinds.documents.banding import BandedJoin
+from lookalike.kinds.documents.counting_join import LISTED, counted_pairs
+from lookalike.kinds.documents.folding import FoldingPlan
+from lookalike.kinds.documents.folding_join import folded_pairs, folding_plan
+from lookalike.kinds.documents.inverted_lists import dcm_pairs
+from lookalike.kinds.documents.planner import SampleJoin, decide, preview
+from lookalike.kinds.documents.prefix_join import POSTINGS_BUDGET_SHARE, exact_pairs
+from lookalike.kinds.documents.reading import Features, read_features, sets_recipe
+from lookalike.kinds.documents.spec import Job
+from lookalike.planning.banding import Plan, plan
+from lookalike.runtime.local.memory_budget import memory_size
+from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_DOCUMENT, check_memory, most_pairs, too_many
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
+from lookalike.runtime.local.workspace import open_workspace
+from lookalike.runtime.run_output import OutputKind, RunOutput
+
+BEGIN = 40  # characters of a text that are shown
+PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread has under way
+MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are made straight from the buckets
+
+
+def run(
+    collections: Sequence[Collection], job: Job, want: OutputKind, trace: Trace, *, keep: str = "first",
+    place: ResourceLimits | None = None,
+) -> RunOutput:  # fmt: skip
+    """Find the pairs (or groups) of one collection, or the pairs between two."""
+    column = preferred_column(keep)
+    planning = Trace()
+    planned = planned_for(job, planning)
+    folding = folding_plan(job, trace) if job.method == "folding" else None
+    extra = [column] if column else []
+    place = place or ResourceLimits(memory_size(None))
+    asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
+    about = {"wants": want, "keep": keep, "compared": job.words(), "job": asked}
+    space = open_workspace(collections, [tuple(extra), ()], sets_recipe(job.rule), about, place)
+    hints = [collection.rows_hint for collection in collections]
+    _check_documents(space, sum(hint or 0 for hint in hints))
+    with space, Pool(_threads(job, space), space.keeper.look) as pool:
+        features = read_features(collections, job.rule, pool, trace, space, extra=extra, max_share=job.max_share)
+        _check_documents(space, len(features.sets))
+        split = features.split if len(collections) == 2 else -1
+        best = preference(keep, features.lengths[: features.split], features.extra)
+        best = np.concatenate([best, np.arange(features.split, len(features.sets))])
+        with trace.stage("collapse"):
+            least = -(-job.bar().num // job.bar().den) if job.set_measure().is_count else 1
+            keeper = space.keeper
+            classes = collapse(
+                features.sets, features.prints, best, least=least, at_once=keeper.at_once(1), after=keeper.look
+            )
+            trace.add(exact_duplicates=len(classes.members) - len(classes))
+            items = items_of(features, classes, split)
+            pa.default_memory_pool().release_unused()
+        with trace.stage("choose"):
+            look = want == "pairs" or job.method in ("auto", "exact")
+            seen = preview(items, job.bar(), pool, seed=job.seed) if look else None
+            if want == "pairs":
+                size = size_of(classes, seen, split)
+                if seen is not None:
+                    trace.add(expected_pairs=size.expected)
+                size.check(job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0)
+            # What is chosen must not depend on what this machine happens to have free.
+            budget = place.memory if place.stated else 1 << 62
+            crowd = MAX_PAIRS_PER_ITEM if want != "pairs" and bool(np.all(items.sides == 3)) else None
+            if seen is None and job.method in ("auto", "exact"):
+                seen = SampleJoin.of_all(items, job.bar(), pool)
+            choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget, crowd=crowd)
+            if items.sizes.sum() * LISTED > POSTINGS_BUDGET_SHARE * space.budget:  # the same pairs, in parts
+                choice = replace(choice, way="prefixes")
+            limit = most_pairs(space.keeper, len(features.sets), job.max_pairs)
+            listed = choice.method != "lsh" or want == "pairs"  # bands make groups without writing the pairs down
+            if seen is not None and listed and len(seen.left) >= MIN_SAMPLED_PAIRS:
+                expected = int(len(seen.left) * seen.grow * seen.grow)
+                if expected > CERTAIN_EXCESS * limit:
+                    raise too_many(
+                        expected, limit, job.max_pairs, space.keeper,
+                        want=want, cross=split >= 0, method=choice.method, sure=False,
+                    )  # fmt: skip
+        own = _own_scores(items, job)
+        found = RunOutput(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
+        if choice.method == "lsh" and planned is not None:
+            trace.warnings += planning.warnings  # of no interest where no bands are made
+            return _banded(found, items, job, want, planned, pool, trace, limit)
+        if folding is not None:
+            with _within(limit, job, want, found):
+                near = folded_pairs(items, job, folding, pool, trace, space, limit)
+            return _audited(found, near, items, job, folding, pool, trace)
+        with _within(limit, job, want, found):
+            if choice.method == "exact":
+                join = counted_pairs if choice.way == "counting" else exact_pairs
+                pairs = join(items, job.bar(), pool, trace, space, limit)
+            else:
+                room, folder = space.budget // 4, space.folder
+                pairs = dcm_pairs(items, job.bar(), pool, trace, limit, memory=room, folder=folder)
+        return replace(found, pairs=Pairs(*pairs))
+
+
+def _threads(job: Job, space: Workspace) -> int:
+    """One for each core, but no more than the memory budget has room for."""
+    room = max(1, (space.budget - MEMORY_WITHOUT_INPUT) // PER_THREAD) if space.keeper.firm else 1 << 30
+    return min(job.threads or usable_cores(), room)
+
+
+def _check_documents(space: Workspace, count: int) -> None:
+    check_memory(space.keeper, PER_DOCUMENT * count, lambda: f"a run on {count:,} documents")
+
+
+@contextmanager
+def _within(limit: int, job: Job, want: OutputKind, found: RunOutput) -> Iterator[None]:
+    """Say what to do about too many pairs, which depends on what was asked for and on where the limit comes from."""
+    try:
+        yield
+    except PairLimitReached as error:
+        raise too_many(
+            limit, limit, job.max_pairs, found.space.keeper,
+            want=want, cross=found.split >= 0, method=found.choice.method, sure=True,
+        ) from error  # fmt: skip
+
+
+def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
+    """The id of an item and the beginning of its text."""
+    second = item >= features.split
+    row = item - features.split if second else item
+    collection = collections[-1] if second else collections[0]
+    name = str((features.ids[-1] if second else features.ids[0])[row].as_py())
+    text = next(iter(collection.texts(start=row))).texts[0].as_py()
+    if not isinstance(text, str) and text and isinstance(text[0], int):
+        return name  # numbers of items tell nothing
+    begin = " ".join(str(text)[:200].split())
+    return f"{name} ({begin[:BEGIN]!r}{'...' if len(begin) > BEGIN else ''})"
+
+
+def _banded(
+    found: RunOutput, items: Items, job: Job, want: OutputKind, plan: Plan, pool: Pool, trace: Trace, limit: int
+) -> RunOutput:
+    """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
+    found = replace(found, plan=plan)
+    join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace, found.space)
+    checked: Audit | None = None
+    if want != "pairs" and found.split < 0 and join.crowded(MAX_PAIRS_PER_ITEM):
+        stars = want == "stars"
+        groups = (join.stars if stars else join.components)(trace, found.order)
+        if job.audit and len(items):
+            checked = audit_groups(
+                items, groups, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, stars=stars
+            )
+        return replace(found, groups=groups, audit=checked)
+    with _within(limit, job, want, found):
+        pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
+    return _audited(found, pairs, items, job, plan, pool, trace)
+
+
+def _audited(
+    found: RunOutput, pairs: Pairs, items: Items, job: Job, plan: Plan | FoldingPlan, pool: Pool, trace: Trace
+) -> RunOutput:
+    """The answer of an approximate method, checked against the exact partners of a sample."""
+    checked: Audit | None = None
+    if job.audit and len(items):
+        checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, verified=job.verify)
+    return replace(found, plan=plan, pairs=pairs, audit=checked)
+
+
+def planned_for(job: Job, trace: Trace) -> Plan | None:
+    """Bands and rows for the job, or None where it needs none; a wish that cannot be met becomes a warning."""
+    least = job.set_measure().least_jaccard
+    if job.method in ("exact", "dcm", "folding"):
+        return None
+    if least is None:
+        if job.method == "lsh" or not job.verify:
+            raise UsageError(
+                f"banding cannot promise a recall for {job.measure}: similar sets may have any Jaccard similarity. "
+                "Leave the method to auto, or ask for exact."
+            )
+        return None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RecallWarning)
+        bands = plan(least(job.threshold), recall=job.recall, num_hashes=job.num_hashes, bands=job.bands, rows=job.rows)
+    trace.warnings += [str(warning.message) for warning in caught]
+    if job.verify:
+        return bands
+    bands = replace(bands, estimated=True)
+    trace.warnings.append(
+        "without verification a pair at the threshold is reported about half of the time, for its estimate may fall "
+        "below the threshold. Verify, or ask for a lower threshold."
+    )
+    return bands
+
+
+def items_of(features: Features, classes: Classes, split: int) -> Items:
+    """One item per class; for two collections, with the sides its members are on."""
+    firsts, sets = classes.firsts, features.sets
+    return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
+
+
+def _own_scores(items: Items, job: Job) -> F64:
+    """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
+    return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))

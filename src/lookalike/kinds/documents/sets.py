@@ -1,0 +1,117 @@
+"""Two sets, exactly: of the shingles of two texts, or of two collections of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import Recipe, RuleOptions, Sets, ShingleRule
+from lookalike.core.measures import SET_MEASURES
+from lookalike.errors import BadText, UsageError
+from lookalike.kernels import bounds
+from lookalike.kinds.documents.features import shingle
+from lookalike.kinds.documents.signatures import sketch
+
+INT64_RANGE = range(-(1 << 63), 1 << 63)
+
+
+def jaccard(a: str | Iterable[Hashable], b: str | Iterable[Hashable], **rule: Unpack[RuleOptions]) -> float:
+    """The exact Jaccard similarity of two texts, or of two collections, as sets (with `bag=True` as bags).
+
+    It is the number that `la.pairs` reports for the two. Two empty sets have similarity 0: an empty document never
+    matches anything. Linear in the input.
+
+    >>> jaccard("a rose is a rose", "A rose is a tulip.", k=2)
+    0.75
+    >>> jaccard({"milk", "bread"}, {"milk", "eggs"}), jaccard([1, 1, 2], [1, 2, 2], bag=True)
+    (0.3333333333333333, 0.5)
+    """
+    return _scores(shingle(*_pair(a, b, rule)))["jaccard"]
+
+
+def similarities(
+    a: str | Iterable[Hashable],
+    b: str | Iterable[Hashable],
+    *,
+    num_hashes: int = 128,
+    seed: int = 42,
+    **rule: Unpack[RuleOptions],
+) -> dict[str, float]:
+    """Every measure of two texts or two collections: the set measures, bag Jaccard, and what signatures would say.
+
+    Keys: jaccard, containment, dice, cosine, overlap (exact; of bags with `bag=True`), bag_jaccard (exact), estimate
+    (of jaccard, from signatures of `num_hashes` values) and standard_error (of the estimate). All are 0 for empty sets.
+
+    >>> found = similarities("a rose is a rose", "a rose is a tulip", k=2)
+    >>> {name: round(value, 2) for name, value in found.items() if "_" not in name and name != "estimate"}
+    {'jaccard': 0.75, 'containment': 1.0, 'dice': 0.86, 'cosine': 0.87, 'overlap': 3.0}
+    """
+    both, made = _pair(a, b, rule)
+    sets, bags = shingle(both, made), shingle(both, replace(made, bag=True))
+    estimate, error = 0.0, 0.0
+    if sets.sizes.all():
+        estimate, error = sketch(sets, Recipe(seed=seed, length=num_hashes)).similarity(0, 1)
+    return {**_scores(sets), "bag_jaccard": _scores(bags)["jaccard"], "estimate": estimate, "standard_error": error}
+
+
+def _scores(sets: Sets) -> dict[str, float]:
+    shared = len(np.intersect1d(sets[0], sets[1], assume_unique=True))
+    left, right = sets.sizes.tolist()
+    return {name: float(bounds.score(measure.code, shared, left, right)) for name, measure in SET_MEASURES.items()}
+
+
+def _pair(a: Any, b: Any, rule: RuleOptions) -> tuple[pa.Array, ShingleRule]:
+    """The two as one Arrow array of length 2, and the rule to shingle it by."""
+    options: dict[str, Any] = dict(rule)
+    texts = isinstance(a, str)
+    if texts != isinstance(b, str):
+        other = type(b if texts else a).__name__
+        raise UsageError(f"one is a text and the other of type {other}; give two texts or two collections.")
+    unit = options.pop("unit", "word" if texts else "token")
+    made = ShingleRule.for_unit(unit, options.pop("k", None), **options)
+    if texts == (made.unit == "token"):
+        what, fits = ("texts", "word, char, byte, line") if texts else ("collections", "token")
+        raise UsageError(f"unit {unit!r} does not fit {what}; units that do: {fits}.")
+    if texts:
+        return pa.array([_valid(text) for text in (a, b)], pa.large_string()), made
+    left, right = _tokens(a, made.k), _tokens(b, made.k)
+    ends = pa.array([0, len(left), len(left) + len(right)], pa.int64())
+    return pa.LargeListArray.from_arrays(ends, _values(left + right)), made
+
+
+def _tokens(collection: Any, k: int) -> list[Any]:
+    if isinstance(collection, bytes | bytearray) or not isinstance(collection, Iterable):
+        kind = type(collection).__name__
+        raise UsageError(f"got {kind}; expected texts (decode bytes first) or collections of tokens, such as sets.")
+    if k > 1 and isinstance(collection, AbstractSet):
+        raise UsageError(f"k is {k}, but a set has no order to shingle; give lists, or k=1.")
+    return list(collection)
+
+
+def _values(tokens: list[Any]) -> pa.Array:
+    """Strings and integers as they are, for the hashes that `la.pairs` gives them; others as numbers of their own."""
+    if all(type(token) is str for token in tokens):
+        return pa.array([_valid(token) for token in tokens], pa.large_string())
+    if all(type(token) is int and token in INT64_RANGE for token in tokens):
+        return pa.array(tokens, pa.int64())
+    numbers: dict[Hashable, int] = {}
+    try:
+        return pa.array([numbers.setdefault(token, len(numbers)) for token in tokens], pa.int64())
+    except TypeError as error:
+        raise UsageError(f"a token cannot be hashed ({error}); expected str, int, or the like.") from error
+
+
+def _valid(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadText(
+            f"character {error.start} is half of a surrogate pair; expected valid Unicode. "
+            "Read the text with errors='replace'."
+        ) from error
+    return text

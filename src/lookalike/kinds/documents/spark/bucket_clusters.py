@@ -1,0 +1,99 @@
+"""Groups straight from crowded buckets, as the local engine makes them: near-copies by the thousand are not paired.
+
+Sets travel to the buckets, once for each bucket that an item shares: linear in the rows, whatever the buckets hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import Groups, Sets
+from lookalike.core.arrow import as_arrow
+from lookalike.core.candidates import Items, item_bits
+from lookalike.kernels.shingles import table_size
+from lookalike.kinds.documents.banding import walk_stars
+from lookalike.kinds.documents.kernels import bucket_clusters
+from lookalike.kinds.documents.signatures import band_keys, sketch_items
+from lookalike.kinds.documents.spark.features import sets_of
+from lookalike.kinds.documents.spec import Job
+from lookalike.planning.banding import Plan, plan
+from lookalike.runtime.spark.arrow_batches import mapped_runs, numbers, run_starts, words
+from lookalike.runtime.spark.greedy_clusters import STARS
+from lookalike.runtime.spark.output import Matched
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
+    """Verified pairs (left, right) that join all items of a bucket which verified pairs of it join, and few others.
+
+    A bucket is one task's: an item is compared with a component only until one of its members matches.
+    """
+    bar = job.bar()
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        n, bits = batch.num_rows, item_bits(batch.num_rows)
+        items = numbers(batch, "item")
+        starts = run_starts(batch, ["key"])
+        run = np.repeat(np.arange(len(starts)), np.diff(starts, append=n)).astype(np.uint64)
+        packed = (run << np.uint64(bits)) | np.arange(n, dtype=np.uint64)
+        elements, begins, sizes = words(batch, "elements")
+        _, once, row = np.unique(items, return_index=True, return_inverse=True)
+        values = sketch_items(elements, begins[once], sizes[once], job.recipe()).values[row]
+        parent = np.arange(n)
+        keys = np.zeros((n, 1), np.uint64)  # in one band nobody has met before
+        scratch = [np.empty(len(packed), np.int64) for _ in range(3)]
+        table = np.zeros(table_size(int(sizes.max(initial=0))), np.uint64)
+        bucket_clusters.union_bucket(
+            packed, 0, len(packed), 0, *scratch, bits, 0, keys, values, plan.cut, elements, begins, sizes, table, *bar,
+            parent,
+        )  # fmt: skip
+        bucket_clusters.settle(parent)
+        child = np.flatnonzero(parent != np.arange(n))
+        yield pa.record_batch({"left": as_arrow(items[parent[child]]), "right": as_arrow(items[child])})
+
+    return mapped_runs(met.join(sets, "item"), "key", stage, "left long, right long")
+
+
+@dataclass(frozen=True)
+class BucketClusters(Matched):
+    """What was found without a list of pairs: `edges` are links, enough for components. Stars are walked anew."""
+
+    job: Job = field(default_factory=Job)
+    plan: Plan = field(default_factory=lambda: plan(0.8))
+
+    @cached_property
+    def stars(self) -> DataFrame:
+        """item, kept, similarity: of every representative of a class that goes; component by component."""
+        job, planned = self.job, self.plan
+        known = self.labels.join(self.things.select("item", "elements", *self.order.columns), "item")
+
+        def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            items, sets = numbers(batch, "item"), sets_of(batch)
+            made = walked(sets, job, planned)
+            gone = np.flatnonzero(made.representative != np.arange(len(items)))
+            yield pa.record_batch(
+                {
+                    "item": as_arrow(items[gone]),
+                    "kept": as_arrow(items[made.representative[gone]]),
+                    "similarity": as_arrow(made.similarity[gone]),
+                }
+            )
+
+        return mapped_runs(known, "root", stage, STARS, then=self.order.sort).persist()
+
+
+def walked(sets: Sets, job: Job, planned: Plan) -> Groups:
+    """The stars of sets that stand by preference."""
+    signatures = sketch_items(sets.elements, sets.offsets[:-1], sets.sizes, job.recipe())
+    keys = band_keys(signatures, planned.bands, planned.rows)
+    items = Items(sets.elements, sets.offsets[:-1], sets.sizes, np.full(len(sets), 3, np.uint8))
+    values: Any = signatures.values
+    return walk_stars(items, keys, values, planned, job.bar())[0]

@@ -1,0 +1,106 @@
+"""Faces: many measurements of each, alike where enough of them differ by little. Many to many, or many to one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.run_options import RowMethod, refuse_unknown
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.kinds.faces.local import run
+from lookalike.kinds.faces.source import open_faces
+from lookalike.kinds.faces.spec import FaceJob
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+
+
+class Options(TypedDict, total=False):
+    """What all functions here take beside the source. All are keyword-only."""
+
+    tolerance: float  # 10, in the units of the measurements (brightness is 0 to 255)
+    share: float  # 0.5 of the measurements within the tolerance
+    column: str | None
+    id: str | None
+    grid: str | tuple[int, int]  # "24x28" blocks of a picture
+    recall: float  # 0.95, at the threshold
+    method: RowMethod  # auto
+    tables: int | None  # hash functions, instead of the planned number
+    rows: int | None  # measurements in each
+    max_scored: float | None  # share of all pairs that may be scored
+    seed: int
+    max_pairs: int
+    audit: int
+    on_bad: Literal["error", "skip"]
+    threads: int | None
+    progress: Progress
+
+
+def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+    """All pairs in which at least a share of the measurements differ by at most the tolerance.
+
+    source: as for `la.vectors.pairs`, or a folder of aligned pictures. Each hash function takes a few measurements at
+    random, each in a range; near the edge of a range the adjacent one counts too. Candidates are counted exactly.
+
+    >>> import lookalike as la, numpy as np
+    >>> la.faces.pairs(np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]]), tolerance=10, share=0.6).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'agreement': 0.6666666666666666}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
+) -> Result:
+    """Groups of items that agree in enough measurements."""
+    return _run("groups", source, None, grouping, keep, options)
+
+
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+    """The items without near-copies."""
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def query(probes: Any, gallery: Any, *, top: int | None = None, **options: Unpack[Options]) -> tuple[pa.Table, Result]:
+    """(probe, match, agreement: the matches of each probe in the gallery, the best first; the result of the run).
+
+    Every member of a probe's buckets is a candidate. `result.receipt["counts"]` tells how many were scored
+    (candidates) of how many (all_pairs).
+
+    >>> import lookalike as la, numpy as np
+    >>> gallery = np.array([[0, 50, 90], [99, 0, 40]])
+    >>> la.faces.query(np.array([[3, 55, 80]]), gallery, share=1.0)[0].to_pylist()
+    [{'probe': 0, 'match': 0, 'agreement': 1.0}]
+    """
+    result = pairs(probes, against=gallery, **options)
+    return best_first(result.pairs, top), result
+
+
+def best_first(found: pa.Table, top: int | None) -> pa.Table:
+    """Pairs in the order of the probes, for each the best matches first; at most `top` of them."""
+    left = found["left"].combine_chunks().dictionary_encode()
+    probe = left.indices.to_numpy() if len(left) else np.empty(0, np.int64)
+    order = np.lexsort((np.arange(len(probe)), -found["agreement"].to_numpy(), probe))
+    if top is not None and len(order):
+        ranked = probe[order]
+        start = np.concatenate([[0], np.flatnonzero(np.diff(ranked)) + 1])
+        rank = np.arange(len(ranked)) - np.repeat(start, np.diff(np.append(start, len(ranked))))
+        order = order[rank < top]
+    taken = found.take(pa.array(order.astype(np.int64)))
+    return taken.rename_columns(["probe", "match", "agreement"])
+
+
+def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
+    refuse_unknown(options, Options)
+    job_options: dict[str, Any] = {"tolerance": 10.0, **options}
+    progress: Any = job_options.pop("progress", silent)
+    reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}
+    if "share" in job_options:
+        job_options["threshold"] = job_options.pop("share")
+    job = FaceJob(**job_options)
+    sources = [open_faces(source, **reading)]
+    if against is not None:
+        sources.append(open_faces(against, **reading))
+    trace = Trace(progress)
+    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace)

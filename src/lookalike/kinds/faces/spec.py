@@ -1,0 +1,165 @@
+"""What a run over measurements is asked to do, and the tables of ranges for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from lookalike.core.arrays import F64, Scale, check_choice
+from lookalike.core.formatting import count
+from lookalike.core.run_options import RowMethod, check_rows
+from lookalike.errors import UsageError
+
+RANGES_PER_KEY = range(2, 17)
+RANGE_WIDTHS = (
+    2.0,
+    3.0,
+    4.0,
+    6.0,
+)  # of a range, in units of the tolerance; from 2 on, at most two ranges are looked up
+MAX_FACE_TABLES = 600  # tables
+# Nanoseconds on one core; only their ratios matter.
+COST_PER_FACE_KEY, PER_LOOKUP, PER_MEASUREMENT = 40.0, 90.0, 0.4
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaceJob:
+    """Items match where a share of the measurements differ by at most `tolerance`."""
+
+    noun: ClassVar[str] = "faces"
+    verify: ClassVar[bool] = True
+    scale: ClassVar[Scale] = Scale("agreement", 1)
+
+    tolerance: float
+    threshold: float = 0.5
+    method: RowMethod = "auto"
+    recall: float = 0.95
+    tables: int | None = None
+    rows: int | None = None
+    max_scored: float | None = None
+    seed: int = 42
+    max_pairs: int = 100_000_000
+    audit: int = 128
+    on_bad: Literal["error", "skip"] = "error"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, ("auto", "lsh", "exact"))
+        check_choice("on_bad", self.on_bad, ("error", "skip"))
+        if not (self.tolerance > 0 and math.isfinite(self.tolerance)):
+            raise UsageError(f"tolerance is {self.tolerance}; expected a number above 0, in the units of the numbers.")
+        if not 0 < self.threshold <= 1:
+            raise UsageError(f"share is {self.threshold}; expected a number above 0 and at most 1.")
+        for name, value in (("tables", self.tables), ("rows", self.rows)):
+            if value is not None and value < 1:
+                raise UsageError(f"{name} is {value}; expected at least 1.")
+        if self.rows is not None and self.rows > RANGES_PER_KEY[-1]:
+            raise UsageError(
+                f"rows is {self.rows}; expected at most {RANGES_PER_KEY[-1]}: each may double the lookups."
+            )
+        if self.max_scored is not None and not 0 < self.max_scored <= 1:
+            raise UsageError(f"max_scored is {self.max_scored}; expected a share above 0 and at most 1.")
+        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
+
+    def need(self, measurements: int) -> int:
+        """How many measurements must agree: the share as the user wrote it, in integers."""
+        return max(1, math.ceil(Fraction(repr(float(self.threshold))) * measurements))
+
+    def words(self) -> str:
+        return f"measurements within {self.tolerance:g} in a share of at least {self.threshold:g}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangePlan:
+    """bands tables of rows of the measurements, in ranges of this width. meeting: the share of the measurements whose
+    ranges meet for a pair at the threshold, from a sample; scored: the share of all pairs that will be scored.
+    recall_at_threshold: the mean over the sampled pairs at the threshold. A pair whose other measurements meet less
+    often than theirs is found less often."""
+
+    threshold: float
+    recall: float
+    bands: int
+    rows: int
+    width: float
+    meeting: float
+    scored: float
+    recall_at_threshold: float
+    measurements: int
+
+    def probability(self, meeting: F64) -> F64:
+        """The chance that pairs with such shares of meeting ranges are found."""
+        return found(meeting, self.rows, self.bands, self.measurements)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {
+            "shape": f"{count(self.bands, 'tables')} of {count(self.rows, 'measurements')}",
+            "recall_is": "on average over sampled pairs at the threshold",
+        }
+
+
+@dataclass(frozen=True)
+class CollisionStatistics:
+    """For one width of ranges: near f64[k], of pairs at the threshold, and far f64[p], of pairs of any items: the share
+    of the measurements whose ranges meet."""
+
+    width: float
+    near: F64
+    far: F64
+
+
+def found(meeting: F64, rows: int, bands: int, measurements: int) -> F64:
+    """The chance that all the measurements of at least one table meet, each table taking `rows` of them without
+    repeats.
+
+    >>> found(np.array([0.5]), rows=2, bands=1, measurements=4)  # 2 of 4 meet: 2/4 * 1/3
+    array([0.16666667])
+    """
+    size = min(rows, measurements)
+    taken = np.arange(size)
+    left = np.maximum(np.asarray(meeting)[:, None] * measurements - taken, 0.0)
+    with np.errstate(divide="ignore"):
+        chance: F64 = -np.expm1(bands * np.log1p(-np.minimum((left / (measurements - taken)).prod(axis=1), 1.0)))
+    return chance
+
+
+def plan_ranges(
+    job: FaceJob, samples: list[CollisionStatistics], items: int, pairs: float, measurements: int
+) -> tuple[RangePlan, float]:
+    """(the cheapest plan that promises the recall at the threshold, its seconds on one core); with `max_scored`, the
+    cheapest that scores no larger share of the pairs."""
+    best: tuple[float, float, float, RangePlan] | None = None
+    for sample in samples:
+        for rows in [job.rows] if job.rows else RANGES_PER_KEY:
+            bands = job.tables or _bands(sample.near, rows, job.recall, measurements)
+            reached = float(found(sample.near, rows, bands, measurements).mean())
+            scored = float(found(sample.far, rows, bands, measurements).mean())
+            lookups = items * bands * (1.0 + 2.0 * job.tolerance / sample.width) ** rows
+            cost = items * bands * rows * COST_PER_FACE_KEY + lookups * PER_LOOKUP
+            cost += pairs * scored * measurements * PER_MEASUREMENT
+            made = RangePlan(
+                threshold=job.threshold, recall=job.recall, bands=bands, rows=rows, width=sample.width,
+                meeting=float(sample.near.mean()), scored=scored, recall_at_threshold=reached,
+                measurements=measurements,
+            )  # fmt: skip
+            missing = 0.0 if job.tables else max(0.0, job.recall - reached)
+            beyond = max(0.0, scored - (job.max_scored or 1.0))
+            if best is None or (missing, beyond, cost) < best[:3]:
+                best = (missing, beyond, cost, made)
+    assert best is not None
+    return best[3], best[2] / 1e9
+
+
+def _bands(near: F64, rows: int, recall: float, measurements: int) -> int:
+    """The fewest tables that reach the recall, at most MOST."""
+    low, high = 1, MAX_FACE_TABLES
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if found(near, rows, middle, measurements).mean() >= recall else (middle + 1, high)
+    return low

@@ -1,0 +1,137 @@
+"""Images: near-duplicate pictures in a folder, crops too, with a contact sheet to look at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+
+from lookalike.core.formatting import count
+from lookalike.core.run_options import LocalEngine, SparkEngine, refuse_unknown
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.atomic import check_place
+from lookalike.io.pictures import PictureFolder, open_pictures
+from lookalike.kinds.images.contact_sheet import Shown, write_sheet
+from lookalike.kinds.images.local import Hash, ImageJob, run
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import spark_options
+
+if TYPE_CHECKING:
+    from lookalike.runtime.spark.result import SparkResult
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the folder. All are keyword-only."""
+
+    max_bits: float  # 10 of 64
+    hashes: list[Hash] | tuple[Hash, ...]  # phash
+    crops: bool  # True: also where one picture is a crop of the other
+    min_likeness: float  # 0.7: correlation of the thumbnails
+    max_pairs: int
+    sheet: str | os.PathLike[str] | None  # an HTML page with the groups, to be written
+    force: bool  # replace a sheet that exists
+    threads: int | None
+    progress: Progress
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+    """All pairs of pictures in a folder (or between two) whose perceptual hashes differ in few bits and whose
+    thumbnails are alike. Needs the extra `images` (imagehash, Pillow). Files that are no pictures are set aside: the
+    receipt lists them.
+
+    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, beside reading them. With
+    engine="spark" also URLs, or a DataFrame of path and content (Spark's binaryFile); then DataFrames come back.
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
+    """Groups of near-duplicate pictures; keep: as for `dedup`."""
+    return _run("groups", source, None, grouping, keep, options)
+
+
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+    """The pictures to keep, as rows of file, width, height and bytes. Nothing is deleted.
+
+    keep: first, last, longest (most pixels), shortest, max:bytes and the like.
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    job_options = dict(options)
+    refuse_unknown(job_options, Locally, OnSpark)
+    cluster = spark_options(job_options)
+    progress: Any = job_options.pop("progress", silent)
+    sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
+    if "max_bits" in job_options:
+        job_options["threshold"] = job_options.pop("max_bits")
+    if "hashes" in job_options:
+        job_options["hashes"] = tuple(job_options["hashes"])
+    if cluster is not None:
+        from lookalike.kinds.images.spark.run import run_images
+        from lookalike.runtime.spark.result import SparkResult
+        from lookalike.runtime.spark.session import check_options
+
+        check_options(job_options)
+        if sheet is not None:
+            raise UsageError("a sheet (--sheet) is made on one machine; on Spark leave it out.")
+        job = ImageJob(**job_options)
+        there = run_images([source, against], job, wanted(asked, grouping), keep, cluster, Trace(progress))
+        return SparkResult(asked, grouping, there)
+    job = ImageJob(**job_options)
+    if sheet is not None:
+        if against is not None:
+            raise UsageError("a sheet shows the groups of one folder; leave out the sheet, or the other folder.")
+        check_place(Path(sheet), force=force)
+    folders = [open_pictures(source)]
+    if against is not None:
+        folders.append(open_pictures(against))
+    trace = Trace(progress)
+    found = run(folders, job, wanted(asked, grouping), trace, keep=keep)
+    result = answer(asked, grouping, job, folders, found, trace)
+    if sheet is not None:
+        _write_sheet(result, folders[0], Path(sheet), force)
+        result.receipt["sheet"] = str(sheet)
+    return result
+
+
+def _write_sheet(result: Result, folder: PictureFolder, path: Path, force: bool) -> None:
+    files = dict(zip(folder.ids, folder.files, strict=True))
+    sizes = {row["file"]: f"{row['width']} x {row['height']}" for row in folder.described}
+    rows = result.groups.to_pylist()
+    groups: dict[int, list[Shown]] = {}
+    for row in rows:
+        name = row["id"]
+        shown = Shown(files[name], name, sizes[name], name == row["representative"])
+        groups.setdefault(row["group"], []).append(shown)
+    note = f"{count(len(folder.ids), 'files')}, {count(len(groups), 'groups')} of {count(len(rows), 'images')}"
+    note += f" · {result.job.words()}"
+    write_sheet(
+        path, groups.values(), title=f"Look-alikes in {folder.name}", note=note, broken=folder.broken, force=force
+    )

@@ -1,0 +1,222 @@
+"""The engine for pictures: perceptual hashes, all pairs by bits, checked on thumbnails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64, U64, Pairs, Scale, check_choice
+from lookalike.core.exact_duplicates import Classes
+from lookalike.core.keep_policy import preference, preferred_column
+from lookalike.core.method_choice import Choice
+from lookalike.core.run_options import check_run
+from lookalike.core.trace import Trace
+from lookalike.errors import InputError, UsageError
+from lookalike.io.collection import check_ids
+from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, reason_of
+from lookalike.kinds.images.hashes import HASHES, U8, WINDOW_POSITIONS, hash_of, views_of
+from lookalike.kinds.images.kernels import views as codes
+from lookalike.runtime.local.joins import Block, scored
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.run_output import OutputKind, RunOutput
+
+IMAGES_PER_TASK = 64
+IMAGE_PAIR_BUFFER = 1 << 16
+Hash = Literal["ahash", "phash", "dhash", "whash"]
+IMAGES_ADVICE = "Allow fewer bits, or raise --max-pairs."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageJob:
+    """Two pictures match where their hashes differ in at most `threshold` of 64 bits (the mean of several hashes), in
+    whole or where one is a crop of the other, and their thumbnails are alike."""
+
+    noun: ClassVar[str] = "images"
+    scale: ClassVar[Scale] = Scale("bits", -1)
+    verify: ClassVar[bool] = True
+
+    threshold: float = 10
+    hashes: tuple[Hash, ...] = ("phash",)
+    crops: bool = True
+    min_likeness: float = 0.7
+    max_pairs: int = 100_000_000
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.hashes:
+            check_choice("hash", name, HASHES)
+        if not self.hashes:
+            raise UsageError(f"no hash is given; expected one or more of {', '.join(HASHES)}.")
+        if not (0 <= self.threshold <= 64 and float(self.threshold).is_integer()):
+            raise UsageError(f"max_bits is {self.threshold:g}; expected a whole number from 0 to 64.")
+        if not -1 <= self.min_likeness <= 1:
+            raise UsageError(f"min_likeness is {self.min_likeness:g}; expected a correlation from -1 to 1.")
+        check_run(self.max_pairs, 0, self.threads)
+
+    def words(self) -> str:
+        crops = ", crops too" if self.crops else ""
+        names = " and ".join(self.hashes)
+        return (
+            f"{names} at most {self.threshold:g} of 64 bits apart{crops}, thumbnails alike from {self.min_likeness:g}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.__dict__, "hashes": list(self.hashes)}
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """The features of the pictures that could be read, in order. readable i64[m]: their numbers among all files."""
+
+    readable: I64
+    whole: U64
+    windows: U64
+    thumbs: U8
+    shapes: I64
+
+
+Feature = tuple[U64, U64, U8, int]
+
+
+def run(
+    folders: Sequence[PictureFolder], job: ImageJob, want: OutputKind, trace: Trace, *, keep: str = "first"
+) -> RunOutput:
+    """Find the pairs of one folder, or the pairs between two; a file that is no picture is set aside."""
+    column = preferred_column(keep)
+    with Pool(job.threads or usable_cores()) as pool:
+        hashed = _hash_all(folders, job, pool, trace)
+        ids = [pa.chunked_array([pa.array(folder.ids, pa.string())]) for folder in folders]
+        for folder, names in zip(folders, ids, strict=True):
+            check_ids(names, name=folder.name)
+        split = len(ids[0])
+        best = _preference(folders[0], keep, column)
+        best = np.concatenate([best, np.arange(split, sum(len(one) for one in ids))])
+        number = np.full(len(best), -1, np.int64)
+        number[hashed.readable] = np.arange(len(hashed.readable))
+        order = number[best]
+        classes = Classes(hashed.readable, np.arange(1, len(hashed.readable) + 1))
+        cross = split if len(folders) == 2 else -1
+        sides = np.full(len(classes), 3, np.uint8)
+        if cross >= 0:
+            sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
+        pairs = all_pairs(hashed, sides, job, pool, trace)
+        choice = Choice("exact", {}, "all pairs of hashes are compared")
+        return RunOutput(ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs)
+
+
+def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
+    """longest and shortest mean the number of pixels; broken files come last."""
+    rows = folder.described
+    pixels = np.array([(row["width"] or 0) * (row["height"] or 0) for row in rows], np.int64)
+    if column is not None and column not in PictureFolder.columns:
+        raise InputError(f"no column {column!r} for pictures. Columns: {', '.join(PictureFolder.columns)}.")
+    columns = {} if column is None else {column: pa.chunked_array([pa.array([row[column] for row in rows])])}
+    return preference(keep, pixels, columns)
+
+
+def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace: Trace) -> Hashed:
+    features: list[Feature] = []
+    readable: list[int] = []
+    at = 0
+    with trace.stage("read") as report:
+        total = sum(len(folder.files) for folder in folders)
+        for folder in folders:
+            folder.broken.clear()
+            folder.described.clear()
+            for id_, (picture, made, reason) in zip(
+                folder.ids, pool.map(partial(_feature, job=job), zip(folder.files, folder.ids, strict=True)),
+                strict=True,
+            ):  # fmt: skip
+                known = {} if picture is None else {"width": picture[0], "height": picture[1], "bytes": picture[2]}
+                folder.described.append({"file": id_, "width": None, "height": None, "bytes": None, **known})
+                if made is None:
+                    folder.broken.append((id_, reason))
+                else:
+                    readable.append(at)
+                    features.append(made)
+                at += 1
+                report(at, total)
+            if told := left_out(folder.name, folder.broken):
+                trace.warnings.append(told)
+    trace.add(images=total, broken=total - len(readable))
+    if not features:
+        nothing = np.empty((0, 1), np.uint64)
+        return Hashed(np.empty(0, np.int64), nothing, nothing, np.empty((0, 1, 256), np.uint8), np.empty(0, np.int64))
+    whole, windows, thumbs, shapes = zip(*features, strict=True)
+    return Hashed(np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes))
+
+
+def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
+    return view_of(*named, job)
+
+
+def view_of(
+    file: Path, id_: str, job: ImageJob, content: bytes | None = None
+) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
+    """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file. content: of a file that was
+    read already."""
+    try:
+        picture = load_picture(file, id_, content)
+        made = picture_views(picture, job)
+    except (OSError, ValueError) as error:
+        return None, None, reason_of(error, file)
+    return (picture.width, picture.height, picture.nbytes), made, ""
+
+
+def picture_views(picture: Picture, job: ImageJob) -> Feature:
+    """Hash a picture and its windows, with their thumbnails and the number of its shape."""
+    windows, thumbs, shape = views_of(picture.image)
+    whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
+    return (whole, windows, thumbs, shape) if job.crops else (whole, windows[:1], thumbs[:1], shape)
+
+
+def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
+    """Every pair of pictures that matches, in places of the hashed ones."""
+    spans = _spans(len(hashed.readable))
+    thumbs = np.ascontiguousarray(hashed.thumbs).reshape(len(hashed.thumbs), hashed.thumbs[0:1].size)
+
+    def search(span: tuple[int, int]) -> tuple[Block, int]:
+        at, stop = span
+        found: list[Block] = []
+        total = 0
+        while at < stop:
+            size = max(IMAGE_PAIR_BUFFER, stop)
+            left, right, bits = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64)
+            at, count, compared = codes.near_views(
+                hashed.whole, hashed.windows, hashed.shapes, thumbs, len(WINDOW_POSITIONS), sides, int(job.threshold),
+                job.min_likeness, at, stop, left, right, bits,
+            )  # fmt: skip
+            total += compared
+            found.append((left[:count], right[:count], -bits[:count].astype(np.float64)))
+        whole = [np.concatenate(column) for column in zip(*found, strict=True)]
+        return (whole[0], whole[1], whole[2]), total
+
+    def pieces() -> Iterator[tuple[Block, int]]:
+        with trace.stage("match") as report:
+            for done, piece in enumerate(pool.map(search, spans), 1):
+                report(done, len(spans))
+                yield piece
+
+    return Pairs(
+        *scored(
+            pieces(),
+            trace,
+            job.max_pairs,
+            advice=IMAGES_ADVICE,
+        )
+    )
+
+
+def _spans(items: int) -> list[tuple[int, int]]:
+    """Cut where about as many pairs have come together."""
+    tasks = max(1, min(64, items // IMAGES_PER_TASK))
+    edges = sorted({round(items * math.sqrt(k / tasks)) for k in range(tasks + 1)})
+    return list(pairwise(edges))

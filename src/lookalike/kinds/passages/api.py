@@ -1,0 +1,267 @@
+"""Passages: which text two documents share, wherever it stands, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64
+from lookalike.core.arrow import as_arrow
+from lookalike.core.formatting import count
+from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.run_options import LocalEngine, SparkEngine
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.collection import Collection
+from lookalike.io.random_access import pick_texts
+from lookalike.io.read import by_lines, open_collection
+from lookalike.io.results import write_folder
+from lookalike.kinds.passages.local import Shared, in_characters, run, summed
+from lookalike.kinds.passages.reading import TOKEN_MEMORY_PER_TEXT_BYTE
+from lookalike.kinds.passages.receipt import passages_receipt
+from lookalike.kinds.passages.report import Pair, ReportPage, write_report
+from lookalike.kinds.passages.spec import PassageJob
+from lookalike.runtime.engine_choice import spark_options
+from lookalike.runtime.local.memory_needs import read_limit
+from lookalike.runtime.local.work_folder import ResourceLimits
+
+if TYPE_CHECKING:
+    from lookalike.kinds.passages.spark.run import SparkPassages
+
+PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
+REPORTED = 300  # pairs in a report, unless another number is asked for
+EXCERPT_CHARACTERS = 120  # characters of boilerplate that a receipt quotes
+
+
+class Options(TypedDict, total=False):
+    """What `passages` takes beside the source. All are keyword-only."""
+
+    references: Any  # sources: the documents are compared with these, not with one another
+    template: Any  # boilerplate: text whose shingles do not count
+    author: str | None  # the column of authors: documents of one author are not compared
+    text: str | None  # the column of texts
+    id: str | None  # the column of ids
+    min_tokens: int  # 12 words, 24 tokens of code
+    gap: int  # edits of so many tokens are bridged; 0
+    k: int  # tokens in a shingle: 5 words, 10 tokens of code
+    window: int  # shingles in a window: min_tokens - k + 1
+    language: str | None  # of source code, as Pygments calls it; auto: by the file name; None for prose
+    comments: bool  # whether comments in code count; True
+    fold_case: bool
+    strip_accents: bool
+    max_share: float | None  # shingles in a larger share of the documents do not count
+    max_pairs: int  # passages
+    on_bad_text: Literal["error", "replace", "skip"]
+    on_bad_file: Literal["error", "skip"]
+    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
+    threads: int | None
+    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
+    work_dir: str | Path | None  # where tokens are kept for another run, and parts for another try
+    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
+    progress: Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passages:
+    """The answer to `passages`. Tables are made when they are first looked at.
+
+    passages: left, right, left_start, left_end, right_start, right_end (characters), tokens. pairs: left, right,
+    shared_tokens, left_in_right, right_in_left, longest, passages. receipt: what was asked and counted.
+    """
+
+    job: PassageJob
+    shared: Shared
+    receipt: dict[str, Any]
+    collections: Sequence[Collection]
+
+    @cached_property
+    def passages(self) -> pa.Table:
+        """Every shared passage, by the order of the documents and the place in the left one. The characters
+        left_start to left_end (not included) of the left text stand again in the right one.
+
+        tokens: how many are equal, boilerplate not counted.
+        """
+        rows = self.shared.rows
+        columns = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
+        return pa.table(columns | {name: as_arrow(values) for name, values in in_characters(self.shared).items()})
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        """Every pair of documents that shares a passage.
+
+        shared_tokens: tokens in shared passages, on the side where they are fewer. left_in_right: the share of the left
+        document's tokens that stand in passages shared with the right one. longest: tokens of the longest unbroken run.
+        """
+        sums = self.shared.sums
+        columns = {"left": self._ids(sums[:, 0]), "right": self._ids(sums[:, 1], last=True)}
+        return pa.table(columns | {name: as_arrow(values) for name, values in summed(self.shared).items()})
+
+    def to_arrow(self) -> pa.Table:
+        return self.passages
+
+    def _repr_html_(self) -> str:
+        most = self.pairs.sort_by([("shared_tokens", "descending")]).slice(0, NOTEBOOK_ROWS)
+        facts = [(name, f"{self.receipt['counts'][name]:,}") for name in ("documents", "pairs", "passages")]
+        rows = [list(row.values()) for row in most.to_pylist()]
+        return card(f"passages · {self.job.words()}", facts, table(most.column_names, rows, self.pairs.num_rows))
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write passages.parquet, pairs.parquet and receipt.json into a new folder."""
+        write_folder({"passages": self.passages, "pairs": self.pairs}, self.receipt, Path(folder), force=force)
+        return Path(folder)
+
+    def report(self, path: str | Path, *, pairs: int = REPORTED, force: bool = False) -> Path:
+        """Write a page for the browser: a table of the pairs that share most, and their texts side by side, with what
+        they share marked. One file that asks for nothing from elsewhere."""
+        if pairs < 1:
+            raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
+        write_report(self._page(pairs), Path(path), force=force)
+        return Path(path)
+
+    def _page(self, most: int) -> ReportPage:
+        """The `most` pairs that share most, with their texts, which are read once more for this."""
+        sums, rows = self.shared.sums, self.shared.rows
+        best = np.argsort(-np.minimum(sums[:, 2], sums[:, 3]), kind="stable")[:most]
+        first = np.concatenate([[0], np.cumsum(sums[:, 5])])
+        places = np.stack([self.passages[name].to_numpy() for name in PLACES], axis=1) if len(rows) else rows
+        shown = self.pairs.take(as_arrow(best)).to_pylist()
+        texts = pick_texts(self.collections, set(sums[best, :2].ravel().tolist()))
+        made: list[Pair] = []
+        names: dict[int, str] = {}
+        for number, pair in zip(best, shown, strict=True):
+            left, right = (int(document) for document in sums[number, :2])
+            names |= {left: str(pair["left"]), right: str(pair["right"])}
+            runs = places[first[number] : first[number + 1]].tolist()
+            shares = pair["left_in_right"], pair["right_in_left"]
+            made.append(Pair(left, right, pair["shared_tokens"], *shares, pair["longest"], runs))
+        counts = self.receipt["counts"]
+        summary = (
+            f"documents: {counts['documents']:,} · pairs that share something: {counts['pairs']:,} · "
+            f"passages: {counts['passages']:,} · {self.job.words()}"
+        )
+        left_out = [f"Not counted, it stands {b['count']:,} times: “{b['text']}”" for b in self.receipt["boilerplate"]]
+        return ReportPage(
+            pairs=made, names=names, texts=texts, total=len(sums), summary=summary, notes=left_out,
+            unit=self.job.unit, code=self.job.language is not None,
+        )  # fmt: skip
+
+    def done(self) -> None:
+        """The answer is saved: what a work folder kept for another try can go."""
+        self.shared.space.finish()
+
+    def __repr__(self) -> str:
+        counts = self.receipt["counts"]
+        return (
+            f"<Passages: {counts['passages']:,} in {count(counts['pairs'], 'pairs')} of "
+            f"{count(counts['documents'], 'documents')}, "
+            f"{self.job.words()}>"
+        )
+
+    def _ids(self, documents: I64, *, last: bool = False) -> pa.Array:
+        ids = self.shared.ids
+        if last and self.shared.split >= 0:
+            return ids[-1].take(as_arrow(documents - self.shared.split))
+        return ids[0].take(as_arrow(documents))
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def passages(source: Any, **options: Unpack[OnSpark]) -> SparkPassages: ...
+@overload
+def passages(source: Any, **options: Unpack[Locally]) -> Passages: ...
+def passages(source: Any, **options: Any) -> Passages | SparkPassages:
+    """The passages that documents share, wherever they stand and in any order, with their places in the texts.
+
+    source: paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. Every run of at least
+    `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and `author` say what does not
+    count. Linear in the text, and in what is shared. With engine="spark" also a Spark DataFrame, or whatever Spark
+    reads; then DataFrames come back.
+
+    >>> import lookalike as la
+    >>> texts = ["He said: to be, or not to be, that is it.", "To be or not to be; that is what he said."]
+    >>> la.passages(texts, min_tokens=6).passages.select(["left_start", "left_end", "tokens"]).to_pylist()
+    [{'left_start': 9, 'left_end': 37, 'tokens': 8}]
+    """
+    given: dict[str, Any] = dict(options)
+    progress = given.pop("progress", silent)
+    columns = {name: given.pop(name, None) for name in ("text", "id")}
+    columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
+    columns["lines"] = by_lines(given.pop("lines", False), alone=given.get("references") is None)
+    cluster = spark_options(given)
+    if cluster is not None:
+        return _on_spark(source, columns, cluster, given, Trace(progress))
+    place = ResourceLimits.of(given)
+    references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
+    job = PassageJob(**given)
+    limit = read_limit(place, TOKEN_MEMORY_PER_TEXT_BYTE)
+    collections = [open_collection(one, **columns, limit=limit) for one in (source, references) if one is not None]
+    boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
+    trace = Trace(progress)
+    shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
+    receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections, trace))
+    result = Passages(job=job, shared=shared, receipt=receipt, collections=collections)
+    if place.beside is None:  # nobody will say that the answer is saved
+        result.done()
+    return result
+
+
+def _on_spark(
+    source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any], trace: Trace
+) -> SparkPassages:
+    from lookalike.kinds.passages.spark.run import SparkPassages
+    from lookalike.runtime.spark.session import check_options, open_session, tune
+    from lookalike.runtime.spark.sources import open_origins
+
+    if columns["on_bad_file"] != "error":
+        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
+    check_options(options)
+    for name in ("template", "author"):
+        if options.pop(name, None) is not None:
+            raise UsageError(f"{name} (--{name}) is for one machine; on Spark leave it out.")
+    sources, job = [source, options.pop("references", None)], PassageJob(**options)
+    session = open_session(**cluster)
+    origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
+    tune(session, (origin.frame for origin in origins))
+    return SparkPassages(job, origins, columns["on_bad_text"], trace)
+
+
+def open_template(template: Any, **columns: Any) -> Collection:
+    """The documents whose text does not count: a file is one text, whatever its extension; else as any source."""
+    paths = template if isinstance(template, list | tuple) else [template]
+    if all(isinstance(path, Path) and path.is_file() for path in paths):
+        return open_collection([path.read_bytes() for path in paths], **columns)
+    return open_collection([template] if isinstance(template, str) else template, **columns)
+
+
+def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> list[dict[str, Any]]:
+    """What was left out as boilerplate, in words; and a warning where what was counted looks like it."""
+    wide = [] if shared.widespread is None else [shared.widespread]
+    stretches = [*shared.boilerplate, *wide]
+    texts = pick_texts(collections, {one.document for one in stretches}) if stretches else {}
+    quoted = [" ".join(texts[one.document][one.start : one.end].split()) for one in stretches]
+    if wide:
+        trace.warnings.append(
+            f'"{quoted[-1][:EXCERPT_CHARACTERS]}" stands {wide[0].count:,} times. If that is boilerplate, leave it out '
+            "with --max-share or --template."
+        )
+    return [
+        {
+            "text": text if len(text) <= EXCERPT_CHARACTERS else text[:EXCERPT_CHARACTERS] + "...",
+            "tokens": one.tokens,
+            "count": one.count,
+        }
+        for one, text in zip(shared.boilerplate, quoted, strict=False)
+    ]

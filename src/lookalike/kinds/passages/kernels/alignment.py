@@ -1,0 +1,225 @@
+"""The passages that two documents share: runs of equal tokens, extended from seeds as far as they go.
+
+A seed is a fingerprint that two documents share: token a of the left one, token b of the right one. On the diagonal a-b
+it grows to the maximal run of equal tokens. With `gap`, a run goes on beyond an edit of at most `gap` tokens where that
+pays: each equal token counts +1, each token of an edit -1, and the passage ends where the sum is highest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+
+AGAIN = 2  # equal tokens that must follow an edit
+MAX_BRIDGING_PASSES = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
+START, END, DIAGONAL = 0, 1, 2  # columns of a piece
+LEFT_DOCUMENT, RIGHT_DOCUMENT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS, UNBROKEN = range(
+    8
+)  # columns of a passage
+
+
+@jit
+def equal_run(x: Any, y: Any, i: int, j: int, step: int) -> int:  # x, y u32[]; step 1 or -1
+    """How many tokens are equal from x[i] and y[j] on, in the direction of `step`."""
+    if step > 0:
+        u, v = x[i:], y[j:]
+        most = min(len(u), len(v))
+        n = 0
+        while n < most and u[n] == v[n]:
+            n += 1
+        return n
+    n = 0
+    while i - n >= 0 and j - n >= 0 and x[i - n] == y[j - n]:
+        n += 1
+    return n
+
+
+@jit
+def resumes(x: Any, y: Any, i: int, j: int, step: int) -> bool:
+    """True where AGAIN tokens are equal from x[i] and y[j] on."""
+    for n in range(AGAIN):
+        a, b = i + n * step, j + n * step
+        if a < 0 or b < 0 or a >= len(x) or b >= len(y) or x[a] != y[b]:
+            return False
+    return True
+
+
+@jit
+def edit(x: Any, y: Any, i: int, j: int, step: int, gap: int) -> Any:
+    """(tokens of x, tokens of y) of the least edit after which the two agree again; (-1, -1) if there is none.
+
+    An exchange of as many tokens comes before an insertion of the same size.
+    """
+    for size in range(1, gap + 1):
+        for less in range(size + 1):
+            if resumes(x, y, i + size * step, j + (size - less) * step, step):
+                return size, size - less
+            if less and resumes(x, y, i + (size - less) * step, j + size * step, step):
+                return size - less, size
+    return -1, -1
+
+
+@jit
+def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> Any:
+    """Go on from x[i], y[j], where a run has just ended, beyond edits. (tokens of x, tokens of y, pieces) to take.
+
+    pieces i64[p, 3], out: start, end and diagonal of each run on the way; those beyond the taken ones are void.
+    """
+    score = best = 0
+    took_x = took_y = taken = n = 0
+    at_x = at_y = 0
+    while n < len(pieces) and score >= best - 2 * gap:
+        a, b = edit(x, y, i + at_x * step, j + at_y * step, step, gap)
+        if a < 0:
+            break
+        at_x += a
+        at_y += b
+        here = i + at_x * step
+        length = equal_run(x, y, here, j + at_y * step, step)
+        pieces[n, START] = here if step > 0 else here - length + 1
+        pieces[n, END] = pieces[n, START] + length
+        pieces[n, DIAGONAL] = here - (j + at_y * step)
+        n += 1
+        at_x += length
+        at_y += length
+        score += length - max(a, b)
+        if score > best:
+            best, took_x, took_y, taken = score, at_x, at_y, n
+    return took_x, took_y, taken
+
+
+@jit
+def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens], or [0] where none is
+    """How many tokens from start to end count."""
+    if len(covered) == 0:
+        return end - start
+    n = 0
+    part = covered[start:end]
+    for i in range(len(part)):
+        n += 0 if part[i] else 1
+    return n
+
+
+@jit
+def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start: LEFT_START or RIGHT_START
+    """How many tokens of passage a stand outside passage b, on this side."""
+    return max(0, b[start] - a[start]) + max(0, a[start + 1] - b[start + 1])
+
+
+@jit
+def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
+    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which
+    a fifth at most stands outside another one, and then those that lie on both sides inside another one; the new end.
+
+    The order matters: what lies inside a passage must not go with it.
+    """
+    keep = np.ones(end - first, np.bool_)
+    for tolerant in (True, False):
+        for p in range(first, end):
+            a = rows[p]
+            if not keep[p - first] or (tolerant and a[UNBROKEN] >= least):
+                continue
+            left = (a[LEFT_END] - a[LEFT_START]) // 5 if tolerant else 0
+            right = (a[RIGHT_END] - a[RIGHT_START]) // 5 if tolerant else 0
+            for q in range(first, end):
+                if p != q and keep[q - first] and rows[q, TOKENS] >= a[TOKENS]:
+                    if overhang(a, rows[q], LEFT_START) <= left and overhang(a, rows[q], RIGHT_START) <= right:
+                        keep[p - first] = False
+                        break
+    at = first
+    for p in range(first, end):
+        if keep[p - first]:
+            rows[at] = rows[p]
+            at += 1
+    return at
+
+
+@jit
+def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
+    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    before, after, diagonal = piece[START] - 1, piece[END], piece[DIAGONAL]
+    if equal_run(x, y, before, before - diagonal, -1) > 0:
+        return False
+    return equal_run(x, y, after, after - diagonal, 1) == 0
+
+
+@jit
+def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
+    """Room for one row more after n of them."""
+    if n < len(rows):
+        return rows
+    more = np.empty((2 * len(rows), rows.shape[1]), rows.dtype)
+    more[:n] = rows[:n]
+    return more
+
+
+@jit
+def passages_of_pair(
+    x: Any,  # u32[]: the tokens of the left document
+    y: Any,  # u32[]: of the right one
+    hidden: Any,  # bool[len(x)], or [0]: left tokens that do not count
+    seeds: Any,  # u32[s, 2]: a, b, in order
+    k: int,
+    gap: int,
+    least: int,  # equal tokens a passage must have, of those that count
+    reached: Any,  # i64[>= len(x) + len(y) + 1], zeros: where the last run on each diagonal ended; zeros again after
+    pieces: Any,  # i64[p, 3]: room
+    rows: Any,  # i64[r, 8]
+    n: int,
+) -> Any:
+    """Append the passages of one pair of documents to the rows, without their documents; (rows, how many, whether every
+    edit was looked at). In text of very few different tokens an edit can be bridged anywhere: there the search ends
+    before it becomes a comparison of everything with everything, and what is left is told unbridged."""
+    first = n
+    work, most = 0, MAX_BRIDGING_PASSES * (len(x) + len(y) + gap * gap)
+    shift, width = len(y), len(x) + len(y) + 1
+    told = {np.int64(-1)}  # runs inside passages that stay: their end and diagonal in one number
+    for s in range(len(seeds)):
+        a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
+        if reached[a - b + shift] > a:
+            continue
+        ahead = equal_run(x, y, a, b, 1)
+        if ahead < k:  # two shingles with one hash
+            continue
+        back = equal_run(x, y, a - 1, b - 1, -1)
+        start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
+        reached[a - b + shift] = end_x
+        if end_x * width + a - b + shift in told:
+            continue
+        tokens = unbroken = uncovered(hidden, start_x, end_x)
+        used = 0
+        if gap > 0 and work <= most:
+            for step in (1, -1):
+                i, j = (end_x, end_y) if step > 0 else (start_x - 1, start_y - 1)
+                more_x, more_y, taken = bridge(x, y, i, j, step, gap, pieces[used:])
+                work += more_x + more_y + gap
+                for p in range(used, used + taken):
+                    length = uncovered(hidden, pieces[p, START], pieces[p, END])
+                    tokens, unbroken = tokens + length, max(unbroken, length)
+                used += taken
+                if step > 0:
+                    end_x, end_y = end_x + more_x, end_y + more_y
+                else:
+                    start_x, start_y = start_x - more_x, start_y - more_y
+        if tokens < least:
+            continue
+        for p in range(used):  # a passage without an unbroken run of `least` may go: it stands for shorter runs only
+            piece = pieces[p]
+            if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
+                told.add(piece[END] * width + piece[DIAGONAL] + shift)
+        if len(hidden):  # boilerplate at the ends is no part of the passage
+            while hidden[start_x] and x[start_x] == y[start_y]:
+                start_x, start_y = start_x + 1, start_y + 1
+            while hidden[end_x - 1] and x[end_x - 1] == y[end_y - 1]:
+                end_x, end_y = end_x - 1, end_y - 1
+        rows = grown(rows, n)
+        rows[n, LEFT_START], rows[n, LEFT_END] = start_x, end_x
+        rows[n, RIGHT_START], rows[n, RIGHT_END] = start_y, end_y
+        rows[n, TOKENS], rows[n, UNBROKEN] = tokens, unbroken
+        n += 1
+    for s in range(len(seeds)):
+        reached[np.int64(seeds[s, 0]) - np.int64(seeds[s, 1]) + shift] = 0
+    return rows, without_nested(rows, first, n, least), work <= most

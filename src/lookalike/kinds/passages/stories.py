@@ -1,0 +1,154 @@
+"""Stories: groups of articles that tell the same story, by the passages they share and by their shingles together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F64, I64, Pairs, ShingleRule
+from lookalike.core.arrow import as_arrow
+from lookalike.core.clusters import components
+from lookalike.core.exact_duplicates import expand
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.read import by_lines, open_collection
+from lookalike.io.results import write_folder
+from lookalike.kinds.documents import local
+from lookalike.kinds.documents.spec import Job, Method
+from lookalike.kinds.passages import local as passages
+from lookalike.kinds.passages.local import Shared
+from lookalike.kinds.passages.receipt import passages_receipt
+from lookalike.kinds.passages.spec import PassageJob
+from lookalike.runtime.receipt import recall_facts, recall_warnings
+from lookalike.runtime.run_output import RunOutput
+
+METHOD: Method = "auto"  # of the comparison by shingles
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stories:
+    """The answer to `stories`. Tables are made when they are first looked at.
+
+    left, right i64[p]: pairs of articles of one story; contained f64[p]: the lesser of the shares of the two that stand
+    in passages they share; jaccard f64[p]: NaN below the threshold. shared: what the search for passages found.
+    """
+
+    job: PassageJob
+    shared: Shared
+    receipt: dict[str, Any]
+    left: I64
+    right: I64
+    contained: F64
+    jaccard: F64
+
+    @cached_property
+    def stories(self) -> pa.Table:
+        """The articles of every story of two or more: id, story (0, 1, ...; the largest first), size, first."""
+        root = components(Pairs(self.left, self.right, self.contained), np.arange(len(self.shared.placed)))
+        number, size = np.unique(root.representative, return_inverse=True, return_counts=True)[1:]
+        rank = np.empty(len(size), np.int64)
+        rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
+        members = np.flatnonzero(size[number] > 1)
+        members = members[np.argsort(rank[number[members]], kind="stable")]
+        ids = self.shared.ids[0]
+        return pa.table(
+            {
+                "id": ids.take(as_arrow(members)),
+                "story": as_arrow(rank[number[members]]),
+                "size": as_arrow(size[number[members]]),
+                "first": ids.take(as_arrow(root.representative[members])),
+            }
+        )
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        """Why they belong together: left, right, contained (share of the text in shared passages), jaccard."""
+        ids = self.shared.ids[0]
+        jaccard = pa.array(self.jaccard.tolist(), pa.float64(), from_pandas=True)  # NaN becomes null
+        return pa.table(
+            {
+                "left": ids.take(as_arrow(self.left)),
+                "right": ids.take(as_arrow(self.right)),
+                "contained": as_arrow(self.contained),
+                "jaccard": jaccard,
+            }
+        )
+
+    def to_arrow(self) -> pa.Table:
+        return self.stories
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write stories.parquet, pairs.parquet and receipt.json into a new folder."""
+        write_folder({"stories": self.stories, "pairs": self.pairs}, self.receipt, Path(folder), force=force)
+        return Path(folder)
+
+
+def stories(
+    source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
+    share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
+    on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
+    progress: Progress = silent,
+) -> Stories:  # fmt: skip
+    """Groups of articles that tell the same story. Two do where at least `share` of each stands in passages that they
+    share, or where their word shingles have at least this Jaccard similarity; a story is what such pairs connect.
+
+    lines: read text files line by line; otherwise each is an article, unless a single one is all there is.
+
+    Passages find what was copied in part and put in another order, shingles what was lightly rewritten throughout. The
+    search for passages misses none; the receipt states the recall of the comparison by shingles, planned and measured.
+
+    >>> import lookalike as la
+    >>> told = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
+    >>> told_again = "Reuters: " + told + ", it is said, and nobody waved"
+    >>> la.stories([told, "something else altogether", told_again]).stories["id"].to_pylist()
+    [0, 2]
+    """
+    for name, value in (("share", share), ("jaccard", jaccard)):
+        if not 0 < value <= 1:
+            raise UsageError(f"{name} is {value}; expected a share above 0 and at most 1.")
+    job = PassageJob(min_tokens=min_tokens, max_share=max_share, threads=threads)
+    collection = open_collection(source, text=text, id=id, on_bad_text=on_bad_text, lines=by_lines(lines, alone=True))
+    trace, other = Trace(progress), Trace(progress)
+    shared = passages.run([collection], job, trace)
+    whole = Job(threshold=jaccard, rule=ShingleRule(), method=METHOD, max_share=max_share, threads=threads)
+    found = local.run([collection], whole, "pairs", other)
+    near = _near(found, whole)
+    trace.seconds = {**trace.seconds, **{f"jaccard {name}": value for name, value in other.seconds.items()}}
+    sums = shared.sums
+    contained = np.minimum(
+        sums[:, 2] / np.maximum(1, shared.counted[sums[:, 0]]), sums[:, 3] / np.maximum(1, shared.counted[sums[:, 1]])
+    )
+    made = _joined(len(shared.placed), sums[:, 0], sums[:, 1], contained, near)
+    keep = (made[2] >= share) | ~np.isnan(made[3])
+    receipt = passages_receipt([collection], job, shared, trace, [])
+    receipt |= {"asked": "stories", "compared": f"{share:g} of each in shared {job.words()}, or jaccard {jaccard:g}"}
+    receipt |= recall_facts(found, whole)
+    below = recall_warnings(found.audit, receipt["recall_at_threshold"], whole)
+    receipt["warnings"] = [*receipt["warnings"], *other.warnings, *below]
+    result = Stories(
+        job=job, shared=shared, receipt=receipt,
+        left=made[0][keep], right=made[1][keep], contained=made[2][keep], jaccard=made[3][keep],
+    )  # fmt: skip
+    trace.counts |= {"pairs": int(keep.sum()), "stories": len(result.stories["story"].unique())}
+    return result
+
+
+def _near(found: RunOutput, job: Job) -> Pairs:
+    """Pairs of articles, copies included."""
+    assert found.pairs is not None
+    return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs, advice="Raise --jaccard.")
+
+
+def _joined(n: int, left: I64, right: I64, contained: F64, near: Pairs) -> tuple[I64, I64, F64, F64]:
+    """Both lists of pairs as one: left, right, contained (0 where unknown), jaccard (NaN where unknown)."""
+    mine, theirs = left * n + right, np.minimum(near.left, near.right) * n + np.maximum(near.left, near.right)
+    keys = np.union1d(mine, theirs)
+    share, similarity = np.zeros(len(keys)), np.full(len(keys), np.nan)
+    share[np.searchsorted(keys, mine)] = contained
+    similarity[np.searchsorted(keys, theirs)] = near.similarity
+    return keys // max(1, n), keys % max(1, n), share, similarity

@@ -1,0 +1,287 @@
+"""lookalike records: pairs, groups and dedup of the rows of a table; preview and explain."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.cli import options as o
+from lookalike.cli.kind_commands import KindCommands
+from lookalike.core.formatting import share
+from lookalike.errors import UsageError
+
+if TYPE_CHECKING:
+    from lookalike.kinds.records.rules import RecordRules
+    from lookalike.kinds.records.source import RecordTable
+    from lookalike.result import Result
+
+FIELDS_PANEL = "Fields"
+
+
+class Weights(Enum):
+    learned = "learned"
+    equal = "equal"
+    em = "em"
+
+
+Id = Annotated[str | None, o.option(o.RUN, help="Column of the ids; guessed, else row numbers.")]
+FieldNames = Annotated[
+    list[str] | None,
+    o.option(
+        FIELDS_PANEL, "--field", help="A column to compare (repeatable) (default: all but the ids).", show_default=False
+    ),
+]
+Settings = Annotated[
+    Path | None, o.option(FIELDS_PANEL, help="Fields, comparisons, weights and threshold from a TOML file.")
+]
+Threshold = Annotated[
+    float | None,
+    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which records match (default: found from the data).",
+             show_default=False),
+]  # fmt: skip
+WeightsBy = Annotated[
+    Weights,
+    o.option(FIELDS_PANEL, help="learned from the data, equal, or em: Fellegi and Sunter's, by EM without labels."),
+]
+
+
+OnBadText = Annotated[
+    o.OnBadTextChoice,
+    o.option(o.RUN, help="Values that are not UTF-8: error, replace (bad bytes by U+FFFD) or skip (take as missing)."),
+]
+
+
+def record_options(
+    id: Id = None,  # noqa: A002  (the user's word)
+    fields: FieldNames = None,
+    settings: Settings = None,
+    threshold: Threshold = None,
+    weights: WeightsBy = Weights.learned,
+    neighbours: Annotated[int, o.option(o.WHAT, help="Candidates that each record proposes.")] = 10,
+    blocking: Annotated[
+        str | None,
+        o.option(
+            o.WHAT,
+            help="exact:COL,COL: compare all pairs that share a value of one of these columns, and no others.",
+        ),
+    ] = None,
+    seed: Annotated[int, o.option(o.RUN, help="Seed of the audit's sample.")] = 42,
+    audit: Annotated[int, o.option(o.WHAT, help="Records of which the recall is measured; 0 for none.")] = 2000,
+    max_pairs: o.MaxPairs = 100_000_000,
+    on_bad_text: OnBadText = o.OnBadTextChoice.error,
+    threads: o.Threads = None,
+    save_settings: Annotated[
+        Path | None, o.option(FIELDS_PANEL, help="Write the fields, weights and threshold used, as TOML.")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        o.option(o.WHAT, help="True pairs (left, right) or groups (id, group): print precision and recall."),
+    ] = None,
+    engine: o.Where = o.Engine.local,
+    master: o.Master = None,
+    spark_conf: o.SparkConf = None,
+) -> None:
+    """What the three commands of records take."""
+
+
+def pair_options(
+    one_to_one: Annotated[
+        bool, o.option(o.WHAT, "--one-to-one", help="One partner at most for each record: the best assignment overall.")
+    ] = False,
+) -> None:
+    """What only `lookalike records pairs` takes."""
+
+
+def check(options: dict[str, Any]) -> None:
+    """Refuse outputs that could not be written in the end, and a truth that Spark's answer is not compared with."""
+    from lookalike.io.atomic import check_place
+
+    if options["save_settings"] is not None:
+        check_place(options["save_settings"], force=True)
+    if options["truth"] is not None and options["engine"] == "spark":
+        raise UsageError("--truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.")
+
+
+def open_table(inputs: list[str], options: dict[str, Any], _given: dict[str, Any]) -> RecordTable:
+    from lookalike.kinds.records.source import open_records
+
+    return open_records(o.paths(inputs), id=options["id"], on_bad_text=options["on_bad_text"])
+
+
+def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
+    """Print the fields, save the settings, and compare with the truth."""
+    from lookalike.cli import terminal
+    from lookalike.kinds.records.rules_file import write_settings
+
+    rules: RecordRules = result.job.rules
+    if not quiet:
+        counts = result.receipt["counts"]
+        for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
+            terminal.err.print(line, markup=False, soft_wrap=True)
+    if aside["save_settings"] is not None:
+        write_settings(rules, aside["save_settings"], force=True)
+        terminal.err.print(f"Wrote    {aside['save_settings']}", markup=False, soft_wrap=True)
+    if aside["truth"] is not None:
+        _evaluate(result, rules, aside["truth"])
+
+
+def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 0) -> list[str]:
+    """The fields with their weights, what probabilities rest on, and the crowded buckets, a line each."""
+    from lookalike.kinds.records.rules import BASES, CALIBRATED
+
+    whole = sum(field.weight or 0 for field in rules.fields) or 1.0
+    parts = []
+    for field in rules.fields:
+        told = "" if field.weight is None else f" {(1 - rules.whole) * field.weight / whole:.2f}"
+        parts.append(f"{field.column.strip()} ({field.compare}{told})")
+    if rules.whole:
+        parts.append(f"the whole record ({rules.whole:.2f})")
+    lines = ["Fields   " + " · ".join(parts)]
+    if rules.basis in CALIBRATED:
+        lines.append(f"Rests on {BASES[rules.basis]}")
+    elif rules.basis is not None:
+        lines.append(f"Rests on nothing that supports a probability: {BASES[rules.basis]}; scores only rank pairs")
+    if crowded:
+        shown = ", ".join(f"{c['column'].strip()} {c['value']!r} {c['records']:,}" for c in crowded[:3])
+        lines.append(
+            f"Crowded  {shown}: such records are compared where they share something rarer, or two such values; "
+            f"{stranded:,} share nothing of the kind and were compared with none"
+        )
+    return lines
+
+
+def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
+    """Precision and recall of what was found. Between two tables, equal ids of the two are told apart."""
+    import pyarrow as pa
+
+    from lookalike.cli.evaluate import reliability_text
+    from lookalike.evaluation.api import evaluate
+    from lookalike.evaluation.ground_truth import read_truth
+
+    listed = read_truth(truth)
+    answer = result.groups if result.asked == "groups" else result.pairs
+    true: Any = truth
+    if result.found.split >= 0 and listed.group is None:
+        sides = zip(("left", "right"), ("1:", "2:"), strict=True)
+        marked = {side: [mark + str(v) for v in answer[side].to_pylist()] for side, mark in sides}
+        answer = pa.table({**marked, "similarity": answer["similarity"]})
+        both = zip(("left", "right"), ("1:", "2:"), listed.ids, strict=True)
+        true = pa.table({side: [mark + str(v) for v in ids.to_pylist()] for side, mark, ids in both})
+    made = evaluate(
+        answer, true, worst=0, reliability=result.asked != "groups" and rules.score_name == "probability"
+    )  # fmt: skip
+    curve = made.pairs if made.pairs is not None else made.groups
+    if curve is None or not len(curve):
+        sys.stdout.write("Truth    nothing was found\n")
+        return
+    at, best = len(curve) - 1, curve.best
+    line = f"precision {share(curve.precision[at])} · recall {share(curve.recall[at])} · F1 {share(curve.f1[at])}"
+    if best != at:
+        line += f" · best F1 {share(curve.f1[best])} at {curve.threshold[best]:.3f}"
+    sys.stdout.write(f"Truth    {line}\n")
+    if made.reliability is not None:
+        sys.stdout.write(reliability_text(made.reliability) + "\n")
+
+
+RECORDS = KindCommands(
+    "records", "lookalike.kinds.records.api", record_options, open_table, pair_options, grouping=o.Grouping.stars,
+    aside=("save_settings", "truth"), check=check, after=after,
+)  # fmt: skip
+
+
+@o.takes()
+def preview(
+    inputs: o.Inputs,
+    against: o.Against = None,
+    id: Id = None,  # noqa: A002
+    fields: FieldNames = None,
+    settings: Settings = None,
+    save_settings: Annotated[
+        Path | None, o.option(FIELDS_PANEL, help="Write the fields as TOML, to be edited.")
+    ] = None,
+    force: o.RunOptions.Force = False,
+    on_bad_text: OnBadText = o.OnBadTextChoice.error,
+) -> None:
+    """Show what would be compared: the fields guessed, and for each key its comparisons and its largest bucket."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from lookalike.kinds.records import api as records
+    from lookalike.kinds.records.rules_file import write_settings
+
+    rules, costs = records.preview(
+        o.paths(inputs), against=o.paths(against), id=id, fields=fields, settings=settings,
+        on_bad_text=on_bad_text.value,
+    )  # fmt: skip
+    compare = {field.column: field.compare for field in rules.fields}
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("field", "compared by", "key"):
+        shown.add_column(name)
+    for name in ("comparisons", "largest bucket"):
+        shown.add_column(name, justify="right")
+    shown.add_column("its value")
+    shown.add_column("crowded", justify="right")
+    for cost in costs:
+        shown.add_row(cost.column.strip(), compare[cost.column], cost.key, f"{cost.pairs:,}", f"{cost.largest:,}",
+                      cost.value[:40], f"{cost.crowded:,}")  # fmt: skip
+    Console(highlight=False).print(shown)
+    if save_settings is not None:
+        write_settings(rules, save_settings, force=force)
+        sys.stderr.write(f"Wrote    {save_settings}\n")
+
+
+@o.takes()
+def explain(
+    left: Annotated[str, typer.Argument(help="The id of a record (of the first table).")],
+    right: Annotated[str, typer.Argument(help="The id of the other record.")],
+    inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
+    threshold: Threshold = None, weights: WeightsBy = Weights.learned, threads: o.Threads = None,
+    on_bad_text: OnBadText = o.OnBadTextChoice.error,
+) -> None:  # fmt: skip
+    """Print what each field adds to the similarity of two records, as a waterfall.
+
+    The weights are those that a run over the same input would learn; give --settings for ones that were saved.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from lookalike.kinds.records import api as records
+
+    if Path(left).is_file():
+        raise UsageError(
+            f"{left} is a file; the two ids come first: lookalike records explain {right} {inputs[0]} {left}"
+        )
+    made = records.explain(
+        o.paths(inputs), left, right, against=o.paths(against), id=id, fields=fields, settings=settings,
+        threshold=threshold, weights=weights.value, threads=threads, audit=0, on_bad_text=on_bad_text.value,
+    )  # fmt: skip
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("field", left, right):
+        table.add_column(name, overflow="fold", max_width=40)
+    for name in ("adds", "sum"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    total = made.prior or 0.0
+    if made.prior is not None:
+        table.add_row("(before)", "", "", f"{made.prior:+.2f}", f"{made.prior:.2f}", "")
+    unit = 24 / max(1.0, *(abs(row[3] or 0.0) for row in made.rows)) if made.prior is not None else 24
+    for name, one, other, adds in made.rows:
+        total += adds or 0.0
+        bar = ("+" if (adds or 0) > 0 else "-") * round(abs(adds or 0.0) * unit)
+        table.add_row(
+            name.strip(), one or "", other or "", "missing" if adds is None else f"{adds:+.3f}", f"{total:.3f}", bar
+        )
+    Console(highlight=False).print(table)
+    verdict = "a match" if made.similarity >= made.threshold else "no match"
+    sys.stdout.write(f"{made.score_name} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
+
+
+app = typer.Typer(help="Rows that mean the same person, product or paper.", no_args_is_help=True)
+for name, command in RECORDS.commands().items():
+    app.command(name)(command)
+app.command()(preview)
+app.command()(explain)

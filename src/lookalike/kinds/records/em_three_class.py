@@ -1,0 +1,121 @@
+"""Pairs that are related and not the same: people of one household, songs of one album, models of one series.
+
+They agree in some fields as matches do, and in the others as any two records do. With two classes of pairs they pass
+for matches wherever they are more numerous than these. So a third class is estimated beside matches and others, free in
+every field. Whether it is one of relatives is seen afterwards: in some fields it agrees as chance has it (`BY_CHANCE`),
+and these fields are enough to tell matches from it, as many as there are of both. Where that is not so, the third class
+has taken a part of the matches, and there are two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.core.arrays import F64
+from lookalike.kinds.records.em import (
+    ENOUGH_FIELDS,
+    INITIAL_M,
+    MATCHED,
+    Chances,
+    EMData,
+    Explained,
+    dependence_adjustments,
+    estimate_m,
+    estimate_u,
+    is_identifiable,
+    match_bits,
+    match_chances,
+)
+from lookalike.kinds.records.em_composite import ALIKE, EM_ROUNDS, MAX_BITS, SETTLED, Level, level_sums
+from lookalike.kinds.records.pair_table import PairTable
+from lookalike.kinds.records.random_pairs import RandomPairs
+
+BY_CHANCE = 2  # times as often as any two records: agreement up to this is one by chance
+MIN_MATCHES = 20  # matches from which on they can be told from relatives
+
+
+def fit_from_fields(table: PairTable) -> Chances | None:
+    """The chances, where fields alone can tell them; with relatives, where there are any."""
+    model = all_pairs_model(table)
+    return model[0] if model is not None and model[1] else None
+
+
+def all_pairs_model(table: PairTable) -> tuple[Chances, bool] | None:
+    """Fit the model of matches against all pairs; None where there are fewer than three fields.
+
+    Returns the model, with relatives where there are any, and whether it could be measured how much fields depend on
+    one another.
+    """
+    if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
+        return None
+    seen = EMData.of(table, table.population)
+    plain = match_chances(seen, table.records)
+    if not is_identifiable(seen, plain.chance, table.records):
+        return plain, False
+    return fit_with_related_class(seen, table.records) or plain, True
+
+
+def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
+    """The chances of matches beside relatives; None where there are none of these."""
+    pairs = seen.population.pairs
+    m: list[F64] = [INITIAL_M for _ in seen.seen]
+    r: list[F64] = []
+    matches = related = min(MATCHED * records, pairs / 2)
+    match, relative = (np.zeros(len(seen.seen[0]) + len(seen.far[0])) for _ in range(2))
+    explained: list[Explained] = [{} for _ in seen.seen]
+    for dependent in (False, True):
+        for _ in range(EM_ROUNDS):
+            u = estimate_u(seen, match + relative)
+            r = r or [(one + other) / 2 for one, other in zip(m, u, strict=True)]
+            if dependent:
+                explained = dependence_adjustments(seen, u, match)
+            bits = match_bits(m, u, seen.population)
+            odds = [float(np.log2(count / pairs)) for count in (matches, related)]
+            before = match, relative
+            match, relative = _posterior(
+                odds[0] + seen.told(bits, explained),
+                odds[1] + seen.told(_free_bits(r, u, seen.population), explained),
+            )
+            if max(float(np.abs(a - b).max()) for a, b in zip(before, (match, relative), strict=True)) < SETTLED:
+                break
+            matches, related = seen.matches(match), seen.matches(relative)
+            m = estimate_m(seen, match)
+            near = seen.near(relative)
+            r = [_levels(level, near, other) for level, other in zip(seen.seen, u, strict=True)]
+    if not _are_relatives(m, r, u, matches, related):
+        return None
+    return Chances(odds[0], bits, explained, seen.near(match))
+
+
+def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches: float, related: float) -> bool:
+    """Whether the third class agrees by chance in fields that tell matches from it."""
+    if matches < MIN_MATCHES:
+        return False
+    agree = np.array([[float(one[ALIKE:].sum()) for one in some] for some in (m, r, u)])
+    free = agree[1] <= BY_CHANCE * agree[2]
+    telling = float(np.log2(agree[0] / np.maximum(agree[1], 1e-9))[free].sum())
+    return telling > max(float(np.log2(related / matches)), 0.0)
+
+
+def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
+    """Chances of the two classes beside the others, whose bits are 0."""
+    top = np.maximum(np.maximum(told, shared), 0)
+    one, two, none = (2.0 ** np.maximum(bits - top, -MAX_BITS) for bits in (told, shared, np.zeros(len(top))))
+    whole = one + two + none
+    return one / whole, two / whole
+
+
+def _levels(level: Level, chance: F64, others: F64) -> F64:
+    """How often pairs of these chances are on each level; half a pair of the others keeps it above 0."""
+    known = level >= 0
+    made = level_sums(level[known], chance[known]) + others / 2
+    return np.asarray(made / made.sum())
+
+
+def _free_bits(r: Sequence[F64], u: Sequence[F64], population: RandomPairs) -> list[tuple[float, ...]]:
+    """Of each level of each field; higher ones may tell less."""
+    usual = population.usual
+    return [tuple(np.log2(np.append(one[:-1] / other[:-1], one[-1] / by)).tolist())
+            for one, other, by in zip(r, u, usual, strict=True)]  # fmt: skip

@@ -1,0 +1,305 @@
+"""How alike two values of a field are: words matched one by one, rare words weighing more; and edits of codes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.kernels._jit import jit
+
+MAX_EDIT_LETTERS = 64  # letters in which edits are counted; longer words are equal or not
+MAX_WORDS = 1024  # words of a value that are compared
+INITIAL = 0.9  # a single letter that stands for a word
+
+
+class Words(NamedTuple):
+    """The words of the distinct values of a field.
+
+    letters u16; starts i64[w], sizes i32[w]: where each word is; masks u64[w]: its letters as bits; ids u32[w]: equal
+    for equal words; weights f32[ids]: how much a word tells; offsets i64[values + 1]: the words of each value.
+    """
+
+    letters: npt.NDArray[np.uint16]
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int32]
+    masks: npt.NDArray[np.uint64]
+    ids: npt.NDArray[np.uint32]
+    weights: npt.NDArray[np.float32]
+    offsets: npt.NDArray[np.int64]
+
+
+@jit
+def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
+    """True where two masks differ in more than `most` bits."""
+    x = a ^ b
+    for _ in range(most):
+        if x == np.uint64(0):
+            return False
+        x &= x - np.uint64(1)
+    return x != np.uint64(0)
+
+
+@jit
+def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, LONGEST + 2], scratch
+    """Insertions, deletions, substitutions and swaps of neighbours between two words; most + 1 where there are more.
+
+    What both begin or end with needs no edits. Only the part of the table near the diagonal is filled: elsewhere there
+    are more edits than allowed.
+    """
+    m, n = len(a), len(b)
+    if abs(m - n) > most or m > MAX_EDIT_LETTERS or n > MAX_EDIT_LETTERS:
+        return most + 1
+    begin = 0
+    while begin < min(m, n) and a[begin] == b[begin]:
+        begin += 1
+    while m > begin and n > begin and a[m - 1] == b[n - 1]:
+        m -= 1
+        n -= 1
+    a, b = a[begin:m], b[begin:n]
+    m, n = m - begin, n - begin
+    if m == 0 or n == 0:
+        return m + n
+    before, last, here = rows[0], rows[1], rows[2]
+    beyond = most + 1
+    for j in range(min(n, most + 1) + 1):
+        last[j] = j
+    for i in range(1, m + 1):
+        low, high = max(1, i - most), min(n, i + most)
+        here[low - 1] = i if low == 1 else beyond
+        least = here[low - 1]
+        for j in range(low, high + 1):
+            cost = last[j - 1] + (0 if a[i - 1] == b[j - 1] else 1)
+            if j < i + most:
+                cost = min(cost, last[j] + 1)
+            cost = min(cost, here[j - 1] + 1)
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                cost = min(cost, before[j - 2] + 1)
+            here[j] = cost
+            least = min(least, cost)
+        if least > most:
+            return beyond
+        before, last, here = last, here, before
+    return min(last[n], beyond)
+
+
+@jit
+def allowed(size: int) -> int:
+    """Edits that a word of so many letters may have and still be taken for the other."""
+    return 0 if size < 3 else 1 if size < 6 else 2 if size < 10 else 3
+
+
+@jit
+def has_digit(word: Any) -> bool:  # u16[m]
+    for i in range(len(word)):
+        if 48 <= word[i] <= 57:
+            return True
+    return False
+
+
+@jit
+def word_likeness(a: Any, b: Any, mask_a: Any, mask_b: Any, rows: Any) -> float:
+    """1 less the edits per letter, 0 beyond what is allowed; an initial stands for a word that begins with it.
+
+    a u16[m], b u16[n]; masks u64; rows as in `edits`. Words with digits are equal or not: 350 is no slip of 360.
+    """
+    m, n = len(a), len(b)
+    if min(m, n) == 1:
+        return INITIAL if a[0] == b[0] and not has_digit(a) and not has_digit(b) else 0.0
+    longer = max(m, n)
+    most = allowed(longer)
+    if most == 0 or abs(m - n) > most or differ_much(mask_a, mask_b, 2 * most) or has_digit(a) or has_digit(b):
+        return 0.0
+    d = edits(a, b, most, rows)
+    return 0.0 if d > most else 1.0 - d / longer
+
+
+@jit
+def word(words: Any, w: int) -> Any:  # -> u16[m]
+    return words.letters[words.starts[w] : words.starts[w] + words.sizes[w]]
+
+
+@jit
+def same_joined(words: Any, one: int, first: int, second: int) -> bool:
+    """True where a word is two others written together."""
+    cut = words.sizes[first]
+    if words.sizes[one] != cut + words.sizes[second]:
+        return False
+    whole, left, right = word(words, one), word(words, first), word(words, second)
+    for c in range(len(whole)):
+        if whole[c] != (left[c] if c < cut else right[c - cut]):
+            return False
+    return True
+
+
+@jit
+def match_joined(words: Any, a0: int, na: int, mine: Any, b0: int, nb: int, used: Any) -> Any:
+    """Match open neighbours of one value that are, joined, an open word of the other: (weight on the side of the
+    neighbours, weight on the other side). mine bool[>= na], used bool[>= nb]: what is matched, changed here."""
+    here, there = 0.0, 0.0
+    for i in range(na - 1):
+        if mine[i] or mine[i + 1]:
+            continue
+        for j in range(nb):
+            if not used[j] and same_joined(words, b0 + j, a0 + i, a0 + i + 1):
+                used[j] = mine[i] = mine[i + 1] = True
+                here += words.weights[words.ids[a0 + i]] + words.weights[words.ids[a0 + i + 1]]
+                there += words.weights[words.ids[b0 + j]]
+                break
+    return here, there
+
+
+@jit
+def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) -> float:
+    """The cosine of the weights of two values' words; mine, used bool[MOST], rows as in `edits`: scratch.
+
+    Equal words match first, then words that are equal when neighbours are joined, then words with few edits. Of two
+    words that differ by edits only the more common one counts: a slip of the pen makes a rare word of a common one.
+    """
+    a0, b0 = words.offsets[u], words.offsets[v]
+    na, nb = min(words.offsets[u + 1] - a0, MAX_WORDS), min(words.offsets[v + 1] - b0, MAX_WORDS)
+    ids, weights = words.ids, words.weights
+    if na == 1 and nb == 1 and ids[a0] != ids[b0] and min(weights[ids[a0]], weights[ids[b0]]) > 0.0:
+        return word_likeness(word(words, a0), word(words, b0), words.masks[a0], words.masks[b0], rows)
+    all_a, all_b, shared = 0.0, 0.0, 0.0
+    for j in range(nb):
+        used[j] = False
+        all_b += weights[ids[b0 + j]]
+    left_over = 0
+    for i in range(na):
+        w = ids[a0 + i]
+        all_a += weights[w]
+        mine[i] = False
+        for j in range(nb):
+            if not used[j] and ids[b0 + j] == w:
+                used[j] = mine[i] = True
+                shared += weights[w]
+                break
+        left_over += 0 if mine[i] else 1
+    if left_over > 0:
+        x, y = match_joined(words, a0, na, mine, b0, nb, used)
+        shared += np.sqrt(x * y)
+        x, y = match_joined(words, b0, nb, used, a0, na, mine)
+        shared += np.sqrt(x * y)
+        for i in range(na):
+            if mine[i]:
+                continue
+            best, at = 0.0, -1
+            for j in range(nb):
+                if used[j]:
+                    continue
+                s = word_likeness(
+                    word(words, a0 + i), word(words, b0 + j), words.masks[a0 + i], words.masks[b0 + j], rows
+                )
+                if s > best:
+                    best, at = s, j
+            if at >= 0:
+                used[at] = mine[i] = True
+                one, other = weights[ids[a0 + i]], weights[ids[b0 + at]]
+                common = min(one, other)
+                all_a -= one - common
+                all_b -= other - common
+                shared += best * common
+    both = np.sqrt(all_a * all_b)
+    return min(1.0, shared / both) if both > 0.0 else 1.0 if u == v else 0.0
+
+
+@jit
+def compare_words(words: Any, left: Any, right: Any, out: Any) -> None:
+    """out[p] = the likeness of values left[p] and right[p], NaN where one is missing (-1): i32[p], i32[p], f32[p]."""
+    rows = np.empty((3, MAX_EDIT_LETTERS + 2), np.int64)
+    mine, used = np.empty(MAX_WORDS, np.bool_), np.empty(MAX_WORDS, np.bool_)
+    for p in range(len(left)):
+        u, v = left[p], right[p]
+        if u < 0 or v < 0:
+            out[p] = np.nan
+        elif u == v:
+            out[p] = 1.0
+        else:
+            out[p] = value_likeness(words, u, v, mine, used, rows)
+
+
+@jit
+def compare_codes(letters: Any, offsets: Any, left: Any, right: Any, out: Any) -> None:
+    """As `compare_words`, for codes: 1 - edits / (1 + edits allowed). letters u16; offsets i64[values + 1]."""
+    rows = np.empty((3, MAX_EDIT_LETTERS + 2), np.int64)
+    for p in range(len(left)):
+        u, v = left[p], right[p]
+        if u < 0 or v < 0:
+            out[p] = np.nan
+        elif u == v:
+            out[p] = 1.0
+        else:
+            a, b = letters[offsets[u] : offsets[u + 1]], letters[offsets[v] : offsets[v + 1]]
+            most = allowed(max(len(a), len(b)))
+            out[p] = 0.0 if most == 0 else 1.0 - edits(a, b, most, rows) / (most + 1)
+
+
+@jit
+def compare_sets(words: Any, offsets: Any, weights: Any, left: Any, right: Any, out: Any) -> None:
+    """out[p] = the cosine of the weights of two records' words: words u32[t], sorted in each record; offsets i64[n+1];
+    weights f32[words]; left, right u32[p]; out f32[p]."""
+    for p in range(len(left)):
+        i, end_i = offsets[left[p]], offsets[left[p] + 1]
+        j, end_j = offsets[right[p]], offsets[right[p] + 1]
+        shared, one, other = 0.0, 0.0, 0.0
+        while i < end_i and j < end_j:
+            a, b = words[i], words[j]
+            if a == b:
+                w = weights[a]
+                shared += w
+                one += w
+                other += w
+                i += 1
+                j += 1
+            elif a < b:
+                one += weights[a]
+                i += 1
+            else:
+                other += weights[b]
+                j += 1
+        while i < end_i:
+            one += weights[words[i]]
+            i += 1
+        while j < end_j:
+            other += weights[words[j]]
+            j += 1
+        out[p] = shared / np.sqrt(one * other) if one * other > 0.0 else 0.0
+
+
+@jit
+def spread_words(values: Any, ids: Any, word_offsets: Any, at: Any, out: Any) -> None:
+    """Put the words of each record's value at its place: values i32[n], -1 for none; ids u32[w]; word_offsets i64[v+1];
+    at i64[n], the next place of each record, moved on here; out u32[t]."""
+    for i in range(len(values)):
+        v = values[i]
+        if v >= 0:
+            for w in range(word_offsets[v], word_offsets[v + 1]):
+                out[at[i]] = ids[w]
+                at[i] += 1
+
+
+@jit
+def sort_words(words: Any, offsets: Any) -> Any:  # words u32[t], changed in place; offsets i64[n+1] -> new offsets
+    """Sort the words of each record and keep each once."""
+    made = np.zeros_like(offsets)
+    to = 0
+    for i in range(len(offsets) - 1):
+        part = words[offsets[i] : offsets[i + 1]]
+        if len(part) > 64:
+            part.sort()
+        for a in range(1, len(part)):  # most records have few words: insertion is the quickest
+            w = part[a]
+            b = a
+            while b > 0 and part[b - 1] > w:
+                part[b] = part[b - 1]
+                b -= 1
+            part[b] = w
+        begin = to
+        for a in range(len(part)):
+            if to == begin or words[to - 1] != part[a]:
+                words[to] = part[a]
+                to += 1
+        made[i + 1] = to
+    return made

@@ -1,0 +1,185 @@
+"""The engine for records: tables to fields, candidates and scored pairs, by rules given, guessed or learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.arrays import F32, I64
+from lookalike.core.exact_duplicates import Classes
+from lookalike.core.keep_policy import preference, preferred_column
+from lookalike.core.method_choice import Choice
+from lookalike.core.recall_audit import Audit
+from lookalike.core.trace import Trace
+from lookalike.errors import InputError, UsageError, listed, nearest
+from lookalike.kinds.records.audit import audit
+from lookalike.kinds.records.equal_records import equal_records
+from lookalike.kinds.records.fields import Field, make_field
+from lookalike.kinds.records.rules import FieldRule, RecordRules
+from lookalike.kinds.records.schema_inference import infer_fields
+from lookalike.kinds.records.search import Search
+from lookalike.kinds.records.source import RecordTable
+from lookalike.kinds.records.spec import RecordJob
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.run_output import RunOutput
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One or two tables in memory. fields: over the records of both; split: records of the first, -1 for one table;
+    lengths i64: bytes of the fields of each record of the first, where they decide what is kept; extra: other columns
+    of the first."""
+
+    fields: list[Field]
+    ids: list[pa.ChunkedArray]
+    split: int
+    lengths: I64
+    extra: dict[str, pa.ChunkedArray]
+
+    def __len__(self) -> int:
+        return sum(len(ids) for ids in self.ids)
+
+    def places(self, left: Any, right: Any) -> tuple[int, int]:
+        """The numbers of the records with these ids, the second of the other table where there are two."""
+        other = self.ids[-1]
+        return _place(self.ids[0], left), _place(other, right) + (len(self) - len(other))
+
+
+def load(
+    tables: Sequence[RecordTable], rules: RecordRules | None, names: Sequence[str] | None, pool: Pool, trace: Trace,
+    *, keep: str = "first",
+) -> tuple[Loaded, RecordRules]:  # fmt: skip
+    """Read the tables and make their fields: by the rules, or by what the values of the columns (all, or `names`) look
+    like."""
+    column = preferred_column(keep)
+    with trace.stage("read"):
+        wanted = [rule.column for rule in rules.fields] if rules else list(names or _common_columns(tables))
+        read = [_read(table, wanted, column if number == 0 else None) for number, table in enumerate(tables)]
+        ids = [table.ids(made) for table, made in zip(tables, read, strict=True)]
+        both = pa.concat_tables([made.select(wanted) for made in read])
+        trace.add(records=both.num_rows, bytes=both.nbytes)
+    with trace.stage("fields"):
+        if rules is None:
+            guessed = infer_fields(both, wanted)
+            if not guessed and both.num_rows:
+                raise InputError(
+                    f"no column of {tables[0].name} tells its records apart: all are empty or always the same. "
+                    f"Columns: {listed(wanted)}."
+                )
+            columns = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
+            # The words of the whole record are those of its only field.
+            rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
+        fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
+    split = len(ids[0]) if len(tables) == 2 else -1
+    lengths: I64 = (
+        _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
+    )
+    return Loaded(fields, ids, split, lengths, {column: read[0].column(column)} if column else {}), rules
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search that is done. best: records, the best to keep first; score f32[p]: of the candidates."""
+
+    loaded: Loaded
+    classes: Classes
+    best: I64
+    search: Search
+    job: RecordJob
+    score: F32
+    audit: Audit | None
+
+
+def searched(
+    tables: Sequence[RecordTable], options: dict[str, Any], trace: Trace, *, rules: RecordRules | None = None,
+    fields: Sequence[str] | None = None, keep: str = "first", also: tuple[Any, Any] | None = None,
+) -> Searched:  # fmt: skip
+    """Compare the records of one table, or those of two.
+
+    options: of a RecordJob, but for the rules; without a threshold there, it is that of the rules, else the data's.
+    also: the ids of two records that are compared whatever keys they have.
+    """
+    threshold = options.pop("threshold", None)
+    asked = RecordJob(
+        rules=rules or RecordRules(fields=(FieldRule(column="?"),)),
+        threshold=0.5 if threshold is None else threshold,
+        **options,
+    )  # what cannot work is refused before anything is read
+    if asked.one_to_one and len(tables) < 2:
+        raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
+    with Pool(asked.threads or usable_cores()) as pool:
+        loaded, rules = load(tables, rules, fields, pool, trace, keep=keep)
+        best = preference(keep, loaded.lengths, loaded.extra)
+        best = np.concatenate([best, np.arange(len(best), len(loaded))])
+        with trace.stage("collapse"):
+            # Equal records may share no value of a blocking column.
+            collapse = not asked.one_to_one and asked.blocking is None
+            classes = equal_records(loaded.fields, best, loaded.split, collapse=collapse)
+            trace.add(exact_duplicates=len(classes.members) - len(classes), empty=len(loaded) - len(classes.members))
+        forced = None if also is None else loaded.places(*also)
+        search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked, also=forced)
+        with trace.stage("match"):
+            rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
+            if loaded.split < 0 and asked.blocking is None:
+                search, score = search.widened(rules, score, trace)
+            job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
+        checked = audit(search, job, pool, trace) if job.audit else None
+    return Searched(loaded, classes, best, search, job, score, checked)
+
+
+def found(made: Searched) -> RunOutput:
+    """The pairs of a search at or above its threshold."""
+    rank = np.empty(len(made.best), np.int64)
+    rank[made.best] = np.arange(len(made.best))
+    loaded, classes = made.loaded, made.classes
+    return RunOutput(
+        loaded.ids, loaded.split, classes, np.ones(len(classes)), np.argsort(rank[classes.firsts], kind="stable"),
+        Choice("keys", {}, _reason(made.job)),
+        pairs=made.search.pairs(made.score, made.job.threshold), audit=made.audit,
+        details=partial(made.search.contributions, made.job.rules),
+    )  # fmt: skip
+
+
+def _reason(job: RecordJob) -> str:
+    if job.blocking_columns is None:
+        return "records that share keys are compared, those with the heaviest keys first"
+    return f"every pair of records that share a value of {' or '.join(job.blocking_columns)} is compared"
+
+
+def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
+    """The columns that all tables have, but for the ids."""
+    usable = [set(table.usable()) - {table.id_column} for table in tables]
+    shared = [name for name in tables[0].usable() if all(name in names for names in usable)]
+    if not shared and any(table.columns for table in tables):
+        columns = "; ".join(f"{table.name}: {listed(table.columns)}" for table in tables)
+        what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
+        raise InputError(f"{what}. Columns of {columns}.")
+    return shared
+
+
+def _lengths(table: pa.Table, rules: RecordRules) -> I64:
+    """Bytes of the fields of each record."""
+    sizes = [pc.fill_null(pc.binary_length(table.column(rule.column)), 0).to_numpy() for rule in rules.fields]
+    return np.asarray(np.sum(sizes, axis=0, dtype=np.int64))
+
+
+def _place(ids: pa.ChunkedArray, wanted: Any) -> int:
+    text = ids.cast(pa.string())
+    place = int(pc.index(text, str(wanted)).as_py())
+    if place < 0:
+        close = nearest(str(wanted), text.slice(0, 100_000).to_pylist())
+        raise InputError(
+            f"no record has the id {wanted!r}.{close} Ids are those of the id column, else row numbers from 0."
+        )
+    return place
+
+
+def _read(table: RecordTable, wanted: Sequence[str], extra: str | None) -> pa.Table:
+    more = [name for name in (table.id_column, extra) if name is not None and name not in wanted]
+    return table.read([*wanted, *dict.fromkeys(more)])

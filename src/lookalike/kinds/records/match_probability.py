@@ -1,0 +1,66 @@
+"""The probability of a match that a table of records supports, and what it rests on.
+
+How often non-matches agree (u) is measured on all pairs of the table, not on the candidates, which met because they
+agree somewhere; how often matches agree (m) is learned from the candidates. Such probabilities are close to the share
+of true matches where the dependence between fields can be measured too, and mostly where it cannot. Where the data
+cannot support a probability, the score only ranks pairs, and the basis says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.core.arrays import F64
+from lookalike.kinds.records.em import Explained
+from lookalike.kinds.records.em_composite import estimate
+from lookalike.kinds.records.em_three_class import MIN_MATCHES, all_pairs_model
+from lookalike.kinds.records.pair_table import PairTable
+from lookalike.kinds.records.rules import Basis
+
+# Share of the expected matches that may be beyond the first of their record: in the better of two tables, whose records
+# mostly have one partner, and in one table, where more than half is reached by groups of more than three.
+FURTHER_ACROSS, FURTHER_WITHIN = 0.1, 0.5
+
+
+@dataclass(frozen=True)
+class MatchModel:
+    """prior: bits before any field; bits: of the levels of each field; explained: bits that agreement in other fields
+    takes away, None where bits count as they are."""
+
+    prior: float
+    bits: list[tuple[float, ...]]
+    explained: Sequence[Explained] | None
+    basis: Basis
+
+
+def match_model(table: PairTable) -> MatchModel:
+    """Estimate the weights of evidence, and say what their probabilities rest on."""
+    model = all_pairs_model(table)
+    if model is None:
+        return _ranking_only(table, "few fields")
+    chances, dependence_measured = model
+    most = FURTHER_WITHIN if table.split < 0 else FURTHER_ACROSS
+    if not dependence_measured and further_partners(table, chances.chance) > most:
+        return _ranking_only(table, "several partners")
+    basis: Basis = "measured" if dependence_measured else "assumed"
+    if chances.chance.sum() / table.drawn < MIN_MATCHES:
+        basis = "few matches"
+    return MatchModel(chances.prior, chances.bits, chances.explained, basis)
+
+
+def further_partners(table: PairTable, chance: F64) -> float:
+    """Return the share of the expected matches that are beyond the first of their record; of two tables, the lower."""
+    if chance.sum() <= 0:
+        return 0.0
+    partners = [np.bincount(records, chance, table.records) for records in (table.left, table.right)]
+    if table.split < 0:
+        partners = [partners[0] + partners[1]]
+    return min(float(np.maximum(count - 1, 0).sum() / count.sum()) for count in partners)
+
+
+def _ranking_only(table: PairTable, basis: Basis) -> MatchModel:
+    evidence = estimate(table)
+    return MatchModel(evidence.prior, evidence.bits, None, basis)

@@ -1,0 +1,99 @@
+"""Candidate pairs of records and what was compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.arrays import F32, U32, U64
+from lookalike.kinds.records.kernels import matching
+from lookalike.kinds.records.random_pairs import RandomPairs
+
+Mask = npt.NDArray[np.bool_]
+Sides = tuple[bool, bool]  # whether left records have one partner at most, and whether right ones do
+BOTH: Sides = (True, True)
+MIN_WEIGHT_SHARE = 0.3  # the share of the weights that must be there for a similarity to count in full
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """left, right u32[p]; fields: f32[p] each, NaN where a value is missing; whole f32[p]; records: how many; split:
+    records of the first of two tables, -1 for one; population: what chance makes of the fields; drawn: the
+    share of the candidates that these are."""
+
+    left: U32
+    right: U32
+    fields: Sequence[F32]
+    whole: F32
+    records: int
+    split: int
+    population: RandomPairs | None = None
+    drawn: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def packed(self) -> U64:
+        """left << 32 | right."""
+        return self.left.astype(np.uint64) << np.uint64(32) | self.right.astype(np.uint64)
+
+    def take(self, places: npt.NDArray[np.int64]) -> PairTable:
+        """Only the pairs at these places."""
+        fields = [field[places] for field in self.fields]
+        return replace(self, left=self.left[places], right=self.right[places], fields=fields, whole=self.whole[places])
+
+    def with_more(self, other: PairTable) -> PairTable:
+        """The pairs of both."""
+        return replace(
+            self,
+            left=np.concatenate([self.left, other.left]),
+            right=np.concatenate([self.right, other.right]),
+            fields=[np.concatenate(both) for both in zip(self.fields, other.fields, strict=True)],
+            whole=np.concatenate([self.whole, other.whole]),
+        )
+
+    def sample(self, most: int) -> PairTable:
+        """At most about so many pairs: all pairs of left records drawn at random."""
+        if len(self) <= most:
+            return self
+        drawn = np.random.default_rng(0).random(self.records) < most / len(self)
+        taken = np.flatnonzero(drawn[self.left])
+        return replace(self.take(taken), drawn=max(len(taken), 1) / len(self))
+
+    def similarity(self, weights: Sequence[float], whole: float) -> F32:
+        """The weighted mean of the fields that both records have, and of the whole record."""
+        total, there = np.zeros(len(self), np.float32), np.zeros(len(self), np.float32)
+        for weight, field in zip(weights, self.fields, strict=True):
+            known = ~np.isnan(field)
+            there += np.float32(weight) * known
+            total += np.float32(weight) * np.where(known, field, np.float32(0))
+        share = there / np.float32(max(sum(weights), 1e-9))
+        mean = np.divide(total, there, out=np.zeros_like(total), where=there > 0)
+        return np.asarray(
+            ((1 - whole) * mean + whole * self.whole) * np.minimum(1, share / MIN_WEIGHT_SHARE), np.float32
+        )
+
+    def margins(self, score: F32, sides: Sides = BOTH) -> F32:
+        """What each pair is above the best other pair of its two records, where these have one partner at most."""
+        out = np.empty(len(self), np.float32)
+        matching.score_margins(self.left, self.right, score, np.ones(len(self), np.bool_), sides, self.records, out)
+        return out
+
+    def settled_margins(self, score: F32, keep: Mask, alive: Mask | None = None, sides: Sides = BOTH) -> F32:
+        """The same of kept pairs, above what else is to be had among the living."""
+        out = np.empty(len(self), np.float32)
+        living = np.ones(len(self), np.bool_) if alive is None else alive
+        matching.settled_margins(self.left, self.right, score, living, keep, sides, self.records, out)
+        return out
+
+    def greedy(self, score: F32, alive: Mask | None = None, sides: Sides = BOTH) -> Mask:
+        """Each record with one partner at most, the nearest pairs first."""
+        keep = np.zeros(len(self), np.bool_)
+        living = np.ones(len(self), np.bool_) if alive is None else alive
+        order = np.argsort(-score, kind="stable")
+        matching.greedy_matching(order, self.left, self.right, living, sides, np.zeros(self.records, np.bool_), keep)
+        return keep

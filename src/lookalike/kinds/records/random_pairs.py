@@ -1,0 +1,135 @@
+"""What chance alone makes of the fields of two records, among all pairs and not only among those that share a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.core.arrays import F32, F64, I64, U32
+from lookalike.kinds.records.comparisons import compare
+from lookalike.kinds.records.fields import Field
+
+RANDOM = 5000  # pairs drawn at random
+SHARING = 1000  # pairs drawn among those that share a value of a field
+SEEN = 100_000  # records among which the latter are drawn
+FEWEST = 0.5  # other records that hold a value, at least: a rare one is not impossible
+
+Drawn = tuple[U32, U32]
+I32 = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class RandomPairs:
+    """pairs: how many there are; known, equal f64[fields]: those that both have a value, and that have the same;
+    random: the similarity of random pairs (`drawn`) in every field; sharing[i][j]: of pairs drawn among those with the
+    same value of field i, in field j (nothing where no two have the same)."""
+
+    fields: Sequence[Field]
+    pairs: float
+    known: F64
+    equal: F64
+    random: Sequence[F32]
+    drawn: Drawn
+    sharing: Sequence[Sequence[F32]]
+
+    @classmethod
+    def of(cls, fields: Sequence[Field], records: int, split: int) -> RandomPairs | None:
+        """Of one table, or of pairs between two; None where there are no two records."""
+        first, others = (split, records - split) if split >= 0 else (records, records - 1)
+        if first < 1 or others < 1:
+            return None
+        rng = np.random.default_rng(0)
+        left = rng.integers(0, first, RANDOM, dtype=np.uint32)
+        right = rng.integers(0, others, RANDOM, dtype=np.uint32)
+        right = right + np.uint32(split) if split >= 0 else right + (right >= left)
+        right = right.astype(np.uint32)
+        random = [compare(field, left, right) for field in fields]
+        counts = [_pairs(field.values, split) for field in fields]
+        alike = [draw_sharing(field.values, split, rng) for field in fields]
+        sharing = [[compare(field, *two) for field in fields] if two else [] for two in alike]
+        pairs = first * others / (1 if split >= 0 else 2)
+        known, equal = (np.array(part) for part in zip(*counts, strict=True))
+        return cls(fields, pairs, known, equal, random, (left, right), sharing)
+
+    @property
+    def usual(self) -> F64:
+        """The share of the pairs that have the same value, in every field."""
+        return np.asarray(np.maximum(self.equal, FEWEST) / np.maximum(self.known, 1))
+
+    @cached_property
+    def _rarity(self) -> list[F32]:
+        """Of each value, and 0 for none."""
+        made = []
+        for field, usual in zip(self.fields, self.usual.tolist(), strict=True):
+            held = np.bincount(field.values[field.values >= 0], minlength=len(field.offsets) - 1)
+            made.append(value_rarity(held, usual, int(held.sum())))
+        return made
+
+    def rare(self, left: U32, right: U32) -> list[F32]:
+        """What it tells that two records share this value and not any, in every field: log2 of the share of pairs with
+        the same value over the share of the records that hold this one; 0 where values differ.
+
+        Records other than the two: a value that none but a record and its copy hold is rarer than it seems.
+        """
+        out = []
+        for field, bits in zip(self.fields, self._rarity, strict=True):
+            one = field.values[left]
+            out.append(np.where(one == field.values[right], bits[one], np.float32(0)))
+        return out
+
+
+def value_rarity(held: I64, usual: float, filled: int) -> F32:
+    """Of each value that so many records hold, what it tells to share it and not any; and 0 for no value. usual: the
+    share of the pairs with the same value; filled: records that have one."""
+    share = np.maximum(held - 2, FEWEST) / max(float(filled) - 1, 1.0)
+    return np.append(np.log2(usual / share), 0.0).astype(np.float32)
+
+
+def _pairs(values: I32, split: int) -> tuple[float, float]:
+    """(pairs that both have a value, pairs that have the same)."""
+    if split < 0:
+        held = np.bincount(values[values >= 0]).astype(np.float64)
+        n = float(held.sum())
+        return n * (n - 1) / 2, float((held * (held - 1)).sum() / 2)
+    one, other = (_held(part, int(values.max(initial=-1)) + 1) for part in (values[:split], values[split:]))
+    return float(one.sum() * other.sum()), float((one * other).sum())
+
+
+def _held(values: I32, distinct: int) -> F64:
+    return np.bincount(values[values >= 0], minlength=distinct).astype(np.float64)
+
+
+def draw_sharing(values: I32, split: int, rng: np.random.Generator) -> Drawn | None:
+    """Random pairs of records with the same value, each such pair as likely as any other; None where there is none.
+
+    >>> one, other = draw_sharing(np.array([3, 0, 3, -1], np.int32), -1, np.random.default_rng(0))
+    >>> sorted({*one.tolist(), *other.tolist()})
+    [0, 2]
+    """
+    step = max(1, len(values) // SEEN)
+    order = np.arange(0, len(values), step)
+    order = order[values[order] >= 0]
+    order = order[np.argsort(values[order], kind="stable")]
+    distinct = int(values.max(initial=-1)) + 1
+    every = _held(values[order], distinct)
+    one = _held(values[order[order < split]], distinct) if split >= 0 else every
+    ways = np.cumsum(one * (every - one if split >= 0 else every - 1))
+    if not distinct or ways[-1] <= 0:
+        return None
+    value = np.searchsorted(ways, rng.random(SHARING) * ways[-1], side="right")
+    begin = (np.cumsum(every) - every)[value]
+    a = np.floor(rng.random(SHARING) * one[value])
+    if split >= 0:  # those of the first table stand first
+        b = one[value] + np.floor(rng.random(SHARING) * (every - one)[value])
+    else:
+        b = np.floor(rng.random(SHARING) * (every[value] - 1))
+        b += b >= a
+    return _at(order, begin + a), _at(order, begin + b)
+
+
+def _at(order: npt.NDArray[np.int64], places: F64) -> U32:
+    return order[places.astype(np.int64)].astype(np.uint32)

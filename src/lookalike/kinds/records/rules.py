@@ -1,0 +1,153 @@
+"""What "similar" means for records: which fields, how each is compared, what it weighs and which keys it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from lookalike.core import formatting
+from lookalike.core.arrays import check_choice
+from lookalike.errors import UsageError
+
+# words: matched one by one, rare ones weighing more. code: few edits in a number, a phone, an id. The last four are
+# RapidFuzz's, on the folded text.
+COMPARISONS = (
+    "words", "code", "number", "date", "exact", "edit", "jaro_winkler", "token_set", "token_sort",
+)  # fmt: skip
+BY_RAPIDFUZZ = ("edit", "jaro_winkler", "token_set", "token_sort")
+COMPACT = ("code", "date", "number")  # compared without blanks and punctuation
+KEYS = ("value", "words", "joined", "starts", "sounds", "shingles")
+WHOLE, RIVALS = "(whole record)", "(rivals)"
+RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
+    (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
+}  # fmt: skip
+Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners"]
+CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # what a probability can rest on
+BASES: dict[Basis, str] = {
+    "measured": "agreement by chance and the dependence between fields, both measured on pairs of the input",
+    "assumed": "agreement by chance, measured on pairs of the input; fields are taken as independent, because too few "
+    "have values that several records share",
+    "few fields": "matches cannot be told from other pairs by fewer than three fields",
+    "few matches": "fewer than 20 matches are expected, too few to learn from",
+    "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
+    "that are alike",
+}
+EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels of a field begin, for weights of evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldRule:
+    """One field. weight: None where it is to be learned. bits: the evidence of each level of similarity (`EDGES`),
+    where weights are those of Fellegi and Sunter. explained: how many bits of each level the agreement in another
+    column takes away; rare values tell more then. None where bits are to be taken as they stand."""
+
+    column: str
+    compare: str = "words"
+    keys: tuple[str, ...] = ("value", "words", "joined")
+    weight: float | None = None
+    bits: tuple[float, ...] | None = None
+    explained: Mapping[str, tuple[float, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("comparison", self.compare, COMPARISONS)
+        for key in self.keys:
+            check_choice("key", key, KEYS)
+        if self.weight is not None and not self.weight >= 0:
+            raise UsageError(f"the weight of {self.column!r} is {self.weight}; expected 0 or more.")
+        if self.bits is not None and len(self.bits) != len(EDGES) + 1:
+            raise UsageError(
+                f"{self.column!r} has {formatting.count(len(self.bits), 'bits')}; expected {len(EDGES) + 1}, "
+                "one for each level."
+            )
+
+        for column, lift in (self.explained or {}).items():
+            if len(lift) != len(EDGES) + 1:
+                raise UsageError(
+                    f"what {column!r} explains of {self.column!r} has {formatting.count(len(lift), 'bits')}; "
+                    f"expected {len(EDGES) + 1}."
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"column": self.column, "compare": self.compare, "keys": list(self.keys)}
+        if self.weight is not None:
+            made["weight"] = self.weight
+        if self.bits is not None:
+            made["bits"] = list(self.bits)
+        if self.explained is not None:
+            made["explained"] = {column: list(lift) for column, lift in self.explained.items()}
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRules:
+    """All fields, and what holds for the record as a whole.
+
+    whole: how much the words of the whole record weigh beside the fields, from 0 to 1. rivals: whether the better
+    partners of a record count against a pair (between two tables): of either record, of those of the "left" table or of
+    the "right" one only, or of none; True also where the data is to tell. threshold: None where it is found from the
+    data. prior: bits of evidence before any field is looked at; None where scores are weighted sums. basis: what the
+    probabilities of estimated bits rest on (`BASES`); None for weighted sums and for bits of one's own.
+    """
+
+    fields: tuple[FieldRule, ...]
+    whole: float = 0.5
+    rivals: bool | str = True
+    threshold: float | None = None
+    prior: float | None = None
+    basis: Basis | None = None
+
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise UsageError("no field is compared; name at least one column.")
+        names = [field.column for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"the field {name!r} is named {names.count(name)} times; expected once.")
+        if not 0 <= self.whole <= 1:
+            raise UsageError(f"whole is {self.whole}; expected a share from 0 to 1.")
+        if self.basis is not None:
+            check_choice("basis", self.basis, tuple(BASES))
+        if self.rivals not in RIVALS_OF.values():
+            raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left" or "right".')
+        if not any(field.keys for field in self.fields):
+            raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold is {self.threshold}; expected a number above 0 and at most 1.")
+
+    @property
+    def score_name(self) -> str:
+        """What the score of a pair is: a similarity, a probability, or a score that only ranks pairs."""
+        if self.prior is None:
+            return "similarity"
+        return "probability" if self.basis is None or self.basis in CALIBRATED else "score"
+
+    @property
+    def learned(self) -> bool:
+        """True where every field has its weight already."""
+        return all(field.weight is not None or field.bits is not None for field in self.fields)
+
+    @property
+    def explained(self) -> list[dict[int, tuple[float, ...]]] | None:
+        """Of each field by the numbers of others; None where bits are to be taken as they stand."""
+        if all(field.explained is None for field in self.fields):
+            return None
+        place = {field.column: n for n, field in enumerate(self.fields)}
+        return [{place[by]: lift for by, lift in (f.explained or {}).items() if by in place} for f in self.fields]
+
+    def weighing(self, weights: Sequence[float]) -> RecordRules:
+        """The same with these weights."""
+        return replace(
+            self,
+            fields=tuple(
+                replace(f, weight=w, bits=None, explained=None) for f, w in zip(self.fields, weights, strict=True)
+            ),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"threshold": self.threshold, "whole": self.whole, "rivals": self.rivals}
+        if self.prior is not None:
+            made["prior"] = self.prior
+        if self.basis is not None:
+            made["basis"] = self.basis
+        return {**made, "fields": [field.as_dict() for field in self.fields]}

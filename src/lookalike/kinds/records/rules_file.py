@@ -1,0 +1,103 @@
+"""Rules for records as a small TOML file: saved, edited by hand, and used again."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import InputError, UsageError, nearest
+from lookalike.io.atomic import check_place, replacing
+from lookalike.kinds.records.rules import COMPARISONS, KEYS, FieldRule, RecordRules
+
+HEAD = f"""\
+# What lookalike compares in these records. Edit it and use it again with --settings.
+# compare: {", ".join(COMPARISONS)}.
+# keys, any of: {", ".join(KEYS)}. A line without weight, or without threshold: found from the data.
+"""
+OF_RULES = ("threshold", "whole", "rivals", "prior", "basis", "fields")
+OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
+
+
+def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write the rules; whole or not at all."""
+    path = Path(path)
+    check_place(path, force=force)
+    text = settings_text(rules).encode()
+    with replacing(path, force=force) as draft:
+        draft.nbytes = len(text)
+        draft.path.write_bytes(text)
+
+
+def settings_text(rules: RecordRules) -> str:
+    """The rules as TOML.
+
+    >>> print(settings_text(RecordRules(fields=(FieldRule(column="name", weight=1.5),))).split("\\n\\n")[1].strip())
+    [[fields]]
+    column = "name"
+    compare = "words"
+    keys = ["value", "words", "joined"]
+    weight = 1.5
+    """
+    made = rules.as_dict()
+    fields = made.pop("fields")
+    parts = [HEAD + _lines(made)]
+    parts += ["[[fields]]\n" + _lines(field).rstrip("\n") for field in fields]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def read_settings(path: str | os.PathLike[str]) -> RecordRules:
+    """The rules in a file that `write_settings`, or a person, wrote."""
+    name = os.fspath(path)
+    try:
+        made = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the settings {name}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is not valid TOML: {error}.") from error
+    _check_names(made, OF_RULES, name)
+    fields = made.pop("fields", None)
+    if not isinstance(fields, list) or not all(isinstance(field, dict) and "column" in field for field in fields):
+        raise InputError(
+            f"{name} has no [[fields]] with a column each; write one with --save-settings to see the form."
+        )
+    try:
+        return RecordRules(fields=tuple(_field(field, name) for field in fields), **made)
+    except UsageError as error:
+        raise InputError(f"{name}: {error}") from error
+    except TypeError as error:
+        raise InputError(f"{name} holds a value of the wrong type ({error}).") from error
+
+
+def _field(made: dict[str, Any], name: str) -> FieldRule:
+    _check_names(made, OF_FIELDS, name)
+    lists: dict[str, Any] = {key: tuple(made[key]) for key in ("keys", "bits") if key in made}
+    if "explained" in made:
+        lists["explained"] = {column: tuple(lift) for column, lift in made["explained"].items()}
+    return FieldRule(**{**made, **lists})
+
+
+def _check_names(made: dict[str, Any], known: tuple[str, ...], name: str) -> None:
+    for key in made:
+        if key not in known:
+            raise InputError(f"{name} has an unknown entry {key!r}.{nearest(key, known)} Known: {', '.join(known)}.")
+
+
+def _lines(made: dict[str, Any]) -> str:
+    return "".join(f"{key} = {_value(value)}\n" for key, value in made.items() if value is not None)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(round(value, 4))
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_value(part)}" for key, part in value.items())
+            + "}"
+        )
+    return json.dumps(value, ensure_ascii=False)  # strings and booleans are written alike in JSON and TOML

@@ -1,0 +1,231 @@
+"""One search among records: candidates by shared keys, compared field by field, scored by rules that may be learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F32, F64, I64, U32, U64, Pairs
+from lookalike.core.arrow import as_arrow
+from lookalike.core.exact_duplicates import Classes
+from lookalike.core.trace import Trace
+from lookalike.kinds.records.assignment import one_to_one
+from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE, index_keys, two_hop_pairs
+from lookalike.kinds.records.blocking_analysis import describe_oversized_blocks
+from lookalike.kinds.records.comparisons import WholeRecords, compare
+from lookalike.kinds.records.em import weigh
+from lookalike.kinds.records.exact_blocking import exact_candidates
+from lookalike.kinds.records.explain import explain_pairs
+from lookalike.kinds.records.fields import Field
+from lookalike.kinds.records.match_probability import match_model
+from lookalike.kinds.records.pair_table import Mask, PairTable
+from lookalike.kinds.records.random_pairs import RandomPairs
+from lookalike.kinds.records.rules import RIVALS_OF, RecordRules
+from lookalike.kinds.records.spec import RecordJob, WeightsBy
+from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing, standing_cut
+from lookalike.runtime.local.pool import Pool
+
+RECORDS_PER_TASK = 1 << 13  # records whose neighbours one task looks for
+COMPARISONS_PER_TASK = 1 << 16  # pairs that one task compares
+LARGE_TABLE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
+ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
+WIDER, CIRCLES, PAYS = 20, 8, 0.1  # friends of friends per record that do not match; how often; share that must match
+CROWDS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Search:
+    """The classes of equal records, and the candidate pairs among them with what was compared."""
+
+    fields: list[Field]
+    whole: WholeRecords
+    table: PairTable
+    number: I64  # the class of each record, -1 for none
+
+    @classmethod
+    def of(cls, fields: Sequence[Field], classes: Classes, split: int, pool: Pool, trace: Trace, job: RecordJob,
+           *, also: tuple[int, int] | None = None) -> Search:  # fmt: skip
+        """Look for candidates and compare them. fields: over all records; split: records of the first table, or -1;
+        also: two records that are compared in any case."""
+        firsts = classes.firsts
+        own = [replace(field, values=field.values[firsts]) for field in fields]
+        side = int(np.count_nonzero(firsts < split)) if split >= 0 else -1
+        number = classes.class_of(len(fields[0].values))
+        if job.blocking_columns is not None:
+            with trace.stage("candidates"):
+                made = [exact_candidates(own, job.blocking_columns, side, limit=job.max_pairs)]
+        else:
+            made = cls._by_keys(own, side, pool, trace, job.neighbours)
+        with trace.stage("candidates"):
+            if also is not None and (low := min(number[list(also)])) >= 0:
+                made.append(np.array([low << 32 | max(number[list(also)])], np.uint64))
+            pairs = np.concatenate([np.empty(0, np.uint64), *made])
+            pairs.sort()
+            pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
+            left, right = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+            trace.add(candidates=len(pairs))
+        with trace.stage("compare"):
+            whole = WholeRecords(own)
+            alike = in_pieces(whole.compare, left, right, pool)
+            compared = [in_pieces(partial(compare, field), left, right, pool) for field in own]
+        n = len(firsts)
+        table = PairTable(left, right, compared, alike, n, side, RandomPairs.of(own, n, side))
+        return cls(own, whole, table, number)
+
+    @staticmethod
+    def _by_keys(own: Sequence[Field], side: int, pool: Pool, trace: Trace, k: int) -> list[U64]:
+        """For each record up to k others that share its heaviest keys."""
+        n = len(own[0].values)
+        with trace.stage("keys"):
+            crowd = MAX_BLOCK_SIZE if n < LARGE_TABLE else MAX_BLOCK_SIZE // 2
+            index, crowded, stranded = index_keys(own, side, pool.map, crowd=crowd)
+            trace.add_buckets(index.sizes)
+            trace.add(keys=len(index.keys), buckets=len(index.ends), crowded_buckets=len(crowded), stranded=stranded)
+            trace.counts["crowded"] = [c.as_dict() for c in describe_oversized_blocks(own, crowded[:CROWDS_SHOWN])]
+        with trace.stage("candidates") as report:
+            weights = index.weights()
+            spans = [(at, min(at + RECORDS_PER_TASK, n)) for at in range(0, n, RECORDS_PER_TASK)]
+            few, least = (k, 0.0) if n < LARGE_TABLE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
+            made = []
+            for piece in pool.map(lambda span: index.nearest(span, weights, side, few, least), spans):
+                made.append(piece)
+                report(len(made), len(spans))
+        return made
+
+    def scores(
+        self, rules: RecordRules, by: WeightsBy, threshold: float | None, single: bool
+    ) -> tuple[RecordRules, F32]:
+        """(the rules with weights and a threshold, the score of every candidate); 0 for what cannot be in the answer.
+
+        Weights and threshold that the rules have, stay. single: each record with one partner at most.
+        """
+        cut = threshold if threshold is not None else rules.threshold
+        if by == "em" or rules.prior is not None:
+            return self._evidence(rules, cut, single)
+        if by == "equal":
+            rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
+        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
+        rules = replace(rules.weighing(learned.weights), whole=learned.whole)
+        score = self.table.similarity(learned.weights, rules.whole)
+        if self.table.split >= 0 and rules.rivals is True and not single:
+            found = learned.sides or infer_cardinality(self.table, score, learned.cut.f1)
+            rules = replace(rules, rivals=RIVALS_OF[found])
+        sides = next(sides for sides, name in RIVALS_OF.items() if name == rules.rivals)
+        rivals = self.table.split >= 0 and any(sides)
+        if cut is None:
+            cut = standing_cut(self.table, score, sides).at if rivals else learned.cut.at
+        rules = replace(rules, threshold=cut)
+        if not single:
+            return rules, standing(score, self.table.margins(score, sides)) if rivals else score
+        keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
+        return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
+
+    def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
+        """By the weights of evidence of Fellegi and Sunter; the score is a probability."""
+        if rules.prior is None or any(field.bits is None for field in rules.fields):
+            rules = self._estimated(rules)
+        cut = 0.5 if cut is None else cut
+        score = weigh(self.table, rules.prior or 0.0, [field.bits or () for field in rules.fields], rules.explained)
+        keep = one_to_one(self.table.left, self.table.right, score, score >= cut) if single else True
+        return replace(rules, threshold=cut, whole=0.0, rivals=False), np.where(keep, score, np.float32(0))
+
+    def _estimated(self, rules: RecordRules) -> RecordRules:
+        """With bits of evidence; those that the rules have, stay."""
+        sample = self.table.sample(LEARNED)
+        columns = [field.column for field in rules.fields]
+        model = match_model(sample)
+        explained: list[dict[str, tuple[float, ...]] | None] = [None for _ in columns]
+        if model.explained is not None:
+            explained = [{columns[by]: tuple(lift) for by, lift in one.items()} for one in model.explained]
+        fields = tuple(
+            replace(f, weight=None) if f.bits is not None else replace(f, bits=one, explained=less, weight=None)
+            for f, one, less in zip(rules.fields, model.bits, explained, strict=True)
+        )
+        return replace(rules, fields=fields, prior=model.prior, basis=model.basis)
+
+    def pairs(self, score: F32, threshold: float) -> Pairs:
+        """The pairs of classes at or above the threshold."""
+        keep = np.flatnonzero(score >= np.float32(threshold))
+        left, right = self.table.left[keep].astype(np.int64), self.table.right[keep].astype(np.int64)
+        return Pairs(left, right, score[keep].astype(np.float64))
+
+    def score_of(self, score: F32, left: int, right: int) -> float:
+        """The score of two records; 1 where they are equal, 0 where one is empty or they are no candidates."""
+        a, b = sorted((int(self.number[left]), int(self.number[right])))
+        if a == b:
+            return float(a >= 0)
+        at = np.flatnonzero((self.table.left == a) & (self.table.right == b))
+        return float(score[at[0]]) if len(at) else 0.0
+
+    def contributions(self, rules: RecordRules, left: I64, right: I64, similarity: F64) -> dict[str, pa.Array]:
+        """What each field adds to the similarity of pairs of records, null where a value is missing; they add up."""
+        a, b = self.number[left].astype(np.uint32), self.number[right].astype(np.uint32)
+        seen = [compare(field, a, b) for field in self.fields]
+        population = self.table.population
+        rare = population.rare(a, b) if population and rules.explained is not None else []
+        rivals = rules.rivals is not False and self.table.split >= 0
+        made = explain_pairs(rules, seen, self.whole.compare(a, b), similarity, rare, rivals=rivals)
+        return {name: as_arrow(part, np.isnan(part)) for name, part in made.items()}
+
+    def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
+        """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
+        seen = [compare(field, left, right) for field in self.fields]
+        table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
+        return table, replace(self, table=table).plain_scores(rules)
+
+    def plain_scores(self, rules: RecordRules) -> F32:
+        """The score of every candidate by rules that are complete, whatever its rivals."""
+        if rules.prior is not None:
+            return weigh(self.table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
+        return self.table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
+
+    def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
+        """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
+        proposes. For one table. Pairs that match are wanted, however many; those that do not are bounded."""
+        cut, room = np.float32(rules.threshold or 0), WIDER * self.table.records
+        known, friends = self.table.packed, self.table.packed[score >= cut]
+        more: list[tuple[PairTable, F32]] = []
+        for _ in range(CIRCLES):
+            pairs = two_hop_pairs(friends, self.table.records, room + len(friends))
+            pairs.sort()
+            pairs = pairs[~_among(pairs, known)]
+            for table, _ in more:
+                pairs = pairs[~_among(pairs, table.packed)]
+            if not len(pairs):
+                break
+            more.append(self.rate(rules, (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)))
+            matched = more[-1][1] >= cut
+            friends, room = np.concatenate([friends, pairs[matched]]), room - int(np.count_nonzero(~matched))
+            if matched.mean() < PAYS or room <= 0:
+                break
+        if not more:
+            return self, score
+        table, score = self.table, np.concatenate([score, *(rated for _, rated in more)])
+        for part, _ in more:
+            table = table.with_more(part)
+        order = np.argsort(table.packed, kind="stable")
+        trace.add(candidates=len(table) - len(self.table))
+        return replace(self, table=table.take(order)), score[order]
+
+
+def _among(pairs: U64, known: U64) -> Mask:  # both sorted
+    at = np.searchsorted(known, pairs)
+    return np.asarray(known[np.minimum(at, len(known) - 1)] == pairs) if len(known) else np.zeros(len(pairs), np.bool_)
+
+
+def in_pieces(function: Callable[[U32, U32], F32], left: U32, right: U32, pool: Pool) -> F32:
+    """function(left, right), a piece at a time on all threads."""
+    out = np.empty(len(left), np.float32)
+
+    def work(at: int) -> None:
+        out[at : at + COMPARISONS_PER_TASK] = function(
+            left[at : at + COMPARISONS_PER_TASK], right[at : at + COMPARISONS_PER_TASK]
+        )
+
+    for _ in pool.map(work, range(0, len(left), COMPARISONS_PER_TASK)):
+        pass
+    return out

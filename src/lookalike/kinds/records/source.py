@@ -1,0 +1,176 @@
+"""Records: the rows of a table, each with fields and an id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.arrays import check_choice
+from lookalike.errors import BadText, ColumnNotFound, InputError
+from lookalike.io.collection import check_ids, rows_of
+from lookalike.io.columns import ROW_NUMBERS, check_column, check_id
+from lookalike.io.delimited import Delimited
+from lookalike.io.origin import given_paths, origin
+from lookalike.io.read import open_readers
+from lookalike.io.reader import Reader, select
+from lookalike.io.texts import ON_BAD_TEXT, OnBadText, as_ids, as_values, is_text
+
+USUAL_IDS = ("id", "uid", "uuid", "key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordTable:
+    """A table that can be read more than once. id_column: the one asked for; without it, see `read`. on_bad_text: what
+    to do with values that are not UTF-8: stop, put U+FFFD for the bad bytes ("replace"), or take them as missing
+    ("skip")."""
+
+    name: str
+    id_column: str | None
+    columns: tuple[str, ...]
+    readers: tuple[Reader, ...]
+    given: tuple[str, ...] = ()
+    on_bad_text: OnBadText = "error"
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of the table."""
+        files = (path for reader in self.readers for path in reader.paths)
+        return {"name": self.name, "id": self.id_column, "origin": origin(self.given, files)}
+
+    def usable(self) -> list[str]:
+        """The columns that can be fields: plain values, no lists."""
+        refused = {f.name for reader in self.readers for f in reader.schema if not is_plain(f.type)}
+        return [name for name in self.columns if name not in refused]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse columns that are missing or hold no plain values."""
+        for reader in self.readers:
+            for name in names:
+                check_column(reader.schema, name, reader.name)
+                dtype = reader.schema.field(name).type
+                if not is_plain(dtype):
+                    raise InputError(f"column {name!r} in {reader.name} is {dtype}; expected text, numbers or dates.")
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """These columns, whole: large_string each, null where there is nothing."""
+        self.check(names)
+        parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+        for reader in self.readers:
+            # Every column of a file without types is text: 007 stays 007.
+            schema = select(reader.schema, names) if isinstance(reader, Delimited) else reader.settled(names)
+            row = 0
+            for batch in reader.batches(schema):
+                for name in names:
+                    parts[name].append(self._text(batch.column(name), name, reader, row))
+                row += len(batch)
+        return pa.table({name: pa.chunked_array(arrays, pa.large_string()) for name, arrays in parts.items()})
+
+    def _text(self, column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
+        """The values as text; numbers without a needless fraction. row: the number of the first one."""
+        if not is_text(column.type):
+            return as_text(
+                column, whole=pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py()
+            )
+        is_id = name == self.id_column
+        try:
+            return as_values(
+                column,
+                on_bad_text="error" if is_id else self.on_bad_text,
+                where=lambda bad: f"{reader.where(row + bad)}: column {name!r}",
+            )
+        except BadText as error:
+            if not is_id:
+                raise
+            first = str(error).partition(" Use ")[0]
+            raise BadText(f"{first} Use --id to name another column, or --id none for row numbers.") from error
+
+    def ids(self, table: pa.Table) -> pa.ChunkedArray:
+        """The ids of the rows of `table`, which this one has read: of the id column, else row numbers."""
+        if self.id_column is None:
+            numbers = pa.py_buffer(np.arange(table.num_rows))
+            return pa.chunked_array([pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])])
+        column = table.column(self.id_column)
+        types = [reader.schema.field(self.id_column).type for reader in self.readers]
+        if all(pa.types.is_integer(dtype) for dtype in types):
+            column = column.cast(pa.uint64() if all(pa.types.is_uint64(dtype) for dtype in types) else pa.int64())
+        ids = pa.chunked_array([as_ids(chunk, where=lambda row: f"{self.name} row {row}") for chunk in column.chunks],
+                               column.type if pa.types.is_integer(column.type) else pa.string())  # fmt: skip
+        check_ids(ids, name=self.name)
+        return ids
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the input, in the same order, in one schema; at least one batch."""
+        return rows_of(self.readers, lambda reader, schema: reader.batches(schema))
+
+
+def open_records(
+    source: Any,
+    *,
+    id: str | None = None,  # noqa: A002  (the user's word)
+    on_bad_text: OnBadText = "error",
+) -> RecordTable:
+    """The rows of a path (file, folder, glob), of a list of `Path`, or of anything that exports Arrow data.
+
+    Reads headers, not data. `id` names the column of ids; without it a column 'id' is taken, else one whose name ends
+    in 'id' and whose values all differ, else rows are known by their number, as they are with id="none". A value that
+    is not UTF-8 is an error, or repaired with U+FFFD ("replace"), or taken as missing ("skip").
+
+    >>> open_records(pa.table({"name": ["Ann", "Bob"], "rec_id": ["a", "b"]})).id_column
+    'rec_id'
+    """
+    if isinstance(source, RecordTable):
+        return source
+    check_choice("on_bad_text", on_bad_text, ON_BAD_TEXT)
+    name, opened = open_readers(source)
+    readers = tuple(reader for reader in opened if reader.schema.names)
+    columns = tuple(dict.fromkeys(column for reader in readers for column in reader.schema.names))
+    table = RecordTable(
+        name=name, id_column=None, columns=columns, readers=readers, given=given_paths(source), on_bad_text=on_bad_text
+    )
+    if id == ROW_NUMBERS:
+        return table
+    if id is not None:
+        for reader in readers:
+            check_id(reader.schema, id, reader.name)
+        if not readers:
+            raise ColumnNotFound(id, name, columns)
+    return replace(table, id_column=id or _guess_id(table))
+
+
+def _guess_id(table: RecordTable) -> str | None:
+    """A column called id, else one that ends in id, with values that all differ."""
+    for column in likely_ids(table.columns):
+        if not all(column in reader.schema.names for reader in table.readers) or column not in table.usable():
+            continue
+        if column.strip().lower() == "id":
+            return column
+        values = table.read([column]).column(column)
+        if len(values) and not values.null_count and pc.count_distinct(values).as_py() == len(values):
+            return column
+    return None
+
+
+def likely_ids(columns: Sequence[str]) -> list[str]:
+    """The columns that may hold ids, by their names, the likeliest first.
+
+    >>> likely_ids(["name", "rec_id", "ID"])
+    ['ID', 'rec_id']
+    """
+    likely = [c for c in columns if c.strip().lower() in USUAL_IDS]
+    return likely + [c for c in columns if c.strip().lower().endswith(("id", "_key")) and c not in likely]
+
+
+def is_plain(dtype: pa.DataType) -> bool:
+    """True for what a field of a record can be: text, numbers, dates; no lists."""
+    return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
+
+
+def as_text(column: pa.Array, *, whole: bool = False) -> pa.Array:
+    """Plain values as large_string; whole: numbers that have no fraction, though their type has."""
+    if is_text(column.type):
+        return column.cast(pa.large_binary()).cast(pa.large_string())
+    return (column.cast(pa.int64(), safe=False) if whole else column).cast(pa.large_string())

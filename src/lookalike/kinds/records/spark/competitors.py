@@ -1,0 +1,121 @@
+"""How pairs of records of two tables stand beside their rivals, and one partner at most for each: as on one machine.
+
+Pairs here are (one, two, similarity): a record of the first table, one of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F32
+from lookalike.core.arrow import as_arrow
+from lookalike.errors import TooManyPairs
+from lookalike.kinds.records.assignment import one_to_one
+from lookalike.kinds.records.pair_table import Sides
+from lookalike.kinds.records.threshold import standing
+from lookalike.runtime.spark.arrow_batches import mapped, mapped_runs, numbers, run_starts
+from lookalike.runtime.spark.components import components
+from lookalike.runtime.spark.lineage import LineageCutter
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MOST_TIED = 1 << 20  # pairs of one component, which one task puts together
+MARGIN_COLUMNS = "one long, two long, similarity double"
+
+
+def oriented(pairs: DataFrame) -> DataFrame:
+    """Of pairs (left, right, similarity) of two collections: the items of the first have even numbers."""
+    return pairs.selectExpr(
+        "if(left % 2 = 0, left, right) as one", "if(left % 2 = 0, right, left) as two", "similarity"
+    )
+
+
+def as_edges(pairs: DataFrame) -> DataFrame:
+    """Back to left, right, similarity: the lower first."""
+    return pairs.selectExpr("least(one, two) as left", "greatest(one, two) as right", "similarity")
+
+
+def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
+    """With the score that each pair has beside the best other pair of its records, of these sides. Two shuffles."""
+
+    def first(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield batch.append_column("rival", as_arrow(sides[0] * _best_other(batch, "one").astype(np.float64)))
+
+    def second(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        score = numbers(batch, "similarity").astype(np.float32)
+        rival = np.maximum(numbers(batch, "rival").astype(np.float32), sides[1] * _best_other(batch, "two"))
+        made = standing(score, score - rival).astype(np.float64)
+        yield pa.record_batch([batch["one"], batch["two"], as_arrow(made)], ["one", "two", "similarity"])
+
+    once = mapped_runs(pairs, "one", first, f"{MARGIN_COLUMNS}, rival double")
+    return mapped_runs(once, "two", second, MARGIN_COLUMNS)
+
+
+def _best_other(batch: pa.RecordBatch, by: str) -> F32:
+    """Of each pair the best other pair with the same record, 0 where there is none."""
+    score = numbers(batch, "similarity").astype(np.float32)
+    starts = run_starts(batch, [by])
+    run = np.repeat(np.arange(len(starts)), np.diff(starts, append=batch.num_rows))
+    order = np.lexsort((-score, run))
+    best = order[starts]
+    second = np.zeros(len(starts), np.float32)
+    several = np.diff(starts, append=batch.num_rows) > 1
+    second[several] = score[order[starts[several] + 1]]
+    out = score[best][run]
+    out[best] = second
+    return out
+
+
+def assigned(pairs: DataFrame, cut: float, roots: LineageCutter) -> DataFrame:
+    """The pairs from `cut` on that make the best assignment overall: component by component, each in one task.
+
+    TooManyPairs where one component is too large for that.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    good = pairs.where(F.col("similarity") >= cut).where("similarity > 0")
+    labels = components(good.selectExpr("one as left", "two as right"))
+    tied = roots.keep(good.join(labels.selectExpr("item as one", "root"), "one").select("root", *good.columns))
+    most = tied.groupBy("root").count().agg(F.max("count")).collect()[0][0] or 0
+    if most > MOST_TIED:
+        raise TooManyPairs(
+            f"{most:,} matching pairs hang together, more than the {MOST_TIED:,} among which one task can choose one "
+            "partner for each record. Raise the threshold."
+        )
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        one, two, score = (numbers(batch, name) for name in ("one", "two", "similarity"))
+        order = np.lexsort((two, one))
+        left, right = (np.unique(side[order], return_inverse=True)[1].astype(np.uint32) for side in (one, two))
+        keep = one_to_one(left, right, score[order].astype(np.float32), np.ones(len(order), np.bool_))
+        kept = batch.take(as_arrow(order[keep]))
+        yield kept.select(["one", "two", "similarity"])
+
+    return roots.keep(mapped_runs(tied, "root", stage, MARGIN_COLUMNS))
+
+
+def settled(pairs: DataFrame, kept: DataFrame) -> DataFrame:
+    """The kept pairs with the lift over what else is to be had: rivals whose other record is free or kept with less."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    others = pairs.join(kept.select("one", "two"), ["one", "two"], "left_anti")
+    for side in ("one", "two"):
+        others = others.join(kept.select(side, F.col("similarity").alias(f"own_{side}")), side, "left")
+    made = kept
+    for side, other in (("one", "two"), ("two", "one")):
+        to_be_had = others.where(f"own_{other} is null or similarity > own_{other}")
+        best = to_be_had.groupBy(side).agg(F.max("similarity").alias(f"rival_{side}"))
+        made = made.join(best, side, "left")
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        score, one, two = (numbers(batch, n).astype(np.float32) for n in ("similarity", "rival_one", "rival_two"))
+        lift = standing(score, score - np.maximum(one, two)).astype(np.float64)
+        yield pa.record_batch([batch["one"], batch["two"], as_arrow(lift)], ["one", "two", "similarity"])
+
+    plain = made.fillna(0.0, ["rival_one", "rival_two"]).select("one", "two", "similarity", "rival_one", "rival_two")
+    return mapped(plain, stage, MARGIN_COLUMNS)

@@ -1,0 +1,280 @@
+"""A run over records on Spark: rules from a bounded sample, then proposals, scores and how pairs stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64
+from lookalike.core.keep_policy import preferred_column
+from lookalike.core.method_choice import Choice
+from lookalike.core.recall_audit import Audit
+from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
+from lookalike.io.texts import OnBadText, as_values, is_text
+from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE
+from lookalike.kinds.records.local import load, searched
+from lookalike.kinds.records.pair_table import Sides
+from lookalike.kinds.records.rules import RIVALS_OF, FieldRule, RecordRules
+from lookalike.kinds.records.search import ENOUGH_BITS, FEWER, LARGE_TABLE
+from lookalike.kinds.records.source import as_text, open_records
+from lookalike.kinds.records.spark.audit import audit
+from lookalike.kinds.records.spark.blocking import key_lists, nearest_few
+from lookalike.kinds.records.spark.competitors import as_edges, assigned, lifted, oriented, settled
+from lookalike.kinds.records.spark.expansion import widened
+from lookalike.kinds.records.spark.features import RECORD_FEATURES, crossed, features, text_columns
+from lookalike.kinds.records.spark.output import RecordMatched
+from lookalike.kinds.records.spark.scoring import TermFrequencies, count_words, record_score
+from lookalike.kinds.records.spark.sources import RecordRows, check_fields, common_fields, open_rows
+from lookalike.kinds.records.spec import RecordJob
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.run_output import OutputKind
+from lookalike.runtime.spark.arrow_batches import numbers
+from lookalike.runtime.spark.exact_duplicates import Copies, collapse, count_copies, representatives
+from lookalike.runtime.spark.item_run import ItemRun
+from lookalike.runtime.spark.key_join import BucketStatistics, Order, bucket_items, bucket_statistics, lots, verify
+from lookalike.runtime.spark.read_items import read_items
+from lookalike.runtime.spark.session import open_session, tune
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SAMPLED_RECORDS = 100_000  # records, of each table, from which rules are learned
+
+
+def run_records(
+    sources: Sequence[Any], id: str | None, rules: RecordRules | None, fields: Sequence[str] | None,  # noqa: A002
+    options: dict[str, Any], want: OutputKind, keep: str, cluster: dict[str, Any], trace: Trace,
+    *, on_bad_text: OnBadText = "error",
+) -> RecordRun:  # fmt: skip
+    """The run over one table of records, or over two where the second of the sources is not None."""
+    _check(options, rules, several=sources[1] is not None)
+    session = open_session(**cluster)
+    opened = [open_rows(session, one, id, several=sources[1] is not None) for one in sources if one is not None]
+    tune(session, [one.frame for one in opened])
+    names = [rule.column for rule in rules.fields] if rules else list(fields or common_fields(opened))
+    check_fields(opened, names)
+    threshold = options.pop("threshold", None)
+    if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
+        with trace.stage("learn"):
+            rules = _learned(opened, names, rules, threshold, options, trace, on_bad_text)
+    cut = rules.threshold if threshold is None else threshold
+    rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
+    job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
+    return RecordRun(opened, job, want, keep, on_bad_text, trace)
+
+
+def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool) -> None:
+    """Refuse, before anything is read, what cannot work."""
+    asked = {**options, "threshold": 0.5 if options.get("threshold") is None else options["threshold"]}
+    job = RecordJob(rules=rules or RecordRules(fields=(FieldRule(column="?"),)), **asked)
+    if job.one_to_one and not several:
+        raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
+
+
+def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
+    """True where the data have to tell weights, the threshold, or whether rivals count between two tables."""
+    doubtful = several and not single and rules.rivals is True and rules.prior is None
+    return not rules.learned or (threshold is None and rules.threshold is None) or doubtful
+
+
+def _learned(
+    opened: Sequence[RecordRows], names: Sequence[str], rules: RecordRules | None, threshold: float | None,
+    options: dict[str, Any], trace: Trace, on_bad_text: OnBadText,
+) -> RecordRules:  # fmt: skip
+    """The rules that the local engine learns from a sample."""
+    samples = [rows.sample(names, SAMPLED_RECORDS) for rows in opened]
+    tables = [open_records(sample, on_bad_text=on_bad_text) for sample in samples]
+    if rules is None:
+        with Pool(usable_cores()) as pool:
+            rules = load(tables, None, names, pool, Trace())[1]
+    asked = options | {"audit": 0} | ({} if threshold is None else {"threshold": threshold})
+    made = searched(tables, asked, Trace(), rules=rules).job
+    trace.add(sampled=sum(sample.num_rows for sample in samples))
+    return replace(made.rules, threshold=made.threshold)
+
+
+def _where(items: I64, column: str, row: int) -> str:
+    return f"row {items[row]}: column {column!r}"
+
+
+@dataclass(frozen=True)
+class RecordRun(ItemRun):
+    """Records: keys propose, fields score, and pairs stand beside their rivals."""
+
+    origins: Sequence[RecordRows]
+    job: RecordJob
+
+    @property
+    def choice(self) -> Choice:
+        return Choice("keys", {}, "records that share keys are compared, those with the heaviest keys first")
+
+    @property
+    def banded(self) -> None:
+        return None
+
+    @property
+    def promised(self) -> float | None:
+        return None
+
+    @property
+    def pairs_complete(self) -> bool:
+        return True
+
+    @cached_property
+    def things(self) -> DataFrame:
+        rules, names = self.job.rules, [rule.column for rule in self.job.rules.fields]
+        texts = ", ".join(f"{name} string" for name in text_columns(rules))
+        several = len(self.origins) == 2
+        origins = [one.with_struct(names) for one in self.origins]
+
+        on_bad = self.on_bad_text
+
+        def make(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]:
+            items = numbers(batch, "item")
+            texts = []
+            for name, values in zip(names, batch["text"].flatten(), strict=True):
+                if is_text(values.type):
+                    where = partial(_where, items, name)
+                    texts.append(as_values(values, on_bad_text=on_bad, where=where))
+                else:
+                    texts.append(as_text(values))
+            yield batch, features(texts, rules)
+
+        read = read_items(origins, make, f"{RECORD_FEATURES}, {texts}", preferred=preferred_column(self.keep))
+        if self.job.one_to_one:  # every record is its own class
+            read = read.withColumn("print", read["item"])
+        elif several:  # records of two tables are never one class
+            read = read.withColumn("other", read["other"].bitwiseXOR(read["side"].cast("long")))
+        return self.roots.keep(read)
+
+    @cached_property
+    def known(self) -> Copies:
+        """Classes that are known by their first record, whatever is kept in the end: the order of one machine."""
+        if self.keep == "first":
+            return self.copies
+        return count_copies(self.roots.keep(collapse(self.things, Order())))
+
+    @cached_property
+    def firsts(self) -> DataFrame:
+        return representatives(self.things, self.known)
+
+    @cached_property
+    def reps(self) -> DataFrame:
+        """The first record of each class: item, side, texts, and count, its members."""
+        return self.roots.keep(self.firsts.select("item", "side", "count", *text_columns(self.job.rules)))
+
+    @cached_property
+    def _words(self) -> tuple[TermFrequencies, DataFrame]:
+        return count_words(self.reps, self.job.rules)
+
+    @property
+    def records(self) -> int:
+        """How many different records there are."""
+        return self._words[0].records
+
+    @property
+    def crowd(self) -> int:
+        """Records of a bucket above which it is crowded: as on one machine."""
+        return MAX_BLOCK_SIZE if self.records < LARGE_TABLE else MAX_BLOCK_SIZE // 2
+
+    @cached_property
+    def met(self) -> DataFrame:
+        return self.roots.keep(bucket_items(self.firsts, most=self.crowd))
+
+    @cached_property
+    def met_again(self) -> DataFrame:
+        """Of the buckets that are crowded, crossed with one another."""
+        return self.roots.keep(bucket_items(crossed(self.met, self.crowd, self.records), most=self.crowd))
+
+    @cached_property
+    def weight(self) -> BucketStatistics:
+        one, other = bucket_statistics(self.met), bucket_statistics(self.met_again)
+        return BucketStatistics(one.rows + other.rows, one.pairs + other.pairs, max(one.largest, other.largest))
+
+    @cached_property
+    def rated(self) -> DataFrame:
+        """What scores look at: item, texts, held."""
+        texts = self.reps.select("item", *text_columns(self.job.rules))
+        return self.roots.keep(texts.join(self._words[1], "item", "left"))
+
+    @property
+    def payload(self) -> list[str]:
+        return [*text_columns(self.job.rules), "held"]
+
+    @cached_property
+    def scored(self) -> DataFrame:
+        """Every two records that were compared: left, right, similarity; rivals do not count."""
+        n, k = self.records, self.job.neighbours
+        few, least = (k, 0.0) if n < LARGE_TABLE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
+        lists = key_lists(self.met, n, most=self.crowd, late=False)
+        if self.weight.largest > self.crowd:
+            lists = lists.union(key_lists(self.met_again, n, most=self.crowd, late=True))
+        made = self.roots.keep(self.rate(nearest_few(lists, few, least)))
+        return made if len(self.origins) == 2 else widened(made, n, self.cut, self.rate, self.roots)
+
+    def rate(self, pairs: DataFrame) -> DataFrame:
+        """Pairs (left, right), each once, with their scores."""
+        score = record_score(self.job.rules, self._words[0])
+        return verify(self.roots.keep(lots(pairs)), self.rated, score, self.payload)
+
+    @property
+    def cut(self) -> float:
+        """The threshold as it is compared with: scores are float32."""
+        return float(np.float32(self.job.threshold))
+
+    @property
+    def rivals(self) -> bool:
+        """True where better partners of a record count against a pair."""
+        return len(self.origins) == 2 and self.job.rules.rivals is not False
+
+    @property
+    def sides(self) -> Sides:
+        """Of which tables: the first one, and the second."""
+        return next(sides for sides, name in RIVALS_OF.items() if name == self.job.rules.rivals)
+
+    @cached_property
+    def edges(self) -> DataFrame:
+        made = self.scored
+        if len(self.origins) == 2:
+            pairs = oriented(made)
+            if self.job.one_to_one:
+                kept = assigned(pairs, self.cut, self.roots)
+                pairs = settled(pairs, kept) if self.rivals else kept
+            elif self.rivals:
+                pairs = lifted(pairs, self.sides)
+            made = as_edges(pairs)
+        made = made.where(made["similarity"] >= self.cut)
+        if self.keep != "first":  # classes are known by the record that is kept
+            names = self.copies.frame.select("item", "rep")
+            for side, other in (("left", "right"), ("right", "left")):
+                made = made.join(names.toDF(side, "rep"), side, "left")
+                made = made.selectExpr(f"coalesce(rep, {side}) as {side}", other, "similarity")
+            made = made.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
+        return self.roots.keep(made)
+
+    @cached_property
+    def matched(self) -> RecordMatched:
+        return RecordMatched(
+            self.origins, self.things, self.copies, self.edges, self.order, known=self.known, rated=self.rated,
+            rules=self.job.rules, held=self._words[0], rivals=self.rivals,
+        )  # fmt: skip
+
+    def counted(self) -> dict[str, int]:
+        row = self.things.selectExpr(
+            "count(1) as records", "count_if(size = 0) as empty", "sum(length) as bytes"
+        ).collect()[0]  # fmt: skip
+        counts = {name: row[name] or 0 for name in ("records", "empty", "bytes")}
+        return counts | {"candidates": self.scored.count()}
+
+    def audited(self) -> Audit | None:
+        """Of a sample of the records, the pairs that reach the threshold and how many of them were compared."""
+        if not self.job.audit:
+            return None
+        with self.trace.stage("audit"):
+            return audit(self)

@@ -1,0 +1,130 @@
+"""Tables of records that Spark reads: their fields, their ids, and a sample that is always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrow import as_arrow
+from lookalike.errors import InputError, UsageError, listed
+from lookalike.io.canonical import canonical, converted
+from lookalike.io.columns import ROW_NUMBERS, check_column
+from lookalike.kinds.records.source import is_plain, likely_ids, open_records
+from lookalike.runtime.spark.session import quiet
+from lookalike.runtime.spark.sources import PLACE, SparkSource, any_column, is_read_by_spark, open_origin, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FIELDS = "_lookalike_fields"
+OVERSAMPLING = 1.2  # of the rows that a sample needs, drawn by their hashes before they are counted
+
+
+class RecordRows(SparkSource):
+    """Rows with fields. text_column means nothing until `with_struct`."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, "id": self.id_column, "origin": super().describe()["origin"]}
+
+    @property
+    def schema(self) -> pa.Schema:
+        return schema_of(self.frame)
+
+    def usable(self) -> list[str]:
+        """The columns that can be fields: plain values, no lists."""
+        return [field.name for field in self.schema if is_plain(field.type)]
+
+    def with_struct(self, names: Sequence[str]) -> RecordRows:
+        """With the fields as one column; floats that are all whole numbers without their fraction."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        whole = _whole_numbers(self.frame, [n for n in names if pa.types.is_floating(self.schema.field(n).type)])
+        columns = [F.col(f"`{name}`").cast("long") if name in whole else F.col(f"`{name}`") for name in names]
+        fields = F.struct(*(column.alias(f"f{at}") for at, column in enumerate(columns)))
+        return replace(self, frame=self.frame.withColumn(FIELDS, fields), text_column=FIELDS)
+
+    def sample(self, names: Sequence[str], most: int) -> pa.Table:
+        """At most so many rows with these columns, in the order of all, drawn by the hash of what numbers them."""
+        frame = self.placed()
+        by = PLACE if self.placing in ("files", "column") else str(self.id_column)
+        count = frame.count()
+        chosen = frame.selectExpr(*(f"`{name}`" for name in names), f"`{by}` as _by", f"xxhash64(`{by}`) as _hash")
+        if count > most:
+            limit = (
+                int(-(2**63) + min(1.0, OVERSAMPLING * most / count) * 2**64)
+                if OVERSAMPLING * most < count
+                else 2**63 - 1
+            )
+            chosen = chosen.where(f"_hash <= {limit}L").orderBy("_hash", "_by").limit(most)
+        return chosen.orderBy("_by").select(*names).toArrow()
+
+
+def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bool) -> RecordRows:  # noqa: A002
+    """The rows of whatever Spark reads, or of what Python holds. The id is guessed as on one machine."""
+    if not is_read_by_spark(source):
+        return _of_memory(session, source, id)
+    made = open_origin(session, source, text=None, id=id, several=several, choose=any_column)
+    if made.id_column is None and id != ROW_NUMBERS and (guessed := _guess_id(made.frame)) is not None:
+        if made.placing == "files":
+            made = replace(made, id_column=guessed)
+        else:
+            made = open_origin(session, source, text=None, id=guessed, several=several, choose=any_column)
+    if made.id_column is None and made.placing != "files":
+        raise UsageError(f"{made.name} has no column of ids, and rows of Spark have no numbers; give id=COLUMN (--id).")
+    return RecordRows(**made.__dict__)
+
+
+def common_fields(opened: Sequence[RecordRows]) -> list[str]:
+    """The columns that all tables have, but for the ids."""
+    usable = [[name for name in rows.usable() if name != rows.id_column] for rows in opened]
+    shared = [name for name in usable[0] if all(name in names for names in usable)]
+    if not shared:
+        columns = "; ".join(f"{rows.name}: {listed(rows.columns)}" for rows in opened)
+        what = "no column can be compared" if len(opened) == 1 else "the tables have no column in common"
+        raise InputError(f"{what}. Columns of {columns}.")
+    return shared
+
+
+def check_fields(opened: Sequence[RecordRows], names: Sequence[str]) -> None:
+    """Refuse columns that are missing or hold no plain values."""
+    for rows in opened:
+        for name in names:
+            check_column(rows.schema, name, rows.name)
+            dtype = rows.schema.field(name).type
+            if not is_plain(dtype):
+                raise InputError(f"column {name!r} in {rows.name} is {dtype}; expected text, numbers or dates.")
+
+
+def _whole_numbers(frame: DataFrame, floats: Sequence[str]) -> set[str]:
+    """Those of the columns that hold whole numbers only: one pass, where there are floats."""
+    if not floats:
+        return set()
+    tests = (f"not isnan(`{name}`) and `{name}` = rint(`{name}`)" for name in floats)
+    row = frame.selectExpr(*(f"coalesce(bool_and({test}), true)" for test in tests)).collect()[0]
+    return {name for name, whole in zip(floats, row, strict=True) if whole}
+
+
+def _guess_id(frame: DataFrame) -> str | None:
+    """A column called id, else one that ends in id, with values that all differ."""
+    schema = schema_of(frame)
+    for column in likely_ids([field.name for field in schema if is_plain(field.type)]):
+        if column.strip().lower() == "id":
+            return column
+        counts = "count(1)", f"count(`{column}`)", f"count(distinct `{column}`)"
+        rows, full, different = frame.selectExpr(*counts).collect()[0]
+        if rows and rows == full == different:
+            return column
+    return None
+
+
+def _of_memory(session: SparkSession, source: Any, id: str | None) -> RecordRows:  # noqa: A002
+    opened = open_records(source, id=id)
+    table = pa.Table.from_batches([converted(batch, canonical) for batch in opened.rows()])
+    table = table.append_column(PLACE, as_arrow(np.arange(table.num_rows)))
+    with quiet():
+        frame = session.createDataFrame(table)
+    return RecordRows(opened.name, frame, PLACE, opened.id_column, "column", {})

@@ -1,0 +1,174 @@
+"""Strings within an edit distance that share a key: what few deletions leave of short ones, segments of long ones.
+
+Strings are numbered by length; the anchor of a pair is the longer one (the later of two as long).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels._jit import jit
+from lookalike.kernels.bits import popcount
+from lookalike.kernels.edits import INDEL, allowed, clear_masks, edits, score, set_masks
+from lookalike.kinds.strings.kernels.keys import known, prefix_hashes, segment_key, shortened
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@jit
+def consider(
+    measure: int, num: int, den: int, x: int, y: int, points: Any, ends: Any, bag: Any, masks: Any, row: Any
+) -> int:
+    """The distance of string y to the anchor x (whose masks are set), or -1 where they do not match."""
+    longer, shorter = points[ends[x] : ends[x + 1]], points[ends[y] : ends[y + 1]]
+    most = allowed(measure, num, den, len(longer), len(shorter))
+    turned = popcount(bag[x] ^ bag[y])
+    if len(longer) - len(shorter) > most or turned > (most if measure & INDEL else 2 * most):
+        return -1
+    apart = edits(measure, masks, longer, shorter, most, row)
+    return apart if apart <= most else -1
+
+
+@jit
+def probe(
+    key: Any, gone: int, index: Any, heads: Any, shift: Any, bits: Any, x: int, seen: Any,
+    measure: int, num: int, den: int, points: Any, ends: Any, bag: Any, masks: Any, row: Any, sides: Any,
+    tally: Any, left: Any, right: Any, scores: Any,
+) -> bool:  # fmt: skip
+    """Consider every string under this key, once an anchor (seen[y] == x). gone: deletions that led to the key, -1
+    for a segment. tally i64[2]: pairs written, pairs measured; False where the room is used up."""
+    cell = key >> shift
+    for e in range(heads[cell], heads[cell + ONE]):
+        word = index[e]
+        if (word ^ key) >> bits != ZERO:
+            continue
+        y = np.int64(word & ((ONE << bits) - ONE))
+        if y >= x:
+            break
+        if seen[y] == x or sides[x] | sides[y] != 3:
+            continue
+        if gone >= 0:
+            longer, shorter = ends[x + 1] - ends[x], ends[y + 1] - ends[y]
+            needed = 2 * gone - (longer - shorter) if measure & INDEL else gone
+            if needed > allowed(measure, num, den, longer, shorter):
+                continue
+        seen[y] = x
+        tally[1] += 1
+        apart = consider(measure, num, den, x, y, points, ends, bag, masks, row)
+        if apart >= 0:
+            if tally[0] == len(left):
+                return False
+            left[tally[0]] = y
+            right[tally[0]] = x
+            scores[tally[0]] = score(measure, apart, ends[x + 1] - ends[x], ends[y + 1] - ends[y])
+            tally[0] += 1
+    return True
+
+
+@jit
+def join_shortened(
+    low: int,  # anchors low to high-1
+    high: int,
+    gone: Any,  # i64[lengths]: deletions of an anchor of each length, at most
+    powers: Any,  # u64[lengths]
+    index: Any,  # u64[m], sorted
+    cells: Any,  # i64[2**b + 1]: the directory of the index
+    bitmap: Any,  # u64[2**18]
+    directory_bits: int,
+    bits: int,
+    seen: Any,  # u32[n]: the anchor that met each string last; none of low to high-1 at first
+    measure: int,
+    num: int,
+    den: int,
+    points: Any,  # u32[.]
+    ends: Any,  # i64[n+1]
+    bag: Any,  # u64[n]
+    letters: int,
+    sides: Any,  # u8[n]
+    variants: Any,  # u64[room for the deletions of one string], for scratch
+    tally: Any,  # i64[2], zeros: pairs written, pairs measured; out
+    left: Any,  # u32[room], out
+    right: Any,  # u32[room], out
+    scores: Any,  # f64[room], out
+) -> int:  # the anchor reached: where the room was used up it must be done again, and what was written of it dropped
+    """Matching pairs of which a string remains in common after few deletions."""
+    heads, place, before = np.empty(len(powers) + 1, np.uint64), np.empty(64, np.int64), np.empty(64, np.uint64)
+    masks, row = np.zeros(letters, np.uint64), np.empty(len(powers) + 2, np.int64)
+    shift, low_bits = np.uint64(64 - directory_bits), np.uint64(bits)
+    for x in range(low, high):
+        text = points[ends[x] : ends[x + 1]]
+        first = tally[0]
+        prefix_hashes(text, heads)
+        set_masks(masks, text)
+        for k in range(gone[len(text)] + 1):
+            count = shortened(text, k, heads, powers, place, before, variants)
+            for i in range(count):
+                if known(bitmap, variants[i]) and not probe(
+                    variants[i], k, index, cells, shift, low_bits, x, seen, measure, num, den,
+                    points, ends, bag, masks, row, sides, tally, left, right, scores,
+                ):  # fmt: skip
+                    tally[0] = first
+                    return x
+        clear_masks(masks, text)
+    return high
+
+
+@jit
+def join_segments(
+    low: int, high: int, shortest: Any, pieces: Any, starts: Any, powers: Any, index: Any, cells: Any,
+    bitmap: Any, directory_bits: int, bits: int, seen: Any, measure: int, num: int, den: int, points: Any, ends: Any,
+    bag: Any, letters: int, sides: Any, tally: Any, left: Any, right: Any, scores: Any,
+) -> int:  # fmt: skip
+    """Matching pairs of which the shorter has a segment in common with the anchor, at about the same place.
+
+    shortest i64[lengths]: of the partners of an anchor of each length; pieces i64[lengths]: segments of a string of
+    each length, one more than edits can spoil, 0 where it is too short for that and compared with every anchor; starts
+    i64[lengths + 1]: the first string of each length. The others as in `join_shortened`.
+    """
+    heads = np.empty(len(powers) + 1, np.uint64)
+    masks, row = np.zeros(letters, np.uint64), np.empty(len(powers) + 2, np.int64)
+    shift, low_bits = np.uint64(64 - directory_bits), np.uint64(bits)
+    for x in range(low, high):
+        text = points[ends[x] : ends[x + 1]]
+        n = len(text)
+        first = tally[0]
+        room = True
+        prefix_hashes(text, heads)
+        set_masks(masks, text)
+        for m in range(shortest[n], n + 1):
+            cuts = pieces[m]
+            if cuts == 0:
+                for y in range(starts[m], min(starts[m + 1], x)):
+                    if sides[x] | sides[y] != 3:
+                        continue
+                    tally[1] += 1
+                    apart = consider(measure, num, den, x, y, points, ends, bag, masks, row)
+                    if apart >= 0:
+                        if tally[0] == len(left):
+                            room = False
+                            break
+                        left[tally[0]] = y
+                        right[tally[0]] = x
+                        scores[tally[0]] = score(measure, apart, n, m)
+                        tally[0] += 1
+            if starts[m] == starts[m + 1]:
+                continue
+            for k in range(cuts):
+                begin, end = k * m // cuts, (k + 1) * m // cuts
+                # k edits at most stand before the first segment that is whole, cuts - 1 - k after it (Li, Deng, Wang,
+                # Feng 2011): its place is known from either end
+                least = max(0, begin - k, begin + n - m - (cuts - 1 - k))
+                most = min(n - (end - begin), begin + k, begin + n - m + (cuts - 1 - k))
+                for at in range(least, most + 1):
+                    key = segment_key(heads, powers, at, at + end - begin, m, k)
+                    room = room and (not known(bitmap, key) or probe(
+                        key, -1, index, cells, shift, low_bits, x, seen, measure, num, den,
+                        points, ends, bag, masks, row, sides, tally, left, right, scores,
+                    ))  # fmt: skip
+            if not room:
+                tally[0] = first
+                return x
+        clear_masks(masks, text)
+    return high

@@ -1,0 +1,248 @@
+"""Strings within an edit distance, exactly: shared subsequences of short strings, shared segments of long ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, check_choice
+from lookalike.core.arrow import as_arrow
+from lookalike.core.candidates import item_bits
+from lookalike.core.keep_policy import preference, preferred_column
+from lookalike.core.method_choice import PLANNER_SAMPLE, Choice
+from lookalike.core.run_options import check_run
+from lookalike.core.size_limit import check_size
+from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
+from lookalike.io.batch import TextBatch
+from lookalike.io.collection import Collection
+from lookalike.kinds.strings.kernels import joins as edit_joins
+from lookalike.kinds.strings.kernels import keys as edit_keys
+from lookalike.kinds.strings.lengths import (
+    VARIANTS,
+    EditBar,
+    LengthBounds,
+    Ranked,
+    StringsByLength,
+    edit_bar,
+    powers,
+    ranked,
+    variants,
+)
+from lookalike.runtime.local.joins import Block, Scored, scored
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.run_output import OutputKind, RunOutput
+
+Measure = Literal["levenshtein", "indel"]
+STRINGS_ADVICE = "Allow fewer edits, or raise --max-pairs."
+NOBODY = np.uint32(0xFFFFFFFF)
+STRING_PAIR_BUFFER = 1 << 14  # pairs that a task has room for at first
+STRINGS_PER_TASK = 1 << 13  # strings of one task, at most
+DIRECTORY, BITMAP = 22, 1 << 18  # most bits of the directory of an index; words of its bitmap
+
+
+@dataclass(frozen=True, kw_only=True)
+class StringsJob:
+    """Everything that decides the answer (and `threads`, which does not). threshold: edits, or a similarity."""
+
+    noun: ClassVar[str] = "strings"
+    verify: ClassVar[bool] = True
+
+    threshold: float = 2
+    by_similarity: bool = False
+    measure: Measure = "levenshtein"
+    fold_case: bool = False
+    strip_accents: bool = False
+    seed: int = 42
+    max_pairs: int = 100_000_000
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("measure", self.measure, ("levenshtein", "indel"))
+        if self.by_similarity and not 0 < self.threshold <= 1:
+            raise UsageError(f"min_similarity is {self.threshold}; expected a number above 0 and at most 1.")
+        if not self.by_similarity and not (self.threshold >= 0 and float(self.threshold).is_integer()):
+            raise UsageError(f"max_edits is {self.threshold}; expected a whole number, 0 or more.")
+        check_run(self.max_pairs, 0, self.threads)
+
+    @property
+    def scale(self) -> Scale:
+        return SIMILARITY if self.by_similarity else DISTANCE
+
+    def bar(self) -> EditBar:
+        return edit_bar(self.measure, self.threshold, by_similarity=self.by_similarity)
+
+    def words(self) -> str:
+        name = "Levenshtein" if self.measure == "levenshtein" else "insert/delete"
+        kind = "similarity" if self.by_similarity else "distance"
+        return f"{name} {kind} {self.scale.bound} {self.threshold:g}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+def run(
+    collections: Sequence[Collection], job: StringsJob, want: OutputKind, trace: Trace, *, keep: str = "first"
+) -> RunOutput:
+    """Find the pairs of one collection of strings, or the pairs between two; none is missed."""
+    column = preferred_column(keep)
+    extra: dict[str, pa.ChunkedArray] = {}
+    ids, read = [], []
+    trace.add(bytes=0, null_texts=0, bad_texts=0)
+    with trace.stage("read"):
+        for number, collection in enumerate(collections):
+            batches = list(collection.texts([column] if column and not number else []))
+            read.append(pa.concat_arrays([batch.texts for batch in batches] or [pa.array([], pa.large_string())]))
+            for batch in batches:
+                trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
+            ids.append(_ids(batches))
+            if collection.id_column is not None:
+                collection.check_ids(ids[-1])
+            if column and not number:
+                extra[column] = pa.chunked_array(
+                    [batch.extra[column] for batch in batches] or [pa.array([], pa.null())]
+                )
+        texts = StringsByLength.of(pa.concat_arrays(read), fold_case=job.fold_case, strip_accents=job.strip_accents)
+        trace.add(strings=len(texts), empty=int((texts.lengths == 0).sum()))
+    split = len(read[0]) if len(read) == 2 else -1
+    with trace.stage("collapse"):
+        best = preference(keep, texts.lengths[: len(read[0])], extra)
+        best = np.concatenate([best, np.arange(len(read[0]), len(texts))])
+        classes = texts.collapse(best)
+        trace.add(exact_duplicates=len(classes.members) - len(classes))
+    with Pool(job.threads or usable_cores()) as pool:
+        own = np.full(len(classes), float(job.by_similarity))
+        choice = Choice("exact", {}, "strings are always joined exactly")
+        found = RunOutput(ids, split, classes, own, classes.ranked(best), choice)
+        sides = classes.sides(split)
+        if want == "pairs" and len(classes) > PLANNER_SAMPLE:
+            with trace.stage("choose"):
+                picked = np.sort(np.random.default_rng(job.seed).choice(len(classes), PLANNER_SAMPLE, replace=False))
+                sample = ranked(texts, classes.firsts[picked], sides[picked])
+                pairs = StringsJoin(sample, job.bar(), pool, Trace(), PLANNER_SAMPLE * PLANNER_SAMPLE).pairs()
+                expected = round(len(pairs[0]) * (len(classes) / PLANNER_SAMPLE) ** 2)
+                sample_has = f"a sample of {PLANNER_SAMPLE:,} {job.noun} has"
+                check_size(expected, job.max_pairs, sampled=len(pairs[0]), sample=sample_has, advice=STRINGS_ADVICE)
+                trace.add(expected_pairs=expected)
+        everyone = ranked(texts, classes.firsts, sides)
+        pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
+        return replace(found, pairs=Pairs(*pairs))
+
+
+def _ids(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
+    """The ids of all rows, or their numbers."""
+    if batches and batches[0].ids is not None:
+        return pa.chunked_array([batch.ids for batch in batches])
+    return pa.chunked_array([as_arrow(np.arange(sum(len(batch) for batch in batches)))])
+
+
+class StringsJoin:
+    """Different strings by length and what their partners can be."""
+
+    def __init__(self, strings: Ranked, bar: EditBar, pool: Pool, trace: Trace, limit: int) -> None:
+        self.strings, self.bar, self.pool, self.trace, self.limit = strings, bar, pool, trace, limit
+        self.reach = LengthBounds.of(bar, strings.longest)
+        self.powers = powers(strings.longest + 2)
+        self.bits = item_bits(len(strings))
+
+    def pairs(self) -> Scored:
+        """Every pair at or within the bar, in the numbering before the ranking."""
+        starts = self.strings.starts
+        turn = int(starts[self.reach.short + 1])  # the first anchor whose deletions are too many
+
+        def pieces() -> Iterator[tuple[Block, int]]:
+            with self.trace.stage("index"):
+                short = self._shortened_join(turn)
+            yield from self._each(short, 0, turn)
+            if turn < len(self.strings):
+                with self.trace.stage("index"):
+                    long = self._segments_join()
+                yield from self._each(long, turn, len(self.strings))
+
+        with self.trace.stage("match"):
+            left, right, scores = scored(pieces(), self.trace, self.limit, advice=STRINGS_ADVICE)
+        return self.strings.order[left], self.strings.order[right], scores
+
+    def _each(self, kernel: Callable[..., int], first: int, last: int) -> Iterator[tuple[Block, int]]:
+        return self.pool.map(partial(self._task, kernel), self._spans(first, last))
+
+    def _spans(self, first: int, last: int) -> list[tuple[int, int]]:
+        step = max(64, min(STRINGS_PER_TASK, (last - first) // (8 * self.pool.threads)))
+        return [(at, min(at + step, last)) for at in range(first, last, step)]
+
+    def _task(self, kernel: Callable[..., int], span: tuple[int, int]) -> tuple[Block, int]:
+        """The pairs of some anchors; where the room is used up, the last anchor is done again with more."""
+        low, high = span
+        seen, room, blocks, measured = np.empty(len(self.strings), np.uint32), STRING_PAIR_BUFFER, [], 0
+        while low < high:
+            seen[:] = NOBODY
+            tally = np.zeros(2, np.int64)
+            left, right, scores = np.empty(room, np.uint32), np.empty(room, np.uint32), np.empty(room, np.float64)
+            low = kernel(low, high, seen=seen, tally=tally, out=(left, right, scores))
+            count = int(tally[0])
+            blocks.append((left[:count], right[:count], scores[:count]))
+            measured += int(tally[1])
+            room *= 2
+            if sum(len(block[0]) for block in blocks) > self.limit:
+                break
+        left, right, scores = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        return (left, right, scores), measured
+
+    def _shortened_join(self, turn: int) -> Callable[..., int]:
+        anchor, partner = self.reach.deletions(self.bar)
+        alike = not np.any(anchor[: self.reach.short + 1] > partner[: self.reach.short + 1])
+        index = self._index(
+            edit_keys.index_shortened, partner, turn, variants(partner[: self.reach.short + 1]), alike=alike
+        )
+        one = self.strings
+
+        def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
+            reached = edit_joins.join_shortened(
+                low, high, anchor, self.powers, *index, self.bits, seen, *self.bar, one.texts.points, one.texts.ends,
+                one.bags, one.letters, one.sides, np.empty(VARIANTS, np.uint64), tally, *out,
+            )  # fmt: skip
+            return int(reached)
+
+        return join
+
+    def _segments_join(self) -> Callable[..., int]:
+        one, reach = self.strings, self.reach
+        pieces = np.where(reach.as_partner < np.arange(one.longest + 1), reach.as_partner + 1, 0)
+        index = self._index(edit_keys.index_segments, pieces, len(one), pieces)
+
+        def join(low: int, high: int, *, seen: U32, tally: I64, out: Any) -> int:
+            reached = edit_joins.join_segments(
+                low, high, reach.shortest, pieces, one.starts, self.powers, *index, self.bits, seen, *self.bar,
+                one.texts.points, one.texts.ends, one.bags, one.letters, one.sides, tally, *out,
+            )  # fmt: skip
+            return int(reached)
+
+        return join
+
+    def _index(
+        self, kernel: Callable[..., int], each: I64, last: int, words: I64, *, alike: bool = False
+    ) -> tuple[U64, I64, U64, int]:
+        """(sorted words, their directory and its bitmap, bits of the directory) of the first `last` strings. words: how
+        many a string of each length gives at most. alike: anchors ask for what they put in themselves, so that only
+        keys of two count."""
+        one = self.strings
+
+        def make(span: tuple[int, int]) -> U64:
+            out = np.empty(int(words[one.texts.lengths[slice(*span)]].sum()), np.uint64)
+            count = kernel(one.texts.points, one.texts.ends, *span, each, self.powers, self.bits, out)
+            return out[:count]
+
+        index = np.concatenate([np.empty(0, np.uint64), *self.pool.map(make, self._spans(0, last))])
+        index.sort()
+        self.trace.add(postings=len(index))
+        if alike:
+            index = index[: edit_keys.shared_only(index, self.bits)]
+        size = min(DIRECTORY, max(1, len(index).bit_length()))
+        cells, bitmap = np.zeros((1 << size) + 1, np.int64), np.zeros(BITMAP, np.uint64)
+        edit_keys.directory(index, size, cells, bitmap)
+        return index, cells, bitmap, size

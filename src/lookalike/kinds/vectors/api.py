@@ -1,0 +1,147 @@
+"""Vectors: pairs within an angle or a distance, groups, and a set without near-copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+from lookalike.core.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
+from lookalike.core.trace import Progress, Trace, silent
+from lookalike.errors import UsageError
+from lookalike.io.vectors import open_vectors
+from lookalike.kinds.vectors.local import run
+from lookalike.kinds.vectors.neighbors import RadiusNeighbors
+from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import spark_options
+
+if TYPE_CHECKING:
+    from lookalike.runtime.spark.result import SparkResult
+
+BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distance"}
+
+
+class Options(TypedDict, total=False):
+    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only; one bound is needed."""
+
+    max_angle: float | None  # degrees, 0 to 180
+    min_cosine: float | None  # -1 to 1
+    max_distance: float | None  # Euclidean
+    column: str | None  # of lists of numbers, or the array of a .npz file
+    id: str | None
+    recall: float  # 0.99, at the threshold
+    exact: bool  # every pair, none missed; the same as method="exact"
+    method: RowMethod  # auto
+    seed: int
+    max_pairs: int
+    audit: int  # items whose recall is measured
+    on_bad: Literal["error", "skip"]  # what to do with vectors that cannot be compared
+    threads: int | None
+    progress: Progress
+
+
+class Locally(Options, LocalEngine, total=False):
+    """The options of a run on this machine."""
+
+
+class OnSpark(Options, SparkEngine):
+    """The options of a run on Spark."""
+
+
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
+def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+    """All pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
+
+    source: a NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
+    anything that exports Arrow data. Numbers are taken as float32; scores are computed from these in float64. A pair at
+    the threshold is found with probability `recall` at least (with `exact`, always); none beyond is reported.
+    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+
+    >>> import lookalike as la, numpy as np
+    >>> la.vectors.pairs(np.array([[3, 4], [6, 8], [0, 1]]), max_angle=10).pairs.to_pylist()
+    [{'left': 0, 'right': 1, 'angle': 0.0}]
+    """
+    return _run("pairs", source, against, "components", "first", options)
+
+
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+) -> Result | SparkResult:
+    """Groups of near vectors: connected components, or stars around the representative that `keep` chooses.
+
+    >>> import lookalike as la, numpy as np
+    >>> la.vectors.groups(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).groups["id"].to_pylist()
+    [0, 1]
+    """
+    return _run("groups", source, None, grouping, keep, options)
+
+
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+@overload
+def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
+def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+    """The vectors without near-copies: each removed one is within the threshold of one kept.
+
+    >>> import lookalike as la, numpy as np
+    >>> la.vectors.dedup(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).removed.to_pylist()
+    [{'id': 1, 'kept': 0, 'distance': 1.0}]
+    """
+    return _run("dedup", source, against, "stars", keep, options)
+
+
+def _run(
+    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+) -> Result | SparkResult:
+    job_options: dict[str, Any] = dict(options)
+    refuse_unknown(job_options, Locally, OnSpark)
+    progress: Any = job_options.pop("progress", silent)
+    columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
+    cluster = spark_options(job_options)
+    if cluster is not None:
+        return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
+    job = make_job(job_options)
+    sources = [open_vectors(source, **columns)]
+    if against is not None:
+        sources.append(open_vectors(against, **columns))
+    trace = Trace(progress)
+    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace)
+
+
+def _on_spark(
+    asked: Asked, sources: list[Any], grouping: Grouping, keep: str, columns: dict[str, Any], cluster: dict[str, Any],
+    options: dict[str, Any], trace: Trace,
+) -> SparkResult:  # fmt: skip
+    from lookalike.kinds.vectors.spark.sources import run_vectors
+    from lookalike.runtime.spark.result import SparkResult
+    from lookalike.runtime.spark.session import check_options
+
+    check_options(options)
+    there = run_vectors(sources, columns, make_job(options), wanted(asked, grouping), keep, cluster, trace)
+    return SparkResult(asked, grouping, there)
+
+
+def make_job(options: dict[str, Any]) -> VectorJob:
+    """The job from the user's words: exactly one of max_angle, min_cosine and max_distance."""
+    given = {name: options.pop(name) for name in BOUNDS if options.get(name) is not None}
+    for name in BOUNDS:
+        options.pop(name, None)
+    if len(given) != 1:
+        said = " and ".join(given) or "nothing"
+        raise UsageError(f"{said} given; expected one of max_angle (degrees), min_cosine, max_distance (Euclidean).")
+    if options.pop("exact", False):
+        if options.get("method", "auto") not in ("auto", "exact"):
+            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
+        options["method"] = "exact"
+    ((name, threshold),) = given.items()
+    return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]
+
+
+__all__ = ["Options", "RadiusNeighbors", "dedup", "groups", "pairs"]

@@ -1,0 +1,207 @@
+"""The engine for vectors: from sources to verified pairs, on all cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lookalike.core.arrays import F64, I64, Pairs
+from lookalike.core.audit_sample import draw, found_partners
+from lookalike.core.method_choice import Choice
+from lookalike.core.recall_audit import Audit, measure
+from lookalike.core.size_limit import check_size
+from lookalike.core.trace import Trace
+from lookalike.io.vectors import Vectors
+from lookalike.kinds.vectors.exact_join import partners, tiled_pairs
+from lookalike.kinds.vectors.geometry import VectorSpace, make_space
+from lookalike.kinds.vectors.lsh_join import SignJoin
+from lookalike.kinds.vectors.lsh_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
+from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.run_output import OutputKind, RunOutput
+
+MAX_ALL_PAIRS_VECTORS = 3000  # different items below which every pair is looked at
+LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
+SHRINKS = (0.0, 0.5, 0.75, 1.0)  # of the mean direction: planes through 0, through the mean, and between
+ROUNDED = 1e-6  # added to the threshold's chord: directions and their projections are float32
+VECTORS_ADVICE = "Ask for nearer pairs, or raise --max-pairs."
+WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # of the buckets, in units of the threshold
+BINS = 512
+
+
+@dataclass(frozen=True)
+class SampleStatistics:
+    """What a sample of items has shown: its exact partners, and how it lies to all items."""
+
+    sample: I64
+    truth: Pairs
+    plan: SignPlan | None
+    seconds: dict[str, float]
+
+
+def run(
+    sources: Sequence[Vectors], job: VectorJob, want: OutputKind, trace: Trace, *, keep: str = "first"
+) -> RunOutput:
+    """Find the pairs of one collection of vectors, or the pairs between two."""
+    with Pool(job.threads or usable_cores()) as pool:
+        flat = job.measure == "distance"
+        rows = read_rows(sources, pool, trace, noun=job.noun, keep=keep, on_bad=job.on_bad, nonzero=not flat)
+        return find_pairs(rows, job, want, pool, trace)
+
+
+def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, trace: Trace) -> RunOutput:
+    """The pairs among rows that are already in memory."""
+    with trace.stage("choose"):
+        space = make_space(rows, job, pool)
+        look = None if job.method == "exact" else _look(space, pool)
+        choice = choose(job, len(space), look)
+        if look is not None and want == "pairs":
+            _check_size(space, look, trace)
+    own = np.full(len(rows), 1.0 if job.measure == "cosine" else -0.0)
+    found = RunOutput(rows.ids, rows.split, rows.classes, own, rows.order, choice)
+    if choice.method == "exact" or look is None or look.plan is None:
+        return replace(found, pairs=tiled_pairs(space, pool, trace, job.max_pairs, VECTORS_ADVICE))
+    if look.plan.recall_at_threshold < job.recall:
+        trace.warnings.append(
+            f"tables of sign bits reach a recall of {look.plan.recall_at_threshold:.3f} at the threshold, not "
+            f"{job.recall:g}. Ask for --method exact, or for nearer pairs."
+        )
+    join = SignJoin(space, look.plan, pool, trace, seed=job.seed)
+    pairs = join.pairs(trace, job.max_pairs, VECTORS_ADVICE)
+    audit = None
+    if job.audit and len(rows):
+        with trace.stage("audit"):
+            audit = _audit(space, look.plan, pairs, pool)
+    return replace(found, plan=look.plan, pairs=pairs, audit=audit)
+
+
+def _look(space: VectorSpace, pool: Pool) -> SampleStatistics | None:
+    """Exact partners of a few items; from how they lie, the plan. None where the items are few."""
+    if len(space) <= MAX_ALL_PAIRS_VECTORS and space.job.method == "auto":
+        return None
+    sample, others = looked_at(len(space), space.job.seed)
+    lefts, rights = (int((space.rows.sides & side > 0).sum()) for side in (1, 2))
+    pairs = float(lefts) * rights if space.rows.split >= 0 else len(space) * (len(space) - 1) / 2
+    nearest = float(space.radius.min(initial=math.inf))
+    return look_at(space, sample, others, partners(space, sample, pool), len(space), pairs, nearest)
+
+
+def looked_at(count: int, seed: int) -> tuple[I64, I64]:
+    """Of so many items: those whose exact partners are found, and those to which they are compared."""
+    random = np.random.default_rng([seed, 2])
+    sample = np.sort(random.choice(count, min(count, LOOKED_AT), replace=False))
+    return sample, np.sort(random.choice(count, min(count, 1 << 12), replace=False))
+
+
+def look_at(
+    space: VectorSpace, sample: I64, others: I64, truth: Pairs, count: int, pairs: float, nearest: float
+) -> SampleStatistics:
+    """The plan for `count` items with so many pairs, from a sample, its exact partners and other items, all in `space`
+    (which need not hold more than these). nearest: the least distance of any item from the centre."""
+    matches = len(truth) * count / max(1, len(sample)) / 2
+    samples = [
+        Sampled(width, shrink, near, far, weights, pairs, count, space.width, matches)
+        for width, shrink, near, far, weights in _agreements(space, sample, others, nearest)
+    ]
+    plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
+    exact = exact_seconds(count, pairs, space.width, matches)
+    return SampleStatistics(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
+
+
+def _agreements(
+    space: VectorSpace, sample: I64, others: I64, nearest: float
+) -> Iterator[tuple[float, float, float, F64, F64]]:
+    """For each width of buckets, or place of the planes: (width, shrink, the least probability that a bit agrees for a
+    pair at the threshold, the same for pairs of any items, the weights of these).
+
+    The angle under which a pair of directions is seen from a point is widest where both are as near to the point as
+    any item: an isosceles triangle. So the nearest item says what every pair at the threshold can count on.
+    """
+    near, far = space.take(sample).astype(np.float64), space.take(others).astype(np.float64)
+    apart = np.square(space.radius[sample])[:, None] + np.square(space.radius[others])[None, :]
+    if not space.is_flat:
+        near, far = near - space.centre, far - space.centre
+    between = np.sqrt(np.maximum(apart - 2.0 * (near @ far.T), 0.0)).ravel()
+    if space.is_flat:
+        centres, weights = _binned(between)
+        unit = space.job.chord or float(np.median(between)) / 100.0 or 1.0
+        for times in WIDTHS:
+            width = unit * times
+            least = float(parity_agreement(np.array([space.job.chord / width]))[0])
+            yield width, 0.0, least, parity_agreement(centres / width), weights
+        return
+    a, b = np.repeat(space.radius[sample], len(others)), np.tile(space.radius[others], len(sample))
+    for shrink in SHRINKS:
+        centres, weights = _binned(_angle(space.radius_about(shrink, a), space.radius_about(shrink, b), between))
+        worst = float(space.radius_about(shrink, np.array([nearest]))[0])
+        chord = space.job.chord + ROUNDED
+        widest = 2.0 * math.asin(chord / (2.0 * worst)) if chord < 2.0 * worst else math.pi
+        yield 0.0, shrink, 1.0 - widest / math.pi, 1.0 - centres / math.pi, weights
+
+
+def _angle(a: F64, b: F64, between: F64) -> F64:
+    """The angle at the centre of a triangle with these sides."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosine = (a * a + b * b - between * between) / (2.0 * a * b)
+    angle: F64 = np.arccos(np.clip(np.nan_to_num(cosine, nan=-1.0), -1.0, 1.0))
+    return angle
+
+
+def _binned(values: F64) -> tuple[F64, F64]:
+    """(centres, shares) of the bins of these values, the smallest bins where the values are small."""
+    edges = np.linspace(0.0, 1.0, BINS + 1) ** 1.5 * max(float(values.max(initial=0.0)), 1e-30)
+    counts = np.histogram(values, edges)[0]
+    used = counts > 0
+    centres: F64 = ((edges[:-1] + edges[1:]) / 2)[used]
+    return centres, counts[used] / max(1, counts.sum())
+
+
+def choose(job: VectorJob, count: int, look: SampleStatistics | None) -> Choice:
+    """What the job asks for, or the cheaper way."""
+    if job.method != "auto":
+        return Choice(job.method, look.seconds if look else {}, "asked for")
+    if look is None:
+        return Choice("exact", {}, f"{count:,} different vectors are few enough to compare all pairs")
+    lsh, exact = look.seconds["lsh"], look.seconds["exact"]
+    if math.isinf(lsh):
+        seconds = {"exact": exact}
+        return Choice("exact", seconds, f"no number of tables promises a recall of {job.recall:g} at this threshold")
+    if exact <= lsh:
+        return Choice("exact", look.seconds, "at this threshold tables cost more than the product of all pairs")
+    return Choice("lsh", look.seconds, f"tables of sign bits are {exact / lsh:.1f} times cheaper than all pairs here")
+
+
+def _check_size(space: VectorSpace, look: SampleStatistics, trace: Trace) -> None:
+    """Refuse, before the work, an answer that is surely too large."""
+    expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
+    trace.add(expected_pairs=expected)
+    sample = f"{len(look.sample):,} sampled vectors have"
+    check_size(expected, space.job.max_pairs, sampled=len(look.truth), sample=sample, advice=VECTORS_ADVICE)
+
+
+def _audit(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
+    """Measure how many of the exact partners of sampled items were found."""
+    sample = draw(found_partners(pairs, len(space)), space.job.audit, space.job.seed)
+    truth = partners(space, sample.items, pool)
+    return measure(truth, pairs, sample, chances(space, truth, plan))
+
+
+def chances(space: VectorSpace, truth: Pairs, plan: SignPlan) -> list[float]:
+    """How likely the plan finds each of these pairs of items of the space."""
+    if space.is_flat:
+        agreement = parity_agreement(-truth.similarity / plan.width)
+    else:
+        a, b = (space.radius_about(plan.shrink, space.radius[side]) for side in (truth.left, truth.right))
+        agreement = 1.0 - _angle(a, b, _chords(truth.similarity, space.job)) / math.pi
+    found: list[float] = plan.probability(agreement).tolist()
+    return found
+
+
+def _chords(scores: F64, job: VectorJob) -> F64:
+    cosine = scores if job.measure == "cosine" else np.cos(np.radians(scores))
+    chords: F64 = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine))
+    return chords

@@ -1,0 +1,211 @@
+"""Vectors on Spark: tables of sign bits as keys, or all pairs in cells; scores by the kernel of the local engine.
+
+The sample that decides is drawn by the numbers that classes of equal rows have on one machine, so that the plan, the
+planes and the tables are those of the local engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import F32, F64, I64, Pairs
+from lookalike.core.arrow import as_arrow
+from lookalike.core.equal_rows import row_prints
+from lookalike.core.exact_duplicates import Classes
+from lookalike.kernels import hashing, signs, vectors
+from lookalike.kinds.vectors.exact_join import TILE, across, partners
+from lookalike.kinds.vectors.geometry import VectorSpace, make_space
+from lookalike.kinds.vectors.lsh_join import draw_planes, draw_tables
+from lookalike.kinds.vectors.lsh_plan import SignPlan
+from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.runtime.local.numeric_rows import NumericRows
+from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.spark.arrow_batches import as_binary, mapped, nothing, numbers, signed, words
+from lookalike.runtime.spark.block_join import cell_edges
+from lookalike.runtime.spark.key_join import Score
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+VECTOR_SALT = np.uint32(0x5EED)
+VECTORS_PER_TASK = 1 << 12  # rows that are projected at once
+TASK_BYTES = 32 << 20  # bytes of vectors that one task of an exact search compares with as many others
+VECTOR_FEATURES = "size int, print long, other long, length long, values binary, keys binary, places binary"
+KEYED = "item long, rep long, side byte, size int, keys binary, places binary, signs binary, values binary"
+
+
+def features(values: F32, job: VectorJob) -> dict[str, pa.Array]:
+    """The columns FEATURES of rows, without keys; a row that cannot be compared has the size 0."""
+    n, width = values.shape
+    good = np.empty(n, np.bool_)
+    vectors.usable(values, job.measure != "distance", good)
+    plain = np.where(values == 0, np.float32(0), values)  # -0 equals 0
+    salted = (plain.view(np.uint32) ^ VECTOR_SALT).view(np.float32)
+    none = nothing(n)
+    return {
+        "size": as_arrow(good.astype(np.int32)),
+        "print": signed(row_prints(plain)),
+        "other": signed(row_prints(salted)),
+        "length": as_arrow(np.full(n, 4 * width)),
+        "values": as_binary(values.reshape(-1), np.arange(n + 1) * width),
+        "keys": none,
+        "places": none,
+    }
+
+
+def rows_of(batch: pa.RecordBatch, name: str = "values") -> F32:
+    """f32[m, d]: a column of rows that all have one length."""
+    column = batch[name]
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    flat = np.frombuffer(data or b"", np.float32)[ends[0] >> 2 : ends[-1] >> 2]
+    return flat.reshape(len(column), -1)
+
+
+def space_of(values: F32, job: VectorJob, centre: F32 | None = None, sides: np.ndarray | None = None) -> VectorSpace:
+    """Different rows as a space of their own, about a given centre."""
+    each = np.arange(len(values))
+    side = np.full(len(values), 3, np.uint8) if sides is None else sides.astype(np.uint8)
+    rows = NumericRows(values, [], -1, Classes(each, each + 1), each, side, each)
+    with Pool(1) as pool:
+        return make_space(rows, job, pool, centre)
+
+
+def table_keys(listed: DataFrame, job: VectorJob, plan: SignPlan, centre: F32) -> DataFrame:
+    """The rows with their sign bits and a key for each table (KEYED)."""
+    tables = draw_tables(plan, job.seed)
+    planes = draw_planes(space_of(np.ones((1, len(centre)), np.float32), job, centre), plan, job.seed)
+    pack = signs.pack_parities if job.measure == "distance" else signs.pack_signs
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        n, values = batch.num_rows, rows_of(batch)
+        space = space_of(values, job, centre)
+        bits, keys = np.empty((n, plan.bits // 64), np.uint64), np.empty((n, plan.bands), np.uint32)
+        for at in range(0, n, VECTORS_PER_TASK):
+            part = slice(at, min(at + VECTORS_PER_TASK, n))
+            pack(space.block(part.start, part.stop) @ planes.directions, planes.shift, bits[part])
+            signs.table_keys(bits[part], tables, keys[part])
+        wide = keys.astype(np.uint64) | np.arange(plan.bands, dtype=np.uint64) << np.uint64(32)
+        mixed = np.empty(wide.size, np.uint64)
+        hashing.mix_all(np.ascontiguousarray(wide).reshape(-1), np.uint64(job.seed), mixed)
+        yield pa.record_batch(
+            {
+                "item": batch["item"],
+                "rep": batch["item"],
+                "side": batch["side"],
+                "size": as_arrow(np.ones(n, np.int32)),
+                "keys": as_binary(mixed, np.arange(n + 1) * plan.bands),
+                "places": nothing(n),
+                "signs": as_binary(bits.reshape(-1), np.arange(n + 1) * bits.shape[1]),
+                "values": batch["values"],
+            }
+        )
+
+    return mapped(listed, stage, KEYED)
+
+
+def vector_score(job: VectorJob, plan: SignPlan, centre: F32) -> Score:
+    """The exact score of pairs of rows, NaN beyond the threshold or where more than plan.cut bits differ."""
+
+    def score(left: pa.RecordBatch, right: pa.RecordBatch) -> F64:
+        n = left.num_rows
+        out = np.full(n, np.nan)
+        one, other = (words(side, "signs") for side in (left, right))
+        width = plan.bits // 64
+        apart = np.bitwise_count(
+            one[0][one[1][:, None] + np.arange(width)] ^ other[0][other[1][:, None] + np.arange(width)]
+        ).sum(axis=1)
+        near = np.flatnonzero(apart <= plan.cut)
+        space = space_of(np.concatenate([rows_of(left)[near], rows_of(right)[near]]), job, centre)
+        first, second = np.arange(len(near), dtype=np.uint32), np.arange(len(near), 2 * len(near), dtype=np.uint32)
+        kept, _, scores = space.scored(first, second)
+        out[near[kept]] = scores
+        return out
+
+    return score
+
+
+def nearest_to_centre(listed: DataFrame, job: VectorJob, centre: F32) -> float:
+    """The least distance of any row from the centre: one number from each batch."""
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"nearest": as_arrow(space_of(rows_of(batch), job, centre).radius.min(keepdims=True))})
+
+    return float(mapped(listed, stage, "nearest double").selectExpr("min(nearest) nearest").collect()[0]["nearest"])
+
+
+def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, width: int) -> DataFrame:
+    """Every pair that reaches the threshold (EDGES): items in blocks, a task for every two blocks."""
+    each = max(1, TASK_BYTES // (4 * width))
+
+    def join(cell: pa.RecordBatch, split: int) -> Pairs:
+        space = space_of(rows_of(cell), job, centre, numbers(cell, "side"))
+        with Pool(1) as pool:
+            return across(space, split, pool)
+
+    return cell_edges(listed, each, -(-count // each), join, "values")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The exact partners of sampled items. items i64[k], values f32[k, d]: all that are in a pair, or in the sample, by
+    their numbers among all; pairs: in places of these; sample i64: places of the sampled ones."""
+
+    items: I64
+    values: F32
+    pairs: Pairs
+    sample: I64
+
+
+def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32) -> Truth:
+    """Look at every row once, beside the sample."""
+    chosen = listed_rows(listed, sampled)
+    sample, mine, sides = numbers(chosen, "number"), rows_of(chosen), numbers(chosen, "side")
+    several = len(np.unique(sides)) > 1
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        k, there = len(sample), numbers(batch, "number")
+        both = np.concatenate([sides, numbers(batch, "side")]) if several else None
+        space = space_of(np.concatenate([mine, rows_of(batch)]), job, centre, both)
+        with Pool(1) as pool:
+            found = partners(space, np.arange(k), pool)
+        keep = (found.left < k) & (found.right >= k)
+        place, row = found.left[keep], found.right[keep] - k
+        other = sample[place] != there[row]
+        place, row, similarity = place[other], row[other], found.similarity[keep][other]
+        yield pa.record_batch(
+            {
+                "place": as_arrow(place),
+                "number": as_arrow(there[row]),
+                "similarity": as_arrow(similarity),
+                "values": batch["values"].take(as_arrow(row)),
+            }
+        )
+
+    schema = "place long, number long, similarity double, values binary"
+    table = mapped(listed, stage, schema).toArrow().combine_chunks()
+    batch = table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
+    place, other = numbers(batch, "place"), numbers(batch, "number")
+    # in the order in which the local engine meets them: block by block, then by the sampled item
+    order = np.lexsort((other, place, other // TILE))
+    place, other, similarity = place[order], other[order], numbers(batch, "similarity")[order]
+    twice = np.isin(other, sample) & (sample[place] > other)
+    place, other, similarity = place[~twice], other[~twice], similarity[~twice]
+    items, first = np.unique(np.concatenate([sample, numbers(batch, "number")]), return_index=True)
+    values = np.concatenate([mine, rows_of(batch).reshape(-1, mine.shape[1])])[first]
+    one, two = np.searchsorted(items, sample[place]), np.searchsorted(items, other)
+    pairs = Pairs(np.minimum(one, two), np.maximum(one, two), similarity)
+    return Truth(items, values, pairs, np.searchsorted(items, sample))
+
+
+def listed_rows(listed: DataFrame, wanted: I64) -> pa.RecordBatch:
+    """The rows of these numbers, in order: a bounded sample for the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    chosen = listed.where(F.col("number").isin(wanted.tolist())).orderBy("number")
+    return chosen.toArrow().combine_chunks().to_batches()[0]

@@ -1,0 +1,73 @@
+"""What a run over vectors is asked to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from lookalike.core.arrays import Scale, check_choice
+from lookalike.core.run_options import RowMethod, check_rows
+from lookalike.errors import UsageError
+from lookalike.kernels import vectors
+
+CODES = {"angle": vectors.ANGLE, "cosine": vectors.COSINE, "distance": vectors.DISTANCE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorJob:
+    """Everything that decides the answer. measure: angle in degrees, cosine, or (Euclidean) distance."""
+
+    noun: ClassVar[str] = "vectors"
+    verify: ClassVar[bool] = True
+
+    threshold: float
+    measure: Literal["angle", "cosine", "distance"] = "angle"
+    method: RowMethod = "auto"
+    recall: float = 0.99
+    seed: int = 42
+    max_pairs: int = 100_000_000
+    audit: int = 128
+    on_bad: Literal["error", "skip"] = "error"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("measure", self.measure, tuple(CODES))
+        check_choice("method", self.method, ("auto", "lsh", "exact"))
+        check_choice("on_bad", self.on_bad, ("error", "skip"))
+        low, high = {"angle": (0.0, 180.0), "cosine": (-1.0, 1.0), "distance": (0.0, math.inf)}[self.measure]
+        if not (low <= self.threshold <= high and math.isfinite(self.threshold)):
+            name = {"angle": "max_angle", "cosine": "min_cosine", "distance": "max_distance"}[self.measure]
+            upper = f"from {low:g} to {high:g}" if math.isfinite(high) else "of 0 or more"
+            raise UsageError(f"{name} is {self.threshold:g}; expected a number {upper}.")
+        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.measure, 1 if self.measure == "cosine" else -1)
+
+    @property
+    def code(self) -> int:
+        return CODES[self.measure]
+
+    @property
+    def least(self) -> float:
+        """The score that a pair must reach: a distance has its sign turned."""
+        return self.scale.sign * self.threshold
+
+    @property
+    def chord(self) -> float:
+        """The threshold as a Euclidean distance; of vectors of length 1 where directions are compared."""
+        if self.measure == "distance":
+            return self.threshold
+        cosine = self.threshold if self.measure == "cosine" else math.cos(math.radians(self.threshold))
+        return math.sqrt(max(0.0, 2.0 - 2.0 * cosine))
+
+    def words(self) -> str:
+        degrees = " degree" if self.threshold == 1 else " degrees"
+        unit = degrees if self.measure == "angle" else ""
+        name = {"distance": "Euclidean distance"}.get(self.measure, self.measure)
+        return f"{name} {self.scale.bound} {self.threshold:g}{unit}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(self.__dict__)

@@ -1,0 +1,240 @@
+"""Numbers of a collection in files that grow: what is committed survives any end, and is taken up again."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core import formatting
+from lookalike.runtime.local.disk_space import storing
+from lookalike.runtime.local.growable_array import GrowableArray
+from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace, write_all
+
+COMMIT = 3.0  # seconds between two commits,
+COMMIT_TIME_SHARE = 0.01  # and a share of the time spent so far: a night's work has hundreds of commits, not thousands
+TABLE = "columns"  # ids and extra columns: one Arrow stream for each commit
+
+
+@dataclass(frozen=True)
+class FeatureChunk:
+    """Some items: their numbers by name, their ids and extra columns, and what was counted."""
+
+    numbers: Mapping[str, Any]
+    columns: pa.RecordBatch
+    counts: Mapping[str, int]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """All items of some collections. columns: one table per collection, its ids first."""
+
+    numbers: Mapping[str, Any]
+    columns: list[pa.Table]
+
+
+class FeaturesInMemory:
+    """Collections that are read one after the other into arrays in memory."""
+
+    def __init__(self, dtypes: Mapping[str, Any], expect: Mapping[str, int]) -> None:
+        """dtypes: of the numbers by name; expect: how many there may be of some."""
+        self._numbers = {name: GrowableArray(dtype, expect=expect.get(name, 0)) for name, dtype in dtypes.items()}
+        self._columns: list[list[pa.RecordBatch]] = []
+
+    def begin(self) -> None:
+        self._columns.append([])
+
+    def append(self, piece: FeatureChunk) -> None:
+        for name, numbers in piece.numbers.items():
+            self._numbers[name].append(numbers)
+        self._columns[-1].append(piece.columns)
+
+    def finish(self) -> Shelved:
+        tables = [pa.Table.from_batches(batches) if batches else pa.table({}) for batches in self._columns]
+        return Shelved({name: growing.finish() for name, growing in self._numbers.items()}, tables)
+
+
+class CheckpointWriter:
+    """The numbers of one collection in a place of a work folder."""
+
+    def __init__(
+        self, place: CheckpointFolder, names: Iterable[str], pool: Pool, space: Workspace, expect: int
+    ) -> None:
+        """expect: about how many bytes of text the collection has."""
+        self._expect = expect
+        self.place, self._space, self._names = place, space, (*names, TABLE)
+        self._commits: list[dict[str, Any]] = place.progress.get("commits", [])
+        whole = self._whole(pool)
+        if whole < len(self._commits):
+            space.notes.append(
+                f"{place.path} is damaged after {formatting.count(self._at(whole, 'rows') or 0, 'documents')}; "
+                "the rest is read again."
+            )
+            self._commits = self._commits[:whole]
+            place.progress["complete"] = False
+        self.counts: dict[str, int] = dict(self._at(whole, "counts") or {})
+        self.rows: int = self._at(whole, "rows") or 0
+        self.complete = bool(place.progress.get("complete"))
+        self._files: dict[str, IO[bytes]] = {}
+        self._crc = dict.fromkeys(self._names, 0)
+        self._waiting: list[pa.RecordBatch] = []
+        self._last = self._begin = time.monotonic()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="lookalike-commit")
+        self._under_way: Future[None] | None = None
+
+    def _at(self, commits: int, what: str) -> Any:
+        return self._commits[commits - 1][what] if commits else None
+
+    def _path(self, name: str) -> Path:
+        return self.place.path / name
+
+    def _end(self, name: str) -> int:
+        return int(self._commits[-1]["ends"][name]) if self._commits else 0
+
+    def _whole(self, pool: Pool) -> int:
+        """How many commits are as they were written: up to the first with another checksum."""
+
+        def check(number: int) -> bool:
+            ends, crcs = self._commits[number]["ends"], self._commits[number]["crc"]
+            starts = self._commits[number - 1]["ends"] if number else dict.fromkeys(ends, 0)
+            return all(checksum(self._path(name), starts[name], ends[name]) == crcs[name] for name in ends)
+
+        for number, good in enumerate(pool.map(check, range(len(self._commits)))):
+            if not good:
+                return number
+        return len(self._commits)
+
+    def __enter__(self) -> CheckpointWriter:
+        """Open the files to go on after the last commit; what came later is forgotten."""
+        for name in self._names:
+            with storing(self._path(name)):
+                file = open(self._path(name), "ab", buffering=0)
+                file.truncate(self._end(name))
+            self._files[name] = file
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """However reading ends, the commit under way comes to its end first."""
+        self._writer.shutdown()
+        for file in self._files.values():
+            file.close()
+
+    def append(self, piece: FeatureChunk, state: Callable[[], Mapping[str, Any]]) -> None:
+        """Add a piece; from time to time all that has come is committed, with the `state` of the input."""
+        for name, numbers in piece.numbers.items():
+            self._write(name, numbers)
+        self._waiting.append(piece.columns)
+        self.rows += len(piece)
+        for name, count in piece.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        idle = self._under_way is None or self._under_way.done()
+        now = time.monotonic()
+        if idle and now - self._last >= max(COMMIT, COMMIT_TIME_SHARE * (now - self._begin)):
+            self._commit(state())
+
+    def end(self, state: Mapping[str, Any]) -> None:
+        """The collection has been read to its end."""
+        self._commit(state)
+        self._settle()
+        self.place.progress["complete"] = self.complete = True
+        self.place.record()
+
+    def state(self) -> Mapping[str, Any]:
+        """Of the input, as it was at the last commit."""
+        return self._at(len(self._commits), "state") or {}
+
+    def columns(self) -> pa.Table:
+        """Ids and extra columns, from the mapped file."""
+        with open(self._path(TABLE), "rb") as file:
+            data = self._space.keeper.map_bytes(file.fileno(), self._end(TABLE))
+        batches: list[pa.RecordBatch] = []
+        start = 0
+        for commit in self._commits:
+            end = commit["ends"][TABLE]
+            if end > start:
+                batches += pa.ipc.open_stream(pa.py_buffer(data[start:end]))
+            start = end
+        return pa.Table.from_batches(batches) if batches else pa.table({})
+
+    def file(self, name: str) -> tuple[Path, int]:
+        """Where the numbers of this name are, and how many bytes of them."""
+        return self._path(name), self._end(name)
+
+    def _write(self, name: str, numbers: Any) -> None:
+        with storing(self._path(name), self._needed(numbers.nbytes)):
+            write_all(self._files[name], numbers)
+        self._crc[name] = zlib.crc32(numbers.view(np.uint8).data, self._crc[name])
+
+    def _needed(self, nbytes: int) -> int:
+        """Bytes that the rest of the collection will take in the files, from what has been read; at least `nbytes`."""
+        text = self.counts.get("bytes", 0)
+        stored = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
+        return max(nbytes, int(stored * (self._expect / text - 1)) if text else 0)
+
+    def _commit(self, state: Mapping[str, Any]) -> None:
+        self._settle()
+        if self._waiting:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, self._waiting[0].schema) as stream:
+                for batch in self._waiting:
+                    stream.write_batch(batch)
+            self._write(TABLE, np.frombuffer(sink.getvalue(), np.uint8))
+            self._waiting = []
+        made = {
+            "rows": self.rows,
+            "counts": dict(self.counts),
+            "state": dict(state),
+            "ends": {name: os.fstat(file.fileno()).st_size for name, file in self._files.items()},
+            "crc": dict(self._crc),
+        }
+        self._crc = dict.fromkeys(self._crc, 0)
+        self._last = time.monotonic()
+        self._under_way = self._writer.submit(self._record, made)
+
+    def _record(self, made: dict[str, Any]) -> None:
+        for name, file in self._files.items():
+            with storing(self._path(name)):
+                os.fsync(file.fileno())
+        self._commits.append(made)
+        self.place.progress["commits"] = self._commits
+        self.place.record()
+
+    def _settle(self) -> None:
+        if self._under_way is not None:
+            self._under_way.result()
+            self._under_way = None
+
+
+def checksum(path: Path, start: int, end: int) -> int | None:
+    """Of these bytes of a file; None where it does not have them."""
+    crc = 0
+    try:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(start)
+            while start < end:
+                chunk = file.read(min(1 << 22, end - start))
+                if not chunk:
+                    return None
+                crc = zlib.crc32(chunk, crc)
+                start += len(chunk)
+    except OSError:
+        return None
+    return crc
+
+
+def shelved(kept: Sequence[CheckpointWriter], dtypes: Mapping[str, Any], space: Workspace) -> Shelved:
+    """The numbers of some collections, mapped."""
+    numbers = {name: space.joined([one.file(name) for one in kept], dtype) for name, dtype in dtypes.items()}
+    return Shelved(numbers, [one.columns() for one in kept])

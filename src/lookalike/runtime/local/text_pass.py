@@ -1,0 +1,205 @@
+"""One pass over texts to arrays of numbers: in memory, or in a work folder that is taken up again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrow import as_arrow
+from lookalike.core.formatting import count, size
+from lookalike.core.trace import Trace
+from lookalike.io.batch import TextBatch
+from lookalike.io.collection import Collection
+from lookalike.runtime.local.checkpoints import CheckpointWriter, FeatureChunk, FeaturesInMemory, Shelved, shelved
+from lookalike.runtime.local.memory_budget import free_memory
+from lookalike.runtime.local.memory_needs import check_memory, longest, per_byte
+from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.local.work_folder import ABOUT, CheckpointFolder, Workspace, digest, read_json
+
+LONG_BYTES = 1 << 22  # of the texts of a task from which on it is done alone
+TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
+ID = ""  # the name of the ids among the columns that are set aside
+
+
+@dataclass(frozen=True)
+class FeaturePass:
+    """How texts become numbers. holds: what these are called; options: everything that decides them; dtypes: of each
+    array by name; widest: the name of the longest one; make: from texts and their ids; growth: bytes of memory for each
+    byte of a text while its numbers are made."""
+
+    holds: str
+    options: Mapping[str, Any]
+    dtypes: Mapping[str, Any]
+    widest: str
+    make: Callable[[pa.Array, pa.Array], Mapping[str, Any]]
+    growth: float
+
+    def about(self, collection: Collection, extra: Sequence[str]) -> dict[str, Any]:
+        """What the numbers of a collection are made from: where any of it differs, they are others."""
+        return {
+            "holds": self.holds,
+            "name": collection.name,
+            "options": dict(self.options),
+            "columns": [collection.text_column, collection.id_column, *extra],
+            "on_bad_text": collection.on_bad_text,
+            "on_bad_file": collection.on_bad_file,
+            "lines": collection.lines,
+            "files": collection.stamp(),
+        }
+
+
+def extract_features(
+    collections: Sequence[Collection], extra: Sequence[Sequence[str]], recipe: FeaturePass, pool: Pool, trace: Trace,
+    space: Workspace,
+) -> Shelved:  # fmt: skip
+    """The numbers of every text of the collections, in order; texts are let go batch by batch.
+
+    extra: columns of each collection that are set aside. What a work folder holds already is not read again.
+    """
+    trace.add(bytes=0, null_texts=0, bad_texts=0)
+    with trace.stage("read") as report:
+        counter = _Counter(collections, trace, report)
+        if space.folder is not None:
+            return _kept(collections, extra, recipe, pool, space, counter)
+        # Room that is not used costs nothing, but the system refuses more than it has.
+        room = min(free_memory() // 16, sum(collection.nbytes or 0 for collection in collections) // 2)
+        shelf = FeaturesInMemory(recipe.dtypes, {recipe.widest: room})
+        for collection, names in zip(collections, extra, strict=True):
+            shelf.begin()
+            for piece in _pieces(collection, names, 0, recipe, pool, space):
+                shelf.append(piece)
+                counter.add(len(piece), piece.counts)
+        return shelf.finish()
+
+
+def ids_of(collections: Sequence[Collection], found: Shelved) -> list[pa.ChunkedArray]:
+    """The ids of each collection; DuplicateIds where they do not tell the rows apart."""
+    all_ids = [column_of(table, ID) for table in found.columns]
+    for collection, ids in zip(collections, all_ids, strict=True):
+        if collection.id_column is not None:
+            collection.check_ids(ids)
+    return all_ids
+
+
+def column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
+    return table[name] if name in table.column_names else pa.chunked_array([], pa.int64() if name == ID else pa.null())
+
+
+class _Counter:
+    """Counts what is read and reports how far it has come."""
+
+    def __init__(self, collections: Sequence[Collection], trace: Trace, report: Any) -> None:
+        hints = [collection.rows_hint for collection in collections]
+        self._total = None if None in hints else sum(hint or 0 for hint in hints)
+        self._trace, self._report, self._done = trace, report, 0
+
+    def add(self, rows: int, counts: Mapping[str, int]) -> None:
+        self._trace.add(**counts)
+        self._done += rows
+        self._report(self._done, self._total)
+
+
+def _kept(
+    collections: Sequence[Collection],
+    extra: Sequence[Sequence[str]],
+    recipe: FeaturePass,
+    pool: Pool,
+    space: Workspace,
+    counter: _Counter,
+) -> Shelved:
+    """The numbers of the collections in the work folder: those that are there, and the rest after reading."""
+    all_kept = []
+    for collection, names in zip(collections, extra, strict=True):
+        kept = CheckpointWriter(
+            _place(collection, names, recipe, space), recipe.dtypes, pool, space, collection.nbytes or 0
+        )
+        all_kept.append(kept)
+        collection.restore(kept.state())
+        counter.add(kept.rows, kept.counts)
+        if kept.complete:
+            where, what = kept.place.path, f"the {recipe.holds} of {collection.name} ({count(kept.rows, 'documents')})"
+            space.notes.append(f"{what} are taken from {where}.")
+            continue
+        if kept.rows:
+            space.notes.append(f"going on with {collection.name} after {count(kept.rows, 'documents')}.")
+        with kept:
+            for piece in _pieces(collection, names, kept.rows, recipe, pool, space):
+                kept.append(piece, collection.state)
+                counter.add(len(piece), piece.counts)
+            kept.end(collection.state())
+    return shelved(all_kept, recipe.dtypes, space)
+
+
+def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, space: Workspace) -> CheckpointFolder:
+    """Where the numbers of a collection are kept; says so where the folder holds others of the same input."""
+    assert space.folder is not None
+    about = recipe.about(collection, extra)
+    if about["files"] is None:  # a table in memory cannot be known again
+        return space.place(Path(tempfile.mkdtemp(prefix=f"{recipe.holds}-", dir=space.folder)), about)
+    path = space.folder / f"{recipe.holds}-{digest(about)}"
+    if not path.exists():
+        for other in sorted(space.folder.glob(f"{recipe.holds}-*")):
+            known = read_json(other / ABOUT) or {}
+            if known.get("name") == collection.name:
+                words = {"files": "the input has changed", "options": "the shingle options differ"}
+                changed = [words.get(what, f"{what} differs") for what in about if known.get(what) != about[what]]
+                space.notes.append(
+                    f"{other} is of no use here: {' and '.join(changed)}. Reading {collection.name} anew."
+                )
+    return space.place(path, about)
+
+
+def _pieces(
+    collection: Collection, extra: Sequence[str], start: int, recipe: FeaturePass, pool: Pool, space: Workspace
+) -> Iterator[FeatureChunk]:
+    """The items of the collection from row `start` on, about TASK_BYTES of text at a time. UsageError for a text that
+    is too long for the memory budget."""
+
+    def tasks() -> Iterator[Task]:
+        for batch in collection.texts(extra, start=start):
+            at, nbytes = longest(batch.texts)
+            where = f"the document in row {batch.first_row + at:,} of {collection.name} ({size(nbytes)})"
+            check_memory(space.keeper, per_byte(recipe.growth) * nbytes, lambda where=where: where)  # type: ignore[misc]
+            step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
+            for at in range(0, len(batch.texts), step):
+                yield Task(batch, at, step)
+
+    for is_long, together in groupby(tasks(), lambda task: task.texts.nbytes > LONG_BYTES):
+        # Long texts take memory by the hundred MB while they are worked on: one at a time, with nothing else under way.
+        if not is_long:
+            yield from pool.map(lambda task: _piece(task, recipe), together)
+            continue
+        for task in together:
+            yield _piece(task, recipe)
+            pool.rest()
+
+
+class Task(NamedTuple):
+    """Texts of a batch that are worked on together: `step` of them from number `at` on."""
+
+    batch: TextBatch
+    at: int
+    step: int
+
+    @property
+    def texts(self) -> pa.Array:
+        return self.batch.texts.slice(self.at, self.step)
+
+
+def _piece(task: Task, recipe: FeaturePass) -> FeatureChunk:
+    """Make the numbers of one task."""
+    (batch, at, step), texts = task, task.texts
+    first = batch.first_row + at
+    ids = as_arrow(np.arange(first, first + len(texts))) if batch.ids is None else batch.ids.slice(at, step)
+    columns = {ID: ids} | {name: values.slice(at, step) for name, values in batch.extra.items()}
+    counts = {"bytes": texts.nbytes}
+    if at == 0:  # only the sums are of use, so the first piece may carry them
+        counts |= {"null_texts": batch.null_texts, "bad_texts": batch.bad_texts}
+    return FeatureChunk(recipe.make(texts, ids), pa.record_batch(columns), counts)

@@ -1,0 +1,100 @@
+"""The sample of an audit on Spark: the one that one machine draws, from the same numbers of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64
+from lookalike.core.arrow import as_arrow
+from lookalike.core.audit_sample import CELL_DRAWS, STRATA, TICKETS, Groups, Sample, Strata, keys_of
+from lookalike.core.recall_audit import Counted
+from lookalike.runtime.spark.arrow_batches import mapped, numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+STRATUM = "cast(if(partners = 0, 0, length(bin(partners))) as long)"  # as `core.audit_sample.strata_of`
+
+
+def ends_of(edges: DataFrame) -> DataFrame:
+    """item, partners, group, of every item that has a pair: as `core.audit_sample.found_partners`."""
+    ends = edges.selectExpr("left as item", "right as other").union(edges.selectExpr("right", "left"))
+    nearest = ends.groupBy("item").agg({"other": "min"}).toDF("other", "nearest")
+    return ends.join(nearest, "other").groupBy("item").agg({"*": "count", "nearest": "min"}).selectExpr(
+        "item", "`count(1)` as partners", "`min(nearest)` as group"
+    )  # fmt: skip
+
+
+def draw(items: DataFrame, partners: DataFrame, size: int, seed: int) -> tuple[Sample, I64]:
+    """(about `size` items by their numbers, the same items as they are named in pairs).
+
+    items: number, item. partners: item, partners, group; items without partners may be left out.
+    """
+    known = items.join(partners, "item", "left").selectExpr(
+        "number", "item", "coalesce(partners, 0L) as partners", "coalesce(group, item) as group"
+    )
+    known = known.selectExpr("*", f"{STRATUM} as stratum").persist()
+    counts = known.groupBy("stratum").agg({"item": "count", "partners": "sum"}).collect()
+    sizes, held = np.zeros(STRATA, np.int64), np.zeros(STRATA, np.int64)
+    for row in counts:
+        sizes[row["stratum"]], held[row["stratum"]] = row["count(item)"], row["sum(partners)"]
+    strata = _divided(known, Strata.of(sizes, held, size))
+    limits = strata.limits()
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        number, stratum = numbers(batch, "number"), strata.places(numbers(batch, "stratum"), numbers(batch, "group"))
+        near = keys_of(number, seed) / 2.0**64 <= limits[stratum]
+        columns = number[near], numbers(batch, "item")[near], stratum[near]
+        yield pa.record_batch([as_arrow(column) for column in columns], ["number", "item", "stratum"])
+
+    near = mapped(known, stage, "number long, item long, stratum long").toArrow()
+    known.unpersist()
+    number, item, stratum = (near[name].to_numpy() for name in ("number", "item", "stratum"))
+    sample = strata.sample(number, stratum, keys_of(number, seed))
+    order = np.argsort(number)
+    return sample, item[order][np.searchsorted(number[order], sample.items)]
+
+
+def _divided(known: DataFrame, strata: Strata) -> Strata:
+    """Make strata of the groups from which several items would be drawn: at most half as many as the sample has items
+    come to the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    tickets = f"element_at(array({', '.join(f'{each}L' for each in strata.tickets)}), cast(stratum + 1 as int))"
+    rows = (
+        known.where("partners > 0").groupBy("group")
+        .agg(F.expr("count(1)"), F.expr(f"sum({tickets}) as tickets"), F.expr("sum(partners)"), F.expr("max(partners)"))
+        .where(f"tickets >= {CELL_DRAWS * TICKETS}").orderBy("group").collect()
+    )  # fmt: skip
+    if not rows:
+        return strata
+    groups = Groups(*np.array(rows, np.int64).T).large()
+    outside = known.where(~known["group"].isin(groups.numbers.tolist())).groupBy("stratum").count().collect()
+    left = np.zeros(STRATA, np.int64)
+    for row in outside:
+        left[row["stratum"]] = row["count"]
+    return strata.divided(groups, left)
+
+
+def named(sample: Sample, items: I64) -> Sample:
+    """The sample with other, ascending or not, names of its items. items i64[n]"""
+    order = np.argsort(items)
+    return replace(sample, items=items[order], stratum=sample.stratum[order])
+
+
+def counted(edges: DataFrame) -> Counted:
+    """How many pairs have a score at or above each of these."""
+
+    def count(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> I64:
+        finite = [(n, float(score)) for n, score in enumerate(scores) if np.isfinite(score)]
+        wanted = ["count(1) as every", *(f"count_if(similarity >= {score!r}D) as s{n}" for n, score in finite)]
+        row = edges.selectExpr(*wanted).collect()[0]
+        known = {n: row[f"s{n}"] for n, _ in finite}
+        return np.array([known.get(n, 0 if scores[n] > 0 else row["every"]) for n in range(len(scores))], np.int64)
+
+    return count

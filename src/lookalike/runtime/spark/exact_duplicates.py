@@ -1,0 +1,163 @@
+"""Equal items are found first, and stand for one another: the rest of a run sees one of each class.
+
+Most items equal no other. A frame of copies has rows for those alone that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.core.arrays import U64
+from lookalike.core.arrow import as_arrow
+from lookalike.runtime.spark.arrow_batches import numbers
+from lookalike.runtime.spark.key_join import Order
+from lookalike.runtime.spark.limits import MAX_BROADCAST_SETS
+from lookalike.runtime.spark.shuffle import Columns, mixed, run_lengths, shuffle_arrays
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MEMBER_COLUMNS = {
+    "word": np.uint64,
+    "other": np.int64,
+    "item": np.int64,
+    "side": np.int8,
+    "size": np.int32,
+    "named": np.bool_,
+}
+MEMBER_ROW = "item long, rep long, count long, side byte, size int"
+COPY_COUNTS = ("members", "classes", "pairs", "across", "most", "twice")  # of a part: what `Copies` has of all
+COPY_COLUMNS = f"{MEMBER_ROW}, told array<long>"
+NAME_SALT = np.uint64(0x1D)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The items that equal others (frame, MEMBERS). rep: the best of the class, of the first collection if it has any
+    there; count, side: of the whole class.
+
+    members, classes: how many there are; pairs, across: that they make, in all, and between two collections; most:
+    members of the largest class; twice: how often an id may stand that stands elsewhere.
+    """
+
+    frame: DataFrame
+    members: int
+    classes: int
+    pairs: int
+    across: int
+    most: int
+    twice: int
+
+    @property
+    def gone(self) -> int:
+        """How many items another one stands for."""
+        return self.members - self.classes
+
+    def sent(self, *columns: str) -> DataFrame:
+        """Columns of the frame, for a join: to every task, where they are few."""
+        return near(self.frame.selectExpr(*columns), self.members)
+
+
+def near(frame: DataFrame, rows: int) -> DataFrame:
+    """For a join: the frame is sent to every task, where it has few rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.broadcast(frame) if rows <= MAX_BROADCAST_SETS else frame
+
+
+def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
+    """The items of size `least` or more that are not alone (COPIES), and one row for each part that tells how many they
+    are. One shuffle, on the prints and on the ids."""
+    name = "if(id is null, null, xxhash64(id, side))" if "id" in things.columns else "cast(null as long)"
+    narrow = things.selectExpr("print", "other", "item", "side", "size", f"{name} as name")
+    smallest = max(1, least)
+    last = order.number == "-item"
+
+    def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
+        names = batch["name"].drop_null()
+        whole = batch.filter(as_arrow(numbers(batch, "size") >= smallest))
+        prints = {name: numbers(whole, name) for name in ("other", "item", "side", "size")}
+        words = numbers(whole, "print").view(np.uint64)
+        yield {"word": words, **prints, "named": np.zeros(len(words), np.bool_)}
+        n = len(names)
+        words = names.to_numpy().view(np.uint64)
+        blank: Columns = {kind: np.zeros(n, MEMBER_COLUMNS[kind]) for kind in ("other", "item", "side", "size")}
+        yield {"word": words, **blank, "named": np.ones(n, np.bool_)}
+
+    def word(rows: Columns) -> U64:
+        return mixed(np.where(rows["named"], rows["word"] ^ NAME_SALT, rows["word"]))
+
+    def gather(rows: Columns) -> Iterator[pa.RecordBatch]:
+        names = rows["word"][rows["named"]]
+        twice = len(names) - len(np.unique(names))
+        some = np.flatnonzero(~rows["named"])
+        yield from _classes({name: values[some] for name, values in rows.items()}, twice, last=last)
+
+    made = shuffle_arrays(narrow, spread, MEMBER_COLUMNS, gather, COPY_COLUMNS, word=word)
+    return made if order.number is not None else _ordered(made, things, order)
+
+
+def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatch]:
+    """The rows whose word and other are not theirs alone, the best of a class first, and what there is to tell."""
+    by = np.argsort(rows["word"])
+    counts = run_lengths(rows["word"][by])
+    some = by[np.repeat(counts > 1, counts)]
+    place = -rows["item"][some] if last else rows["item"][some]
+    some = some[np.lexsort((place, rows["side"][some], rows["other"][some], rows["word"][some]))]
+    counts = run_lengths(rows["word"][some], rows["other"][some])
+    some, counts = some[np.repeat(counts > 1, counts)], counts[counts > 1]
+    starts = np.cumsum(counts) - counts
+    item, side = rows["item"][some], rows["side"][some]
+    lefts = np.add.reduceat((side & 1).astype(np.int64), starts) if len(starts) else counts
+    sides = np.bitwise_or.reduceat(side, starts) if len(starts) else side
+    told = (len(some), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
+            counts.max(initial=0), twice)  # fmt: skip
+
+    def spread(values: npt.NDArray[Any]) -> pa.Array:
+        return as_arrow(np.repeat(values, counts))
+
+    found = {
+        "item": as_arrow(item),
+        "rep": spread(item[starts]),
+        "count": spread(counts),
+        "side": spread(sides),
+        "size": as_arrow(rows["size"][some]),
+        "told": pa.nulls(len(some), pa.list_(pa.int64())),
+    }
+    yield pa.record_batch(found)
+    yield pa.RecordBatch.from_pylist([{"told": [int(number) for number in told]}], schema=pa.record_batch(found).schema)
+
+
+def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
+    """The copies with the best member of each class as their rep, where that takes a look at columns of things."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = things.selectExpr("item", "side as own_side", *order.columns)
+    best = F.first("item").over(Window.partitionBy("rep").orderBy("own_side", *order.sort))
+    return copies.join(known, "item", "left").withColumn("rep", best).select(*copies.columns)
+
+
+def count_copies(alike: DataFrame) -> Copies:
+    """What `collapse` gave (kept), counted."""
+    rows = [row["told"] for row in alike.where("told is not null").select("told").collect()]
+    columns = dict(zip(COPY_COUNTS, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(COPY_COUNTS, (0,))
+    frame = alike.where("told is null").drop("told")
+    return Copies(frame, **{name: max(told) if name == "most" else sum(told) for name, told in columns.items()})
+
+
+def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:
+    """One item of each class, of size `least` or more: the columns of things, with the side of the class, and count."""
+    whole = things.where(f"size >= {max(1, least)}")
+    if not copies.members:
+        return whole.selectExpr("*", "1L as count")
+    known = copies.sent("item", "rep", "count", "side as class_side")
+    firsts = whole.join(known, "item", "left").where("rep is null or rep = item")
+    others = [name for name in things.columns if name != "side"]
+    return firsts.selectExpr(*others, "coalesce(class_side, side) as side", "coalesce(count, 1L) as count")

@@ -1,0 +1,137 @@
+"""Rows that leave Spark as they came: the lines of JSON Lines files, and exact text for the values of other tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lookalike.errors import BadText, InputError, OutputError
+from lookalike.io.canonical import canonical, converted
+from lookalike.io.exact_text import NotWritable
+from lookalike.io.json_rows import json_lines
+from lookalike.io.write import flat_columns
+from lookalike.runtime.spark.arrow_batches import mapped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LINE = "_lookalike_line"  # the line of a JSON Lines file that a row was read from
+PARSED = "_lookalike_parsed"
+BYTE_ORDER_MARK = "\ufeff"
+SHOWN_VALUE = 60  # characters of a value in a message
+
+
+def read_json_lines(session: SparkSession, urls: list[str], hidden: Sequence[str]) -> DataFrame:
+    """Read JSON Lines with the columns that Spark infers, and LINE: each line without its line break.
+
+    hidden: more columns, as SQL over the metadata of the files. Blank lines are no rows. A carriage return before the
+    line break stays a part of the line.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    schema = session.read.options(mode="FAILFAST").json(urls).schema
+    lines = session.read.options(lineSep="\n").text(urls)
+    lines = lines.selectExpr(
+        f"if(startswith(value, '{BYTE_ORDER_MARK}'), substring(value, 2), value) as {LINE}", *hidden
+    )
+    lines = lines.where(f"trim(BOTH ' \t\r' FROM {LINE}) != ''")
+    told = "lookalike.errors.InputError: a line of JSON Lines holds a list; expected an object in each line."
+    text = F.when(F.ltrim(LINE).startswith("["), F.raise_error(F.lit(told))).otherwise(F.col(LINE))
+    parsed = lines.withColumn(PARSED, F.from_json(text, schema, {"mode": "FAILFAST"}))
+    return parsed.select(f"{PARSED}.*", *(name for name in lines.columns))
+
+
+def with_checked_values(frame: DataFrame, names: Sequence[str], file: str) -> DataFrame:
+    """Return the columns `names`; fail at a value that is not what its line says. file: the column with file names.
+
+    Spark gives a column one type: where numbers stand next to text, or large integers next to fractions, it changes
+    values to fit.
+    """
+    kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        lines, files = batch[LINE].cast(pa.binary()).to_pylist(), batch[file].to_pylist()
+        for line, row, name in zip(lines, batch.select(names).to_pylist(), files, strict=True):
+            told = f"a row of {name.rpartition('/')[2]}"
+            values = _values(line, told)
+            for column in names:
+                given, read = _without_nulls(values.get(column)), _without_nulls(row[column])
+                if not _is_same(given, read):
+                    shown = json.dumps(given, ensure_ascii=False)[:SHOWN_VALUE]
+                    raise InputError(
+                        f"column {column!r} is {shown} in {told}, but {kinds[column]} on Spark, which would change it. "
+                        "Write JSON lines (.jsonl): rows are copied there."
+                    )
+        yield batch.select(names)
+
+    schema = ", ".join(f"`{name}` {kinds[name]}" for name in names)
+    return mapped(frame.select(*(f"`{name}`" for name in names), LINE, file), stage, schema)
+
+
+def as_json_lines(frame: DataFrame, name: str) -> DataFrame:
+    """Return each row as a line of JSON (value), as one machine writes it. name: of the input, for messages."""
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        try:
+            lines = json_lines(converted(batch, canonical))
+        except NotWritable as error:
+            raise _refusal(error, name) from error
+        yield pa.record_batch({"value": pa.array(lines.decode().split("\n")[:-1], pa.string())})
+
+    return mapped(frame, stage, "value string")
+
+
+def as_exact_text(frame: DataFrame, name: str) -> DataFrame:
+    """Return each column as the text that one machine writes to CSV. name: of the input, for messages."""
+
+    def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        try:
+            columns = flat_columns(converted(batch, canonical))
+        except NotWritable as error:
+            raise _refusal(error, name) from error
+        yield pa.record_batch([column.cast(pa.string()) for column in columns], batch.schema.names)
+
+    return mapped(frame, stage, ", ".join(f"`{column}` string" for column in frame.columns))
+
+
+def _refusal(error: NotWritable, name: str) -> OutputError:
+    return OutputError(f"column {error.column!r} of a row of {name} {error.reason}. Use .parquet.")
+
+
+def _values(line: bytes, told: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line, object_pairs_hook=_object))
+    except UnicodeDecodeError:
+        raise BadText(f"{told} is not valid UTF-8. Write JSON lines (.jsonl): rows are copied there.") from None
+    except ValueError:
+        raise InputError(f"{told} is not one JSON object. Write JSON lines (.jsonl): rows are copied there.") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise InputError("a key is repeated in a JSON object, and a column holds one value. Write JSON lines (.jsonl).")
+    return made
+
+
+def _without_nulls(value: Any) -> Any:
+    """A table cannot tell an absent key from null, nor an object of nulls from null."""
+    if isinstance(value, dict):
+        members = {key: _without_nulls(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member is not None} or None
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_same(given: Any, read: Any) -> bool:
+    """Compare values of JSON with what Spark read; numbers by their value, whatever their type."""
+    if isinstance(given, dict) and isinstance(read, dict):
+        return given.keys() == read.keys() and all(_is_same(given[key], read[key]) for key in given)
+    if isinstance(given, list) and isinstance(read, list):
+        return len(given) == len(read) and all(map(_is_same, given, read))
+    if isinstance(given, float) and math.isinf(given):
+        return False
+    return given == read and isinstance(given, bool) == isinstance(read, bool)

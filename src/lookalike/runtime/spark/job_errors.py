@@ -1,0 +1,64 @@
+"""Errors of a job, which come with the stack of two languages, told in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lookalike import errors
+from lookalike.runtime.spark.session import ClusterError, first_line
+
+LOOKALIKE_ERROR = re.compile(r"(?:lookalike\.errors\.)(\w+): (.+)")
+BAD_RECORD = re.compile(r"Malformed CSV record: (.*?)(?: SQLSTATE|$)", re.MULTILINE)
+NO_SYSTEM = re.compile(r"Class ([\w.]+FileSystem) not found|No FileSystem for scheme \"?(\w+)")
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Around every job that we start: an error of ours, raised on an executor, is raised here again as itself."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError, Py4JError, ConnectionError) as error:
+        raise from_spark(str(error)) from error
+
+
+def from_spark(words: str) -> errors.LookalikeError:
+    """The error that a job's long message tells of."""
+    if found := LOOKALIKE_ERROR.findall(words):
+        name, message = found[-1]
+        kind = getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, errors.LookalikeError):
+            made = kind.__new__(kind)
+            made.args = (re.sub(r" SQLSTATE: \w+$", "", message.strip()),)
+            return made
+    if record := BAD_RECORD.search(words):
+        return errors.InputError(
+            f"a CSV record has not as many fields as the header: {record[1].strip()[:80]!r}. Correct it, or remove it."
+        )
+    if "CSV header does not conform to the schema" in words:
+        return errors.InputError(
+            "a CSV file has repeated or empty column names, or other columns than the first file, which Spark would "
+            "change. Give all files one header with a name for each column, or run on one machine."
+        )
+    return ClusterError(f"Spark could not do the job: {root_cause(words)}")
+
+
+def root_cause(words: str) -> str:
+    """Why, in one line, of what Java says in many.
+
+    >>> cause_of("It failed\\n: java.io.IOException: x\\n\\tat a.b\\nCaused by: java.net.ConnectException: refused")
+    'ConnectException: refused'
+    """
+    if missing := NO_SYSTEM.search(words):
+        return (
+            f"this Spark has no files of that kind ({missing[1] or missing[2]} is missing); name the package that has "
+            "them, as --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for s3a."
+        )
+    lines = [line.strip().removeprefix("Caused by:").lstrip(": ") for line in words.splitlines()]
+    told = [line for line in lines if re.match(r"[\w.$]+(Exception|Error)\b", line)]
+    why = told[-1] if told else first_line(Exception(words))
+    return re.sub(r"^(?:[a-z]\w*\.)+(?=[A-Z])", "", why)[:400]

@@ -1,0 +1,244 @@
+"""Verified pairs of classes to what was asked, as DataFrames with the user's own ids. Any kind of item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import DuplicateIds, TooManyPairs
+from lookalike.runtime.local.memory_needs import fewer_pairs
+from lookalike.runtime.spark.components import components
+from lookalike.runtime.spark.exact_duplicates import Copies, near
+from lookalike.runtime.spark.exact_rows import LINE, with_checked_values
+from lookalike.runtime.spark.greedy_clusters import Walk, walked
+from lookalike.runtime.spark.group_numbers import gather_groups, number_groups
+from lookalike.runtime.spark.key_join import Order
+from lookalike.runtime.spark.row_numbers import numbered
+from lookalike.runtime.spark.sources import FILE, PLACE, SparkSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What a kind of item has found (frames, none of them evaluated here).
+
+    things: as in `flow`. edges: every verified pair of representatives of classes (left, right, similarity).
+    order: the best to keep first. own: the score of equal items, as an expression over copies.
+    """
+
+    origins: Sequence[SparkSource]
+    things: DataFrame
+    copies: Copies
+    edges: DataFrame
+    order: Order
+    own: str = "1.0D"
+
+    @property
+    def is_cross(self) -> bool:
+        return len(self.origins) == 2
+
+    # pairs
+
+    @cached_property
+    def pairs(self) -> DataFrame:
+        """left, right (items), similarity: of all members of all classes. The lower item is on the left; of two
+        collections, the item of the first."""
+        edges = self.edges
+        if self.is_cross:
+            edges = edges.union(edges.selectExpr("right as left", "left as right", "similarity"))
+        if not self.copies.members:
+            return edges.where("left % 2 = 0 and right % 2 = 1") if self.is_cross else edges
+        copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: it is sent once
+        for side in ("left", "right"):
+            edges = edges.join(copies, edges[side] == copies["rep"], "left").drop("rep", "own")
+            edges = edges.withColumn(side, _or("item", side)).drop("item")
+        between = edges.select("left", "right", "similarity")
+        within = self.copies.frame.selectExpr("rep as mine", "item as left").join(copies, _sql("mine = rep"))
+        within = within.selectExpr("left", "item as right", "own")
+        if self.is_cross:
+            return between.union(within).where("left % 2 = 0 and right % 2 = 1")
+        apart = between.selectExpr("least(left, right) as left", "greatest(left, right) as right", "similarity")
+        return apart.union(within.where("left < right"))
+
+    def check_copies(self, limit: int) -> int:
+        """How many pairs equal items make; TooManyPairs above `limit`."""
+        pairs = self.copies.across if self.is_cross else self.copies.pairs
+        if pairs > limit:
+            advice = fewer_pairs("pairs", cross=self.is_cross, method="")
+            raise TooManyPairs(
+                f"the answer has at least {pairs:,} pairs, more than --max-pairs {limit:,}; the most repeated "
+                f"item occurs {self.copies.most:,} times. {advice}"
+            )
+        return pairs
+
+    # groups
+
+    @property
+    def graph(self) -> DataFrame:
+        """Pairs (left, right) whose components are those of all edges."""
+        return self.edges
+
+    @cached_property
+    def labels(self) -> DataFrame:
+        """item (a representative of a class that has a pair), root: the least item of its component."""
+        return components(self.graph).persist()
+
+    def grouped(self, tops: DataFrame) -> DataFrame:
+        """item, group, size, representative of the members of every group of two or more. tops: of classes that are
+        in a group with others, the representative (item) and what stands for the group (root)."""
+        tops = tops.toDF("rep", "root")
+        members = tops.selectExpr("rep as item", "root")
+        if self.copies.members:
+            copies = (
+                self.copies.frame.select("item", "rep").join(tops, "rep", "left").withColumn("root", _or("root", "rep"))
+            )
+            alone = tops.join(self.copies.sent("item as rep"), "rep", "left_anti").selectExpr("rep as item", "root")
+            members = alone.union(copies.select("item", "root"))
+        if self.order.columns:
+            members = members.join(self.things.select("item", *self.order.columns), "item")
+        return number_groups(gather_groups(members.select("root", "item", *self.order.columns), self.order))
+
+    @cached_property
+    def components(self) -> DataFrame:
+        return self.grouped(self.labels)
+
+    def walked_groups(self, grouping: Walk) -> DataFrame:
+        """item, group, size, representative of the members of every star or clique of two or more."""
+        walked = self.stars if grouping == "stars" else self._walked(grouping)
+        gone = walked.select("item", "kept")
+        return self.grouped(gone.union(gone.selectExpr("kept as item", "kept").distinct()))
+
+    @property
+    def star_roots(self) -> DataFrame:
+        """item, root: of every representative of a class in a star, the item that is kept."""
+        gone = self.stars.selectExpr("item", "kept as root")
+        return gone.union(gone.selectExpr("root as item", "root").distinct())
+
+    @cached_property
+    def stars(self) -> DataFrame:
+        """item, kept, similarity: of every representative of a class that goes."""
+        return self._walked("stars")
+
+    def _walked(self, grouping: Walk) -> DataFrame:
+        if self.order.number is not None:
+            ranked = self.edges.selectExpr("*", *(f"{self._rank(side)} as {side}_rank" for side in ("left", "right")))
+        else:
+            known = self.labels.select("item").join(self.things.select("item", *self.order.columns), "item")
+            ranks, ranked = numbered(known, self.order.sort, "rank"), self.edges
+            for side in ("left", "right"):
+                ranked = ranked.join(ranks.selectExpr(f"item as {side}", f"rank as {side}_rank"), side)
+        return walked(ranked, self.labels, grouping).persist()
+
+    def _rank(self, item: str) -> str:
+        return str(self.order.number).replace("item", item)
+
+    # dedup
+
+    @cached_property
+    def removed(self) -> DataFrame:
+        """item, kept, similarity: of every item that goes."""
+        if self.is_cross:
+            return self._best_matches.persist()
+        if not self.copies.members:
+            return self.stars
+        gone = self.stars.toDF("rep", "kept", "similarity")
+        alone = gone.join(self.copies.sent("item as rep"), "rep", "left_anti").withColumnRenamed("rep", "item")
+        copies = self.copies.frame.selectExpr("item", "rep", f"{self.own} as own").join(gone, "rep", "left")
+        copies = copies.withColumn("kept", _or("kept", "rep")).withColumn("similarity", _or("similarity", "own"))
+        return alone.union(copies.where("item != kept").select("item", "kept", "similarity")).persist()
+
+    @property
+    def _best_matches(self) -> DataFrame:
+        """For each item of the first collection the most similar of the second, the first among equals."""
+        copies = self.copies.frame
+        rights = copies.where("item % 2 = 1").groupBy("rep").agg(_sql("min(item) as right_item"))
+        firsts = copies.where("item = rep and side = 3").selectExpr("rep", "rep", f"{self.own} as similarity")
+        edges = self.edges.union(self.edges.selectExpr("right", "left", "similarity")).union(firsts)
+        met = edges.join(near(rights.toDF("right", "right_item"), self.copies.members), "right", "left")
+        met = met.withColumn("right_item", _sql("coalesce(right_item, if(right % 2 = 1, right, null))"))
+        found = met.where("right_item is not null").groupBy("left")
+        best = found.agg(_sql("min(struct(-similarity as far, right_item)) as best"))
+        lefts = copies.where("item % 2 = 0").selectExpr("item", "rep as left")
+        matched = best.join(near(lefts, self.copies.members), "left", "left").where("item is not null or left % 2 = 0")
+        return matched.selectExpr("coalesce(item, left) as item", "best.right_item as kept", "-best.far as similarity")
+
+    @property
+    def kept(self) -> DataFrame:
+        """The rows of the first collection that stay, with all their columns."""
+        origin = self.origins[0]
+        if origin.has_lines:
+            return with_checked_values(self._rows_that_stay, origin.columns, FILE)
+        return self._rows_that_stay.select(*(f"`{name}`" for name in origin.columns))
+
+    @property
+    def kept_lines(self) -> DataFrame | None:
+        """The same rows as lines of the JSON Lines files that they come from (value); None for other inputs."""
+        return self._rows_that_stay.selectExpr(f"{LINE} as value") if self.origins[0].has_lines else None
+
+    @property
+    def _rows_that_stay(self) -> DataFrame:
+        origin = self.origins[0]
+        gone = self.named(self.removed.select("item"), ["item"])
+        if origin.id_column is not None:
+            rows, ids = origin.frame, gone.withColumnRenamed("item", "_lookalike_id")
+            return rows.join(
+                ids, rows[f"`{origin.id_column}`"].cast(origin.id_type) == ids["_lookalike_id"], "left_anti"
+            )
+        return origin.placed(lines=True).join(gone.withColumnRenamed("item", PLACE), PLACE, "left_anti")
+
+    # ids
+
+    def named(self, frame: DataFrame, left: Sequence[str], right: Sequence[str] = ()) -> DataFrame:
+        """The frame with the users' ids instead of numbers."""
+        return named(frame, self.origins, self.things, left, right)
+
+
+def named(
+    frame: DataFrame, origins: Sequence[SparkSource], things: DataFrame, left: Sequence[str], right: Sequence[str] = ()
+) -> DataFrame:
+    """The frame with the users' ids instead of numbers: columns of the first collection, and of the last."""
+    order, cross = frame.columns, len(origins) == 2
+    for number, columns in ((0, left), (len(origins) - 1, right)):
+        origin = origins[number]
+        names = things.select("item", "id") if "id" in things.columns else None
+        if names is not None and cross:
+            names = names.where(f"item % 2 = {number}")
+        for column in columns:
+            if origin.id_column is None or names is None or origin.placing == "ids":
+                shown = f"{column} div 2" if cross else column
+                frame = frame.withColumn(column, _sql(f"cast({shown} as {origin.id_type})"))
+            else:
+                ids = names.selectExpr(f"item as {column}", f"cast(id as {origin.id_type}) as _id")
+                frame = frame.join(ids, column).drop(column).withColumnRenamed("_id", column)
+    return frame.select(*order)
+
+
+def check_ids(origins: Sequence[SparkSource], things: DataFrame) -> None:
+    """Raise DuplicateIds unless the ids of each collection tell its rows apart."""
+    for number, origin in enumerate(origins):
+        if origin.id_column is None:
+            continue
+        mine = things.where(f"item % 2 = {number}") if len(origins) == 2 else things
+        name = "item" if origin.placing == "ids" else "id"
+        twice = mine.groupBy(name).count().where("count > 1").orderBy("count", ascending=False).limit(1).collect()
+        if twice:
+            raise DuplicateIds(
+                f"the id {twice[0][name]!r} occurs {twice[0]['count']} times in {origin.name}; ids must tell the rows "
+                "apart. Use --id to name another column, or --id none for row numbers (files only)."
+            )
+
+
+def _or(one: str, other: str) -> Any:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(one, other)
+
+
+def _sql(words: str) -> Any:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.expr(words)

@@ -1,0 +1,86 @@
+"""One pass over the texts: from the rows of one or two collections to things (see flow) with sets and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrow import as_arrow
+from lookalike.errors import InputError
+from lookalike.runtime.spark.arrow_batches import Batches, mapped_whole, numbers
+from lookalike.runtime.spark.row_numbers import numbered
+from lookalike.runtime.spark.sources import FILE, HIDDEN, PLACE, SparkSource, places
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Made = Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]
+BOTH = 3  # the side of items that may match any other
+
+
+def read_items(
+    origins: Sequence[SparkSource], make: Callable[[pa.RecordBatch], Made], columns: str, *, preferred: str | None
+) -> DataFrame:
+    """The things of all collections: these columns, item, side, id where rows have one beside their number, and
+    `preferred`, the column that decides which item to keep.
+
+    make: of a batch of rows (item, text), parts of it with the columns of each.
+    """
+    whole = None
+    for number, origin in enumerate(origins):
+        side = BOTH if len(origins) == 1 else number + 1
+        one = _of_origin(origin, make, columns, side, preferred if number == 0 else None)
+        whole = one if whole is None else whole.unionByName(one, allowMissingColumns=True)
+    assert whole is not None
+    return whole
+
+
+def _of_origin(
+    origin: SparkSource, make: Callable[[pa.RecordBatch], Made], columns: str, side: int, preferred: str | None
+) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame, files = origin.frame, origin.placing == "files"
+    chosen = [F.col(f"`{origin.text_column}`").alias("text")]
+    kept = []
+    if origin.id_column is not None:
+        kept.append(F.col(f"`{origin.id_column}`").cast(origin.id_type).alias("id"))
+    if preferred is not None:
+        kept.append(origin.compared(preferred).alias("preferred"))
+    hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
+    if origin.placing == "ids":
+        hidden = [F.col(f"`{origin.id_column}`").cast("long").alias(PLACE)]
+    elif origin.placing == "sorted ids":
+        hidden = [F.lit(0).cast("long").alias(PLACE)]
+    frame = frame.select(*chosen, *kept, *hidden)
+    name, bases, carried = origin.name, origin.bases, [name for name in ("id", "preferred") if name in frame.columns]
+
+    def checked(batches: Batches) -> Batches:
+        for batch in batches:
+            for column in ("id", PLACE):
+                if column in batch.schema.names and batch[column].null_count:
+                    raise InputError(
+                        f"an id is null in {name}. Use --id to name another column, or --id none for row numbers."
+                    )
+            yield batch
+
+    def work(batches: Batches) -> Batches:
+        good = checked(batches)
+        for batch, place in places(good, bases) if files else ((b, numbers(b, PLACE)) for b in good):
+            names = [name for name in batch.schema.names if name != FILE]
+            plain = pa.record_batch([batch[name] for name in names], names).append_column("item", as_arrow(place))
+            for part, found in make(plain):
+                sides = as_arrow(np.full(part.num_rows, side, np.int8))
+                made = {"item": part["item"], "side": sides, **found}
+                yield pa.record_batch(made | {name: part[name] for name in carried})
+
+    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    schema = f"item long, side byte, {columns}" + "".join(f", {name} {types[name]}" for name in carried)
+    made = mapped_whole(frame, work, schema)
+    if origin.placing == "sorted ids":
+        ids = numbered(frame.select("id"), ["id"], "item")
+        made = made.drop("item").join(ids, "id")
+    return made if side == BOTH else made.withColumn("item", F.expr(f"item * 2 + {side - 1}"))

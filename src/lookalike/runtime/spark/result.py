@@ -1,0 +1,207 @@
+"""What a run on Spark gives back: DataFrames with the user's own ids, and a receipt that is counted on demand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from lookalike.core.recall_audit import Audit
+from lookalike.errors import TooManyPairs, UsageError
+from lookalike.runtime.receipt import NO_WORK, peak_memory, recall_warnings
+from lookalike.runtime.spark.job_errors import translated_errors
+from lookalike.runtime.spark.run import SparkRun
+from lookalike.runtime.spark.session import engine_facts, spark_versions
+from lookalike.runtime.spark.writing import write_frame, write_result, write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Asked = Literal["pairs", "groups", "dedup"]
+Grouping = Literal["components", "stars", "cliques"]
+
+
+@dataclass(frozen=True)
+class SparkResult:
+    """The answer to `pairs`, `groups` or `dedup` on Spark. DataFrames are evaluated when something is asked of them.
+
+    Before it makes a DataFrame it runs what must be known first: that ids differ, how large the answer will be, and for
+    groups the rounds that join chains. `receipt` runs the rest, and counts.
+    """
+
+    asked: Asked
+    grouping: Grouping
+    run: SparkRun
+
+    @property
+    def job(self) -> Any:
+        return self.run.job
+
+    @cached_property
+    def pairs(self) -> DataFrame:
+        """left, right, similarity: every verified pair."""
+        with self._working():
+            _ = self.run.edges  # refused where groups were made without pairs
+            self.run.matched.check_copies(self.run.job.max_pairs)
+            return self._shown(self.run.matched.named(self.run.matched.pairs, ["left"], ["right"]))
+
+    @cached_property
+    def groups(self) -> DataFrame:
+        """id, group (0, 1, ... by first member), size, representative: the members of every group of two or more."""
+        if len(self.run.origins) == 2:
+            raise UsageError("groups are made within one collection; with `against` ask for pairs or dedup.")
+        with self._working():
+            matched = self.run.matched
+            if self.grouping == "components":
+                made = matched.components
+            else:
+                made = matched.walked_groups("stars" if self.grouping == "stars" else "cliques")
+            named = matched.named(made, ["item", "representative"])
+            return named.withColumnRenamed("item", "id")
+
+    @cached_property
+    def removed(self) -> DataFrame:
+        """id, kept, similarity: what goes, and what is kept in its stead."""
+        with self._working():
+            named = self.run.matched.named(self.run.matched.removed, ["item"], ["kept"])
+            return self._shown(named.withColumnRenamed("item", "id"))
+
+    @cached_property
+    def kept(self) -> DataFrame:
+        """The rows that stay, with all their columns, in the types that Spark reads.
+
+        An action on it fails where these types would change a value of a JSON Lines file.
+        """
+        with self._working():
+            if self.run.on_bad_text != "replace":
+                self.run.matched.origins[0].check_encoding()
+            return self.run.matched.kept
+
+    @property
+    def frame(self) -> DataFrame:
+        """The DataFrame that was asked for: pairs, groups, or the kept rows."""
+        return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
+
+    @cached_property
+    def audit(self) -> Audit | None:
+        """The recall as measured; None where the answer is exact, or nobody asked."""
+        with translated_errors():
+            return self.run.audited()
+
+    @cached_property
+    def receipt(self) -> dict[str, Any]:
+        """What was asked, planned, counted and measured."""
+        run, trace = self.run, self.run.trace
+        with translated_errors():
+            counts = self._counts()
+            trace.add(**counts)
+            with trace.stage("audit"):
+                measured = self.audit
+            origins = [
+                {**origin.describe(), "rows": rows} for origin, rows in zip(run.origins, self._rows, strict=True)
+            ]
+        plan = run.banded
+        return {
+            "asked": self.asked,
+            **engine_facts(run.things.sparkSession),
+            "inputs": origins,
+            "items": run.job.noun,
+            "compared": run.job.words(),
+            "scale": {"column": run.job.scale.column, "sign": run.job.scale.sign},
+            "grouping": self.grouping,
+            "job": run.job.as_dict(),
+            "choice": run.choice.as_dict(),
+            "plan": None if plan is None else plan.as_dict(),
+            "recall_at_threshold": run.promised,
+            "recall_measured": None if measured is None else measured.as_dict(run.job.scale.sign),
+            "verified": run.job.verify,
+            "pairs_complete": run.pairs_complete,
+            "counts": trace.counts,
+            "seconds": trace.seconds,
+            "peak_memory_mb": round(peak_memory() / 1e6),
+            "warnings": [*trace.warnings, *recall_warnings(measured, run.promised, run.job)],
+            "left_out": [],
+            "work": NO_WORK,
+            **spark_versions(),
+        }
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write the tables that were asked for as folders of Parquet, with receipt.json, into a new folder or URL."""
+        pairs = self._listed_pairs()
+        tables = {} if pairs is None else {"pairs": pairs}
+        if len(self.run.origins) == 1:
+            tables["groups"] = self.groups
+        if self.asked == "dedup":
+            tables |= {"kept": self.kept, "removed": self.removed}
+        with translated_errors(), self.run.trace.stage("write"):
+            complete = {"pairs_complete": pairs is not None}
+            return write_result(tables, lambda: self.receipt | complete, os.fspath(folder), force=force)
+
+    def _listed_pairs(self) -> DataFrame | None:
+        """The pairs, or None where groups or rows were asked for and their pairs are more than `max_pairs`."""
+        if not self.run.pairs_complete:
+            return None
+        try:
+            return self.pairs
+        except TooManyPairs:
+            if self.asked == "pairs":
+                raise
+            return None
+
+    def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
+        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells.
+
+        Kept rows of JSON Lines are written to JSON Lines as the lines of the input. Other kept rows become text as on
+        one machine, or are refused.
+        """
+        name = os.fspath(path)
+        with translated_errors(), self.run.trace.stage("write"):
+            if "kept" in self.__dict__ and frame is self.kept:
+                matched = self.run.matched
+                return write_rows(frame, matched.kept_lines, matched.origins[0].name, name, force=force)
+            return write_frame(frame, name, force=force)
+
+    def done(self) -> None:
+        """Let go of what executors keep for the next question."""
+        self.run.forget()
+
+    def __repr__(self) -> str:
+        return f"<SparkResult of {self.asked}: {self.run.job.words()}>"
+
+    def _shown(self, frame: DataFrame) -> DataFrame:
+        """With scores under the name that the kind of item has for them; a distance is held with its sign turned."""
+        scale = self.run.job.scale
+        if scale.sign < 0:
+            frame = frame.withColumn("similarity", -frame["similarity"] + 0.0)
+        return frame.withColumnRenamed("similarity", scale.column)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Around what makes a DataFrame: ids are checked, time is counted, errors are told."""
+        with translated_errors(), self.run.trace.stage("match"):
+            _ = self.run.copies  # and that ids differ
+            yield
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        things = self.run.things
+        if len(self.run.origins) == 1:
+            return [things.count()]
+        return [things.where(f"item % 2 = {number}").count() for number in (0, 1)]
+
+    def _counts(self) -> dict[str, int]:
+        run = self.run
+        counts = run.counted()
+        counts |= {"exact_duplicates": run.copies.gone, "met": run.weight.pairs}
+        if self.asked == "pairs":
+            counts["pairs"] = run.count_pairs()
+        elif self.asked == "groups":
+            groups = self.groups.selectExpr("count(distinct `group`) as groups", "count(1) as grouped").collect()[0]
+            counts |= {"groups": groups["groups"], "grouped": groups["grouped"]}
+        else:
+            removed = self.run.matched.removed.count()
+            counts |= {"kept": self._rows[0] - removed, "removed": removed}
+        return counts

@@ -1,0 +1,220 @@
+"""The Spark session of a run: the caller's own, or one that is started with what lookalike needs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lookalike.errors import LookalikeError, MissingExtra, UsageError
+from lookalike.runtime.receipt import versions
+from lookalike.runtime.spark.java import java_home
+from lookalike.runtime.spark.limits import MAX_TASKS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+HERE = Path(__file__).parent
+LOOPBACK = "127.0.0.1"
+UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
+TUNED = "spark.lookalike.tuned"
+INPUT_BYTES_PER_PART = 32 << 20  # bytes of input for each part of a shuffle, of which there are MOST_TASKS at most
+# Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
+# A task is one thread: Spark runs as many tasks as there are cores.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
+
+
+class ClusterError(LookalikeError):
+    """A cluster that cannot be reached, or a job that it could not do."""
+
+
+def settings(master: str) -> dict[str, str]:
+    """What a session of ours is started with. Executors compile into a folder of their own, beside no user's home."""
+    cache = os.path.join(tempfile.gettempdir(), f"lookalike-executors-{os.getuid()}")
+    made = {
+        "spark.app.name": "lookalike",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{HERE / 'log4j2.properties'} {QUICK}",
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(32 << 20),
+        "spark.buffer.pageSize": "4m",  # else every small table that is sent around takes 64 MB
+        "spark.sql.ui.retainedExecutions": "5",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "50",
+        "spark.sql.maxPlanStringLength": "10000",
+        "spark.python.daemon.module": "lookalike.kinds.documents.spark.worker_daemon",
+        "spark.executorEnv.XDG_CACHE_HOME": cache,
+        **{f"spark.executorEnv.{name}": value for name, value in ONE_THREAD.items()},
+    }
+    if is_near(master):
+        made |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if master.startswith("local"):
+        warehouse = os.path.join(tempfile.gettempdir(), f"lookalike-warehouse-{os.getuid()}")  # else one in this folder
+        made |= {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse}
+    return made
+
+
+def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
+    """Cut shuffles into as many parts as the input is worth, in a session of ours that was told nothing else."""
+    if session.conf.get(TUNED, None) != "yes":
+        return
+    nbytes = sum(size for size in map(plan_bytes, frames) if size < UNKNOWN)
+    parts = max(2 * session.sparkContext.defaultParallelism, min(nbytes // INPUT_BYTES_PER_PART, MAX_TASKS))
+    session.conf.set("spark.sql.shuffle.partitions", str(parts))
+
+
+def plan_bytes(frame: DataFrame) -> int:
+    """The size of the files and kept frames that a frame is made from; UNKNOWN or more where Spark cannot tell."""
+    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
+
+
+def check_master(master: str) -> None:
+    """Refuse at once a standalone master that nobody answers for: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), timeout=10):
+                return
+        except (OSError, ValueError):
+            continue
+    raise ClusterError(f"no Spark master answers at {master}; expected spark://HOST:PORT of one that runs.")
+
+
+def is_near(master: str) -> bool:
+    """True for a master on this machine."""
+    return master.startswith("local") or urlsplit(master).hostname in (LOOPBACK, "localhost")
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Take out what only one machine understands; refuse it where it was given."""
+    for name in ("threads", "memory", "work_dir"):
+        if options.pop(name, None) is not None:
+            raise UsageError(
+                f"{name} is for one machine; Spark has its own settings for it (--spark-conf, such as "
+                "spark.executor.memory=4g)."
+            )
+    options.pop("beside", None)
+
+
+def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session that is active, or a new one on this master (default: all cores of this machine).
+
+    MissingExtra says how to install Spark; ClusterError tells of a master that does not answer.
+    """
+    try:
+        with quiet():
+            from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtra('engine="spark"', "spark") from error
+    active = active_session()
+    if active is not None:
+        return active
+    master = master or os.environ.get("MASTER") or "local[*]"
+    check_master(master)
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # it prints errors that are raised as well
+    os.environ["JAVA_HOME"] = java_home()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_near(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    builder: Any = SparkSession.builder.master(master)
+    ours = {TUNED: "no" if "spark.sql.shuffle.partitions" in (spark_conf or {}) else "yes"}
+    for name, value in {**settings(master), **ours, **(spark_conf or {})}.items():
+        builder = builder.config(name, value)
+    with quiet(), silenced() as said:
+        try:
+            session: SparkSession = builder.getOrCreate()
+            session.sparkContext.setLogLevel("OFF")
+        except Exception as error:  # pyspark's, py4j's or the system's
+            words = [line.strip() for line in said() if "Exception" in line or "Error" in line]
+            raise ClusterError(f"Spark did not start on {master}: {(words or [first_line(error)])[-1]}") from error
+    return session
+
+
+def engine_facts(session: SparkSession) -> dict[str, Any]:
+    """What a receipt says of where it ran."""
+    return {"engine": "spark", "master": session.sparkContext.master}
+
+
+def spark_versions() -> dict[str, Any]:
+    """The versions of a receipt, with Spark's."""
+    return {"versions": {**versions(), "pyspark": version("pyspark")}}
+
+
+@contextmanager
+def own_session() -> Iterator[None]:
+    """Stop, at the end of the block, a session that was started in it."""
+    before = active_session()
+    try:
+        yield
+    finally:
+        after = active_session()
+        if after is not None and after is not before:
+            after.stop()
+
+
+def active_session() -> SparkSession | None:
+    """The session of this process, if it has one: of this thread, or of the one that started it."""
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    started: Any = SparkSession._instantiatedSession
+    return started if started is not None and started._sc._jsc is not None else None
+
+
+@contextmanager
+def silenced() -> Iterator[Callable[[], list[str]]]:
+    """Java starts, and goes on, without a word on our standard error; what it says meanwhile is given back. What we
+    say ourselves, as when Ctrl-C ends all, is still heard."""
+    with tempfile.TemporaryFile("w+b") as heard:
+        kept, ours = os.dup(2), sys.stderr
+        ours.flush()
+        if ours is sys.__stderr__:
+            sys.stderr = open(kept, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        os.dup2(heard.fileno(), 2)
+
+        def said() -> list[str]:
+            heard.seek(0)
+            return heard.read().decode(errors="replace").splitlines()
+
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            if ours is sys.__stderr__:
+                sys.stderr.close()
+                sys.stderr = ours
+            os.close(kept)
+
+
+class quiet(warnings.catch_warnings):  # noqa: N801  (used as a word, not as a type)
+    """Without the warning that pyspark gives for a pandas that lookalike does not use."""
+
+    def __enter__(self) -> Any:
+        entered = super().__enter__()
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        return entered
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

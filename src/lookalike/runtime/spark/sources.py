@@ -1,0 +1,418 @@
+"""Whatever Spark reads becomes rows with a place: in the order of the input where it has one, else by their ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64
+from lookalike.core.arrow import as_arrow
+from lookalike.errors import BadText, InputError, UsageError
+from lookalike.io.canonical import canonical, converted
+from lookalike.io.columns import check_column, choose_id, choose_text
+from lookalike.io.origin import origin
+from lookalike.io.paths import FORMATS, TEXT_LINES, kind_of
+from lookalike.io.read import open_collection
+from lookalike.io.texts import kind_of_text
+from lookalike.runtime.spark.arrow_batches import Batches, mapped_whole, numbers
+from lookalike.runtime.spark.exact_rows import LINE, read_json_lines
+from lookalike.runtime.spark.job_errors import root_cause, translated_errors
+from lookalike.runtime.spark.session import quiet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE, START_COLUMN, ROW_COLUMN, PLACE = "_lookalike_file", "_lookalike_start", "_lookalike_row", "_lookalike_place"
+HIDDEN = (FILE, START_COLUMN, ROW_COLUMN, PLACE, LINE)
+CSV_OPTIONS = {"header": True, "multiLine": True, "escape": '"', "mode": "FAILFAST", "enforceSchema": False}
+READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Parquet": ("parquet", {}),
+    "ORC": ("orc", {}),
+    "JSON lines": ("json", {}),
+    "CSV": ("csv", CSV_OPTIONS),
+    "TSV": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
+    TEXT_LINES: ("text", {}),
+}
+EXTENSIONS = {**{ending: kind for ending, kind in FORMATS.items() if kind in READERS}, ".orc": "ORC"}
+IN_FILE = 40  # bits of a place within a file; the file's number stands above them
+Placing = Literal["files", "column", "ids", "sorted ids"]
+
+
+class Choose(Protocol):
+    """Which column is compared: the one that is wanted, or the usual one."""
+
+    def __call__(self, schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str: ...
+
+
+class PathArguments(tuple[str, ...]):
+    """Paths and URLs as they were typed: pathlib would take a slash away from s3://."""
+
+
+class RowOffsets(Protocol):
+    """Of each block of a file, (file, where it starts), the place of its first row."""
+
+    def __getitem__(self, block: tuple[str, int], /) -> int: ...
+
+
+@dataclass(frozen=True)
+class SparkSource:
+    """Rows that Spark reads. frame: the user's columns and the hidden ones; placing: what a row's number comes from.
+
+    bases: of each (file, start), the place of its first row; empty where places come from elsewhere.
+    id_column: None where rows are known by their place. given: paths on this machine, as they were named, and files:
+    what they stand for; none where the rows come from elsewhere. shown: what a receipt says of the columns, else text
+    and id.
+    """
+
+    name: str
+    frame: DataFrame
+    text_column: str
+    id_column: str | None
+    placing: Placing
+    bases: RowOffsets
+    untyped: bool = False  # all values are strings, as in CSV
+    given: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    lines: bool | None = None  # True where each line of text files is an item
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.frame.columns if name not in HIDDEN)
+
+    @property
+    def is_tokens(self) -> bool:
+        return kind_of_text(schema_of(self.frame).field(self.text_column).type) != "text"
+
+    @property
+    def id_type(self) -> str:
+        """long or string."""
+        if self.id_column is None:
+            return "long"
+        return "long" if pa.types.is_integer(schema_of(self.frame).field(self.id_column).type) else "string"
+
+    def describe(self) -> dict[str, Any]:
+        """What a receipt says of the input, in the words of the local engine: it can be opened again by these."""
+        columns = self.shown or {"text": self.text_column, "id": self.id_column, "lines": self.lines}
+        return {"name": self.name, **columns, "origin": origin(self.given, map(Path, self.files))}
+
+    def check(self, column: str) -> None:
+        """Refuse a column that is not there."""
+        check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
+
+    def compared(self, column: str) -> Any:
+        """A column to order rows by; numbers that stand in a file without types are numbers (one pass to see)."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        values = F.col(f"`{column}`")
+        if not self.untyped:
+            return values
+        number = values.try_cast("double")
+        words = self.frame.where(values.isNotNull() & number.isNull()).limit(1).count()
+        return values if words else number
+
+    @property
+    def has_lines(self) -> bool:
+        """True where the rows carry the lines of the files that they come from."""
+        return LINE in self.frame.columns
+
+    def check_encoding(self) -> None:
+        """Refuse CSV files with bytes that are not UTF-8, which Spark would replace: one pass over the files."""
+        if not self.untyped:
+            return
+        lines = self.frame.sparkSession.read.text(self.frame.inputFiles())
+        bad = lines.where("not is_valid_utf8(value)").selectExpr("_metadata.file_path as file").limit(1).collect()
+        if bad:
+            raise BadText(
+                f"{plain(bad[0]['file'])} is not valid UTF-8, and Spark would change the bytes of the kept rows. "
+                "Use --on-bad-text replace for U+FFFD instead of them, or run on one machine."
+            )
+
+    def placed(self, *, lines: bool = False) -> DataFrame:
+        """All rows with all their columns, and PLACE: the number by which the rest of the run knows them.
+
+        lines: with LINE and FILE, where the rows have them.
+        """
+        if self.placing != "files":
+            return self.frame
+        names, bases = [*self.columns, *((LINE, FILE) if lines and self.has_lines else ())], self.bases
+        visible = self.frame.select(*(f"`{name}`" for name in names)).schema
+
+        def work(batches: Batches) -> Batches:
+            for batch, place in places(batches, bases):
+                yield pa.record_batch([*(batch[name] for name in names), as_arrow(place)], [*names, PLACE])
+
+        from pyspark.sql.types import LongType, StructType
+
+        return mapped_whole(self.frame, work, StructType([*visible.fields]).add(PLACE, LongType()))
+
+
+def places(batches: Batches, bases: RowOffsets) -> Iterator[tuple[pa.RecordBatch, I64]]:
+    """Each batch of a partition with the places of its rows: the base of their block of their file, and how many rows
+    of it stand before. Batches come in the order of the files, as Spark reads them; `bases` knows what order these
+    have among one another."""
+    current: tuple[str, int] | None = None
+    seen = 0
+    for batch in batches:
+        starts = _changes(batch)
+        counts = np.diff(starts, append=batch.num_rows)
+        out = np.empty(batch.num_rows, np.int64)
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            block = (plain(batch[FILE][start].as_py()), batch[START_COLUMN][start].as_py())
+            seen = seen if block == current else 0
+            current = block
+            within = (
+                numbers(batch, ROW_COLUMN)[start : start + count]
+                if ROW_COLUMN in batch.schema.names
+                else seen + np.arange(count)
+            )
+            out[start : start + count] = bases[block] + within
+            seen += count
+        yield batch, out
+
+
+def _changes(batch: pa.RecordBatch) -> I64:
+    """Where a new block of a file begins in a batch."""
+    names = batch[FILE].dictionary_encode().indices.to_numpy()
+    starts = numbers(batch, START_COLUMN)
+    new = np.zeros(batch.num_rows, np.bool_)
+    new[:1] = True
+    new[1:] = (names[1:] != names[:-1]) | (starts[1:] != starts[:-1])
+    return np.flatnonzero(new)
+
+
+def open_origins(
+    session: SparkSession,
+    sources: Sequence[Any],
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    choose: Choose = choose_text,
+    several: bool = False,
+    lines: bool | None = None,
+) -> list[SparkSource]:
+    """One collection, or two where the second of the sources is not None. lines: as for `open_collection`."""
+    given = [source for source in sources if source is not None]
+    several = several or len(given) > 1
+    origins = [
+        open_origin(session, one, text=text, id=id, several=several, choose=choose, lines=lines) for one in given
+    ]
+    if len({origin.is_tokens for origin in origins}) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    return origins
+
+
+def open_origin(
+    session: SparkSession,
+    source: Any,
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002  (the user's word)
+    several: bool = False,
+    choose: Choose = choose_text,
+    lines: bool | None = True,
+) -> SparkSource:
+    """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
+
+    several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
+    compared; documents are texts or token lists. lines: text files are read line by line, which is the only way that
+    Spark reads them; None where that is so for a single file only.
+    """
+    from pyspark.sql import DataFrame
+
+    if isinstance(source, DataFrame):
+        return _of_frame(source, "the DataFrame", text, id, several, choose)
+    if is_read_by_spark(source):
+        paths = [source] if isinstance(source, str | os.PathLike) else source
+        return _of_paths(session, [os.fspath(one) for one in paths], text, id, several, choose, lines)
+    return _of_memory(session, source, text, id)
+
+
+def any_column(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
+    """For kinds of items that choose later what is compared."""
+    if not schema.names:
+        raise InputError(f"{where} has no columns; expected a table with rows.")
+    return str(schema.names[0])
+
+
+def is_read_by_spark(source: Any) -> bool:
+    """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(source, DataFrame | PathArguments | str | os.PathLike):
+        return True
+    if not isinstance(source, list | tuple) or not source:
+        return False
+    return all(isinstance(one, os.PathLike) for one in source)
+
+
+def _of_frame(
+    frame: DataFrame,
+    name: str,
+    text: str | None,
+    id: str | None,  # noqa: A002
+    several: bool,
+    choose: Choose,
+) -> SparkSource:
+    schema = schema_of(frame)
+    id_column = choose_id(schema, id, name)
+    text_column = choose(schema, text, name, besides=id_column)
+    if id_column is None and choose is choose_text:
+        raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
+    whole = id_column is not None and pa.types.is_integer(schema.field(id_column).type) and not several
+    return SparkSource(name, frame, text_column, id_column, "ids" if whole else "sorted ids", {})
+
+
+def _of_memory(session: SparkSession, source: Any, text: str | None, id: str | None) -> SparkSource:  # noqa: A002
+    collection = open_collection(source, text=text, id=id)
+    table = pa.Table.from_batches([converted(batch, canonical) for batch in collection.rows()])
+    table = table.append_column(PLACE, as_arrow(np.arange(table.num_rows)))
+    with quiet():
+        frame = session.createDataFrame(table)
+    return SparkSource(collection.name, frame, collection.text_column, collection.id_column, "column", {})
+
+
+def _of_paths(
+    session: SparkSession,
+    paths: list[str],
+    text: str | None,
+    id: str | None,  # noqa: A002
+    several: bool,
+    choose: Choose,
+    lines: bool | None,
+) -> SparkSource:
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    if len(paths) == 1 and "/" not in paths[0] and not os.path.exists(paths[0]) and session.catalog.tableExists(name):
+        return _of_frame(session.table(name), f"the table {name}", text, id, several, choose)
+    kinds = {path: _kind(session, path, lines) for path in paths}
+    if len(set(kinds.values())) > 1:
+        one, other = paths[0], next(path for path in paths if kinds[path] != kinds[paths[0]])
+        raise InputError(f"{one} is {kinds[one]} and {other} is {kinds[other]}; give files of one kind.")
+    kind = kinds[paths[0]]
+    if kind == TEXT_LINES and (lines is False or (lines is None and len(paths) > 1)):
+        raise _no_text_files(name)
+    form, options = READERS[kind]
+    hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START_COLUMN}"]
+    try:
+        if kind == "JSON lines":
+            frame = read_json_lines(session, [_url(path) for path in paths], hidden)
+        else:
+            frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
+    except Exception as error:  # Spark's own, of many kinds
+        raise InputError(f"Spark cannot read {name} as {kind}: {root_cause(str(error))}") from error
+    if kind == TEXT_LINES:
+        frame = frame.withColumnRenamed("value", "text")
+    schema = schema_of(frame)
+    if form == "csv" and any("\0" in column or column.startswith("\ufffd\ufffd") for column in schema.names):
+        raise InputError(f"{name} is in UTF-16 or another encoding; expected UTF-8. Convert it, for example by iconv.")
+    id_column = choose_id(schema, id, name)
+    text_column = choose(schema, text, name, besides=id_column)
+    if kind == "Parquet":  # its rows are numbered, wherever a block begins
+        hidden = [hidden[0], f"cast(0 as long) as {START_COLUMN}", f"_metadata.row_index as {ROW_COLUMN}"]
+    if FILE not in frame.columns:
+        frame = frame.selectExpr("*", *hidden)
+    files = sorted({plain(file) for file in frame.inputFiles()})
+    with translated_errors():
+        bases = _bases(frame, paths, files, dense=id_column is None)
+    near = not any("://" in path for path in paths)
+    return SparkSource(
+        name, frame, text_column, id_column, "files", bases, untyped=form == "csv",
+        given=tuple(paths) if near else (), files=tuple(files) if near else (),
+        lines=True if kind == TEXT_LINES else None,
+    )  # fmt: skip
+
+
+def _bases(frame: DataFrame, paths: list[str], found: list[str], *, dense: bool) -> RowOffsets:
+    """Of each block of each file the place of its first row: dense (rows are counted first), or with room between."""
+    roots = [plain(_url(path)).partition("*")[0] for path in paths]
+
+    def order(file: str) -> tuple[int, str]:
+        return next((at for at, root in enumerate(roots) if file.startswith(root)), len(roots)), file
+
+    files = sorted(found, key=order)
+    if not dense:
+        return SparseRowOffsets({file: number for number, file in enumerate(files)})
+    counted = frame.groupBy(FILE, START_COLUMN).count().collect()
+    blocks = sorted((order(plain(row[FILE])), row[START_COLUMN], row["count"]) for row in counted)
+    ends = np.cumsum([count for _, _, count in blocks]).tolist()
+    return {(file, start): end - count for ((_, file), start, count), end in zip(blocks, ends, strict=True)}
+
+
+@dataclass(frozen=True)
+class SparseRowOffsets:
+    """Bases that leave room: a row takes at least a byte of its file, so that no two blocks overlap."""
+
+    files: dict[str, int]
+
+    def __getitem__(self, block: tuple[str, int]) -> int:
+        return (self.files[block[0]] << IN_FILE) + block[1]
+
+
+def plain(path: str) -> str:
+    """One way to write the name of a file: Spark has several.
+
+    >>> plain("file:///data/a%20b.parquet"), plain("s3://bucket/a.parquet")
+    ('/data/a b.parquet', 's3://bucket/a.parquet')
+    """
+    path = unquote(path)
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+
+
+def _url(path: str) -> str:
+    return path if "://" in path else Path(path).absolute().as_uri().replace("%2A", "*")
+
+
+def _no_text_files(name: str) -> InputError:
+    return InputError(
+        f"{name}: text files are a document each, which Spark does not read; give --lines (lines=True) to read their "
+        "lines, or a table such as Parquet or JSON Lines."
+    )
+
+
+def _kind(session: SparkSession, path: str, lines: bool | None) -> str:
+    """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
+    kind = _by_name(path)
+    system, found = reached(session, path)
+    if not found:
+        raise InputError(f"no such file, folder or table: {path}.")
+    if kind == TEXT_LINES and not lines and (len(found) > 1 or found[0].isDirectory() or "*" in path):
+        raise _no_text_files(path)
+    if kind is not None:
+        return kind
+    for status in found:
+        inside = system.listFiles(status.getPath(), True)
+        while inside.hasNext():
+            name = inside.next().getPath().getName()
+            if not name.startswith(("_", ".")) and (kind := _by_name(name)) and kind != TEXT_LINES:
+                return kind
+    raise InputError(f"{path} holds no data files that Spark reads by extension: {', '.join(EXTENSIONS)}.")
+
+
+def reached(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """(Hadoop's file system of a path or URL, what is found there); InputError, in one line, where nobody answers."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(path if "://" in path else "file://" + os.path.abspath(path))
+    try:
+        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        return system, system.globStatus(where)
+    except Exception as error:  # py4j's
+        raise InputError(f"Spark cannot reach {path}: {root_cause(str(error))}") from error
+
+
+def _by_name(path: str) -> str | None:
+    kind = "ORC" if path.lower().endswith(".orc") else kind_of(path)
+    return kind if kind in READERS else None
+
+
+def schema_of(frame: DataFrame) -> pa.Schema:
+    """The frame's columns as Arrow would have them."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.select(*(name for name in frame.columns if name not in HIDDEN)).schema)

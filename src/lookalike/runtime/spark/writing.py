@@ -1,0 +1,134 @@
+"""DataFrames as Spark writes them: folders of parts, on this machine or wherever Spark can write."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import OutputError, UsageError
+from lookalike.io.atomic import check_folder, check_place, replacing
+from lookalike.io.json_rows import json_document
+from lookalike.io.results import RECEIPT
+from lookalike.runtime.spark.exact_rows import as_exact_text, as_json_lines
+from lookalike.runtime.spark.job_errors import root_cause
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JSON_OPTIONS = {"ignoreNullFields": False}
+CSV_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".parquet": ("parquet", {}),
+    ".orc": ("orc", {}),
+    ".jsonl": ("json", JSON_OPTIONS),
+    ".ndjson": ("json", JSON_OPTIONS),
+    ".json": ("json", JSON_OPTIONS),
+    ".csv": ("csv", CSV_OPTIONS),
+    ".tsv": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
+}
+
+
+def is_url(path: str) -> bool:
+    """s3://bucket/x, hdfs://..., and what pathlib makes of them (s3:/bucket/x).
+
+    >>> is_url("s3:/bucket/x"), is_url("pairs.parquet"), is_url("file:///tmp/x")
+    (True, False, True)
+    """
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path) is not None
+
+
+def as_url(path: str) -> str:
+    """With both slashes after the scheme, which pathlib takes one of."""
+    return re.sub(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/+", r"\1://" + ("/" if path.startswith("file:") else ""), path)
+
+
+def check_target(path: str, *, force: bool) -> None:
+    """Refuse, before any long work, an output that Spark could not write in the end."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending and ending not in FORMATS:
+        raise UsageError(f"{path} has the unknown extension {ending!r}. Spark writes {', '.join(FORMATS)}.")
+    if is_url(path):
+        return
+    if not ending:
+        check_folder(path, force=force)
+    else:
+        check_place(Path(path), force=force)
+        if Path(path).is_file():
+            raise OutputError(f"{path} is a file; Spark writes a folder of parts. Remove it, or use another name.")
+
+
+def check_reached(session: SparkSession, url: str) -> None:
+    """Refuse, before any long work, a URL that Spark cannot reach."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(url)
+    try:
+        where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(where)
+    except Exception as error:  # py4j's
+        raise OutputError(f"Spark cannot write to {url}: {root_cause(str(error))}") from error
+
+
+def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
+    """Write a folder of parts; on this machine it appears whole or not at all."""
+    check_target(path, force=force)
+    form, options = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
+    writer = frame.write.format(form).options(**options)
+    if is_url(path):
+        writer.mode("overwrite" if force else "error").save(as_url(path))
+        return as_url(path)
+    with replacing(Path(path), force=force) as draft:
+        writer.save(draft.path.absolute().as_uri())
+    return path
+
+
+def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, *, force: bool) -> str:
+    """Write rows of an input so that their values read back as they are. lines: the same rows as lines of JSON (value).
+
+    name: of the input, for messages.
+    """
+    check_target(path, force=force)
+    form, _ = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
+    if form == "csv":
+        return write_frame(as_exact_text(frame, name), path, force=force)
+    if form != "json":
+        return write_frame(frame, path, force=force)
+    writer = (as_json_lines(frame, name) if lines is None else lines).write.options(lineSep="\n")
+    if is_url(path):
+        writer.mode("overwrite" if force else "error").text(as_url(path))
+        return as_url(path)
+    with replacing(Path(path), force=force) as draft:
+        writer.text(draft.path.absolute().as_uri())
+        _rename_parts(frame.sparkSession, draft.path)
+    return path
+
+
+def _rename_parts(session: SparkSession, folder: Path) -> None:
+    """Name parts of JSON Lines so: Spark's writer of text calls them .txt, which other readers take for text."""
+    jvm: Any = session._jvm
+    where = jvm.org.apache.hadoop.fs.Path(folder.absolute().as_uri())
+    system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+    for part in folder.glob("part-*.txt"):
+        old, new = (jvm.org.apache.hadoop.fs.Path(where, file.name) for file in (part, part.with_suffix(".json")))
+        system.rename(old, new)  # with its checksum
+
+
+def write_result(
+    tables: Mapping[str, DataFrame], receipt: Callable[[], dict[str, Any]], folder: str, *, force: bool
+) -> str:
+    """Write NAME.parquet for each table, a folder of parts, and receipt.json beside them."""
+    check_target(folder, force=force)
+    if is_url(folder):
+        for name, frame in tables.items():
+            write_frame(frame, f"{as_url(folder)}/{name}.parquet", force=force)
+        session = next(iter(tables.values())).sparkSession
+        told = session.createDataFrame([(json_document(receipt()).decode(),)], "value string").coalesce(1)
+        told.write.mode("overwrite" if force else "error").text(f"{as_url(folder)}/{RECEIPT}")
+        return as_url(folder)
+    with replacing(Path(folder), force=force) as draft:
+        draft.path.mkdir()
+        for name, frame in tables.items():
+            frame.write.parquet((draft.path / f"{name}.parquet").absolute().as_uri())
+        (draft.path / RECEIPT).write_bytes(json_document(receipt()))
+    return folder

@@ -1,0 +1,158 @@
+"""Two items side by side: what they share and where they differ, in pieces that a page shows as they are."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from lookalike.core.arrays import ShingleRule
+from lookalike.errors import MissingExtra
+from lookalike.kinds.documents.compare import compare
+from lookalike.kinds.images.contact_sheet import thumbnail
+from lookalike.web.contents import Content
+
+Piece = tuple[str, int]  # a text, and 1 where the other side has it too
+MAX_COMPARED_CHARACTERS = 400_000  # characters of a text that are compared; beyond, it is cut
+MOST_ITEMS, MOST_NUMBERS = 5000, 256  # of a basket, of a vector
+STAMP, LARGE_PICTURE_PIXELS = 88, 480  # pixels of a picture in a list, and side by side
+LETTERS = 2000  # of a field that are compared one by one
+MAX_LETTERWISE_CHARACTERS = 500  # characters up to which strings are compared letter by letter
+LISTED_CHARACTERS = 180  # characters that a list shows of a text
+
+
+def side_by_side(
+    left: Content,
+    right: Content,
+    job: dict[str, Any],
+    adds: dict[str, float | None],
+    runs: Sequence[Sequence[int]] = (),
+) -> dict[str, Any]:
+    """What a page shows of a pair. job: as the receipt has it; adds: what each field adds to the score, for records;
+    runs: (left_start, left_end, right_start, right_end) of shared passages, where these are known."""
+    if "fields" in left and "fields" in right:
+        names = list(dict.fromkeys([*left["fields"], *right["fields"]]))
+        return {"kind": "fields", "rows": [_field(name, left, right) for name in names], "adds": list(adds.items())}
+    if "items" in left and "items" in right:
+        return _items(left["items"], right["items"])
+    if "numbers" in left and "numbers" in right:
+        return {"kind": "numbers", **{side: _fewer(one["numbers"]) for side, one in (("left", left), ("right", right))}}
+    if "picture" in left and "picture" in right:
+        return {"kind": "picture", "left": _picture(left), "right": _picture(right)}
+    one, other = (str(side.get("text") or "") for side in (left, right))
+    short = "rule" not in job and not runs and max(len(one), len(other)) <= MAX_LETTERWISE_CHARACTERS
+    cut = max(len(one), len(other)) > MAX_COMPARED_CHARACTERS
+    one, other = one[:MAX_COMPARED_CHARACTERS], other[:MAX_COMPARED_CHARACTERS]
+    if runs:
+        marked = [_pieces(one, [run[:2] for run in runs]), _pieces(other, [run[2:4] for run in runs])]
+    elif "rule" in job or max(len(one), len(other)) > MAX_LETTERWISE_CHARACTERS:
+        found = compare(one, other, rule=ShingleRule(**job["rule"]) if "rule" in job else None)
+        marked = [_pieces(one, found.spans_left), _pieces(other, found.spans_right)]
+    else:
+        marked = list(letters(one, other))
+    return {"kind": "text", "left": marked[0], "right": marked[1], "cut": cut, "short": short}
+
+
+def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
+    """Two short strings in pieces, letter by letter.
+
+    >>> letters("Jon Smith", "John Smith")
+    ([('Jo', 1), ('n Smith', 1)], [('Jo', 1), ('h', 0), ('n Smith', 1)])
+    """
+    one: list[Piece] = []
+    other: list[Piece] = []
+    for what, a, b, c, d in SequenceMatcher(None, left[:LETTERS], right[:LETTERS], autojunk=False).get_opcodes():
+        one += [(left[a:b], int(what == "equal"))] if b > a else []
+        other += [(right[c:d], int(what == "equal"))] if d > c else []
+    return one, other
+
+
+def excerpt(content: Content) -> str:
+    """The beginning of what an item holds, in one line.
+
+    >>> excerpt({"fields": {"name": "Ann", "town": None}}), excerpt({"items": ["milk", "tea"]})
+    ('Ann', 'milk · tea')
+    """
+    if "text" in content:
+        words = str(content["text"] or "")[: 3 * LISTED_CHARACTERS].split()
+        return " ".join(words)[:LISTED_CHARACTERS]
+    if "fields" in content:
+        return " · ".join(str(value) for value in content["fields"].values() if value not in (None, ""))[
+            :LISTED_CHARACTERS
+        ]
+    if "items" in content:
+        return " · ".join(str(item) for item in content["items"][:40])[:LISTED_CHARACTERS]
+    if "numbers" in content:
+        return ", ".join(f"{value:.4g}" for value in content["numbers"][:8]) + (" …" * (len(content["numbers"]) > 8))
+    return ""
+
+
+def whole(content: Content) -> dict[str, Any]:
+    """What a page shows of one item."""
+    if "fields" in content:
+        return {
+            "kind": "fields",
+            "rows": [{"name": k, "left": [(str(v or ""), 1)]} for k, v in content["fields"].items()],
+        }
+    if "items" in content:
+        return {"kind": "items", "both": [str(item) for item in content["items"][:MOST_ITEMS]], "left": [], "right": []}
+    if "numbers" in content:
+        return {"kind": "numbers", "left": _fewer(content["numbers"])}
+    if "picture" in content:
+        return {"kind": "picture", "left": _picture(content)}
+    text = str(content.get("text") or "")
+    return {"kind": "text", "left": [(text[:MAX_COMPARED_CHARACTERS], 1)], "cut": len(text) > MAX_COMPARED_CHARACTERS}
+
+
+def _field(name: str, left: Content, right: Content) -> dict[str, Any]:
+    one, other = (str(side["fields"].get(name) or "") for side in (left, right))
+    a, b = letters(one, other)
+    return {"name": name, "left": a, "right": b}
+
+
+def _items(left: Sequence[Any], right: Sequence[Any]) -> dict[str, Any]:
+    one, other = (Counter(str(item) for item in side) for side in (left, right))
+    both = one & other
+    parts = {"both": both, "left": one - both, "right": other - both}
+    listed: dict[str, Any] = {name: _listed(part.items()) for name, part in parts.items()}
+    return {"kind": "items", **listed}
+
+
+def _listed(items: Iterable[tuple[str, int]]) -> list[str]:
+    return [name if count == 1 else f"{name} ×{count}" for name, count in sorted(items)][:MOST_ITEMS]
+
+
+def _fewer(numbers: Sequence[float]) -> list[float]:
+    """At most MOST_NUMBERS, evenly taken; what is no number counts as 0."""
+    step = max(1, -(-len(numbers) // MOST_NUMBERS))
+    return [float(f"{value:.5g}") if math.isfinite(value) else 0.0 for value in numbers[::step]]
+
+
+def stamp(content: Content) -> str | None:
+    """A picture as small as a line of a list has room for; None where an item is none."""
+    return _picture(content, STAMP) if "picture" in content else None
+
+
+def _picture(content: Content, edge: int = LARGE_PICTURE_PIXELS) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd metadata is no reason to speak
+            return thumbnail(content["picture"], edge)
+    except MissingExtra:
+        return ""
+
+
+def _pieces(text: str, spans: Iterable[Sequence[int]]) -> list[Piece]:
+    made: list[Piece] = []
+    at = 0
+    for start, end in sorted((max(0, s[0]), min(len(text), s[1])) for s in spans):
+        if end <= at:
+            continue
+        if start > at:
+            made.append((text[at:start], 0))
+        made.append((text[max(at, start) : end], 1))
+        at = end
+    return [*made, (text[at:], 0)] if at < len(text) or not made else made

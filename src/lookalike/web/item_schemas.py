@@ -1,0 +1,81 @@
+"""How items of each kind are written in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+
+from lookalike.errors import UsageError
+from lookalike.index.kinds import IndexKind
+
+MAX_JSON_INTEGER = (
+    9_223_372_036_854_775_000  # the last below 2**63 that readers of JSON agree on, also those that use doubles
+)
+
+
+def whole(value: Any) -> Any:
+    """JSON makes no difference between 7 and 7.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Int = Annotated[StrictInt, Field(ge=-MAX_JSON_INTEGER, le=MAX_JSON_INTEGER), BeforeValidator(whole)]
+Count = Annotated[StrictInt, Field(ge=1, le=100_000), BeforeValidator(whole)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Coordinate = Annotated[float, Field(strict=True, ge=-1e18, le=1e18)]  # its square is a float32 too
+Value = StrictStr | Int | Number | StrictBool | None
+
+
+@dataclass(frozen=True)
+class ItemSchema:
+    """types: what an item can be, all items of a request the same; prepare: from JSON to what the index takes."""
+
+    types: tuple[Any, ...]
+    about: str
+    example: Any
+    prepare: Callable[[list[Any]], list[Any]] = list
+
+
+def form_of(kind: IndexKind) -> ItemSchema:
+    """The form of the items of this index."""
+    made: Any = kind
+    if kind.name == "documents":
+        return ItemSchema((StrictStr,), "A text.", "the quick brown fox jumps over the lazy dog")
+    if kind.name == "strings":
+        return ItemSchema((StrictStr,), "A string.", "Anna Meier")
+    if kind.name == "sets":
+        return ItemSchema((list[StrictStr], list[Int]), "The elements of a set.", ["milk", "bread"])
+    if kind.name == "vectors":
+        size = made.dimensions
+        row = Annotated[list[Coordinate], Field(min_length=size, max_length=size)]
+        return ItemSchema((row,), f"The {size} numbers of a vector.", [0.5] * size)
+    if kind.name == "bits":
+        return _codes(made.bits)
+    if kind.name == "records":
+        return _records([rule.column for rule in made.rules.fields])
+    raise UsageError(f"an index of {kind.name} cannot be served.")
+
+
+def _codes(bits: int) -> ItemSchema:
+    if bits % 8:
+        digits: Any = Annotated[StrictStr, Field(pattern=f"^[01]{{{bits}}}$")]
+        return ItemSchema((digits,), f"A code of {bits} bits, each 0 or 1.", "01" * (bits // 2) + "0" * (bits % 2))
+    digits = Annotated[StrictStr, Field(pattern=f"^[0-9a-fA-F]{{{bits // 4}}}$")]
+    # As bytes, for the index need not guess: 1010 could be four digits of sixteen kinds, or of two.
+    return ItemSchema((digits,), f"A code of {bits} bits, in hexadecimal digits.", "a5" * (bits // 8), _from_hex)
+
+
+def _from_hex(items: list[Any]) -> list[Any]:
+    return [bytes.fromhex(item) for item in items]
+
+
+def _records(columns: list[str]) -> ItemSchema:
+    schema: Any = {"properties": {name: {} for name in columns}}
+    fields = Annotated[dict[str, Value], Field(json_schema_extra=schema)]
+    blank = dict.fromkeys(columns)
+    about = f"The fields of a record, of which {', '.join(columns)} are compared."
+    return ItemSchema(
+        (fields,), about, dict.fromkeys(columns, "..."), lambda items: [{**blank, **item} for item in items]
+    )

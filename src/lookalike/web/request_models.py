@@ -1,0 +1,130 @@
+"""What requests and answers of the service look like, for the items that its index holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Union
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
+
+from lookalike.errors import BadBody, BadJson, BatchTooLarge, nearest
+from lookalike.index.kinds import IndexKind
+from lookalike.web.item_schemas import Count, Int, ItemSchema, Number
+
+Id = Annotated[StrictStr | Int, Field(description="What the user calls an item.")]
+UNION = {"str", "int", "float", "bool", "constrained-int"}  # pydantic's names for the members of a union
+
+
+class Body(BaseModel):
+    """No field that is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Removed(Body):
+    """What a removal did."""
+
+    removed: int = Field(description="How many items were taken out.")
+
+
+class Health(Body):
+    """How the server is."""
+
+    status: str = Field(description="ok.")
+
+
+class Failure(Body):
+    """error: a name for programs; message: one line that says what came, what was expected, what to do."""
+
+    error: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """The bodies of requests to one index, and of its answers."""
+
+    query: type[BaseModel]
+    items: type[BaseModel]
+    compare: type[BaseModel]
+    matches: type[BaseModel]
+    added: type[BaseModel]
+    compared: type[BaseModel]
+
+
+def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
+    """For items of this kind, in this form; batch: in one request, at most."""
+    scale, threshold = kind.scale, kind.threshold
+    types: list[Any] = [Annotated[one, Field(description=form.about, examples=[form.example])] for one in form.types]
+    item: Any = Union[tuple(types)]  # noqa: UP007  (its members are not known before)
+    lists: Any = [list.__class_getitem__(one) for one in types]
+    items: Any = Union[tuple(Annotated[some, Field(max_length=batch)] for some in lists)]  # noqa: UP007
+    reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
+    number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are counted
+    nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself says what is wrong
+    match: Any = _model("Match", id=(Id, ...), **{scale.column: (float, ...)})
+    lists_of = f"a list of id and {scale.column}, nearest first"
+    far = Field(description="Whether they match or not; null where a string is empty, or too long for that.")
+    return Bodies(
+        query=_model(
+            "Query", items=(items, ...),
+            threshold=(nearer | None, Field(None, description="Only matches from here on; within the index's own.")),
+            k=(Count | None, Field(None, description="So many of the nearest, at most.")),
+        ),
+        items=_model(
+            "Items", items=(items, ...),
+            ids=(list[Id] | None, Field(None, description="One for each item; else the next numbers.")),
+            if_new=(StrictBool, Field(False, description="Add only what has no match in the index yet.")),
+        ),
+        compare=_model("Compare", left=(item, ...), right=(item, ...)),
+        matches=_model("Matches", matches=(list[list[match]], Field(description=f"For each item: {lists_of}."))),
+        added=_model(
+            "Added", added=(int, Field(description="Items whose ids were not there.")),
+            replaced=(int, Field(description="Items that took the place of older ones of the same id.")),
+            matches=(list[match | None], Field([], description="With if_new: null for what went in, or its match.")),
+        ),
+        compared=_model("Compared", **{scale.column: (float | None, far)}),
+    )  # fmt: skip
+
+
+def _model(name: str, **fields: Any) -> type[BaseModel]:
+    return create_model(name, __base__=Body, **fields)
+
+
+def parse(body: bytes, into: type[BaseModel]) -> Any:
+    """The body as one of the models, or an error of one line."""
+    try:
+        return into.model_validate_json(body)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+    first = found[0]
+    where, context = _place(first["loc"]), first.get("ctx", {})
+    if first["type"] == "json_invalid":
+        raise BadJson(f"the body is not JSON: {context['error']}.")
+    if first["type"] == "too_long" and where == "items":
+        came, taken = context["actual_length"], context["max_length"]
+        raise BatchTooLarge(f"{came} items came in one request; this server takes {taken}. Send several requests.")
+    if first["type"] == "missing":
+        raise BadBody(f"no {where!r} in the body, which has {', '.join(map(repr, first['input'])) or 'nothing'}.")
+    if first["type"] == "extra_forbidden":
+        fields = list(into.model_fields)
+        raise BadBody(f"no field {where!r} is known.{nearest(where, fields)} Fields: {', '.join(fields)}.")
+    wished = dict.fromkeys(_wish(one["msg"]) for one in found if _place(one["loc"]) == where)
+    raise BadBody(f"{where or 'the body'} should be {' or '.join(wished)}, not {_short(first['input'])}.")
+
+
+def _place(path: tuple[int | str, ...]) -> str:
+    """items[0].name: without pydantic's names for the members of a union."""
+    known = [*path[:1], *(part for part in path[1:] if isinstance(part, int) or not ("[" in part or part in UNION))]
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in known).lstrip(".")
+
+
+def _wish(message: str) -> str:
+    wish = message.removeprefix("Input should be ").replace("a valid ", "a ")
+    wish = wish.replace("String should match pattern", "text that matches")
+    return {"a integer": "a whole number", "a boolean": "true or false", "a array": "a list"}.get(wish, wish)
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,0 +1,128 @@
+"""A result to be looked at: from its folder, or as it stands in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import InputError, UsageError
+from lookalike.io.paths import kind_of
+from lookalike.io.results import RECEIPT, read_folder, read_json
+from lookalike.io.tables import open_table
+from lookalike.result import Result
+from lookalike.web.contents import Contents, contents_of
+from lookalike.web.reopen_sources import reopen
+
+RESULT_TABLES = ("pairs", "groups", "removed", "passages", "stories")  # kept rows are not looked at: they may be many
+REQUIRED = (
+    "asked", "inputs", "items", "compared", "job", "choice", "plan", "recall_at_threshold", "recall_measured",
+    "verified", "counts", "seconds", "peak_memory_mb", "warnings", "left_out", "versions",
+)  # fmt: skip
+SCORES = {"similarity": 1, "agreement": 1, "cosine": 1, "shared_tokens": 1, "distance": -1, "angle": -1, "bits": -1}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """tables: pairs, groups, removed, passages, as far as the result has them. contents: of each input, None where they
+    cannot be had; notes: why not."""
+
+    receipt: dict[str, Any]
+    tables: dict[str, pa.Table]
+    contents: tuple[Contents | None, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def scale(self) -> tuple[str, int]:
+        """The column that tells how near two items are, and 1 for a similarity, -1 for a distance."""
+        told = self.receipt.get("scale")
+        if told is not None:
+            return told["column"], told["sign"]
+        names = self.tables["pairs"].column_names if "pairs" in self.tables else []
+        return next(((name, SCORES[name]) for name in names if name in SCORES), ("similarity", 1))
+
+
+def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None) -> Opened:
+    """The result of a run: a `Result`, the folder that it was saved to, or its pairs or groups as one file.
+
+    inputs: where the items are to be read, one path for each input of the run, if not where the run read them. Items
+    that cannot be read again are a note, unless their place was given here.
+    """
+    if isinstance(source, Opened):
+        return source
+    if isinstance(source, Result):
+        return _in_memory(source)
+    if not isinstance(source, str | os.PathLike):
+        raise UsageError(f"cannot look at {type(source).__name__}; expected a result or the path of a result folder.")
+    folder = Path(source)
+    if folder.is_file() and folder.with_name(f"{folder.name}.{RECEIPT}").is_file():
+        tables, receipt = _read_output(folder)
+    elif not folder.is_dir() or not (folder / RECEIPT).is_file():
+        raise InputError(
+            f"{folder} is {'not there' if not folder.exists() else f'no result: it has no {RECEIPT}'}. "
+            "pairs, groups and dedup write one with -o FOLDER (a name without an extension)."
+        )
+    else:
+        tables, receipt = read_folder(folder, RESULT_TABLES)
+    if "pairs" not in tables and "groups" not in tables:
+        raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
+    if missing := [name for name in REQUIRED if name not in receipt]:
+        told = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
+        raise InputError(told + " Run again.")
+    described = receipt["inputs"]
+    if inputs is not None and len(inputs) != len(described):
+        raise UsageError(f"{len(inputs)} --input given; the run had {len(described)}. Give one for each.")
+    made: list[Contents | None] = []
+    notes: list[str] = []
+    for number, one in enumerate(described):
+        try:
+            made.append(reopen(one, paths=None if inputs is None else [os.fspath(inputs[number])]))
+        except InputError as error:
+            if inputs is not None:
+                raise
+            made.append(None)
+            notes.append(str(error))
+    return Opened(receipt, _known(tables), tuple(made), tuple(notes))
+
+
+def _read_output(file: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Read the pairs or groups that `-o FILE` wrote, and the receipt next to them."""
+    receipt = read_json(file.with_name(f"{file.name}.{RECEIPT}"))
+    asked = receipt.get("asked")
+    if asked not in ("pairs", "groups"):
+        raise InputError(f"{file} holds rows, not pairs or groups. Run again with -o FOLDER, and look at that.")
+    if kind_of(file) not in ("Parquet", "Arrow", "JSON lines"):
+        raise InputError(f"{file} does not say which of its ids are numbers. Run again with -o FOLDER or -o x.parquet.")
+    opened = open_table(file, name=str(file))
+    table = opened.read(opened.columns)
+    score = receipt.get("scale", {}).get("column")
+    if score in table.column_names:  # JSON Lines may hold whole numbers only
+        place = table.column_names.index(score)
+        table = table.set_column(place, score, table[score].cast(pa.float64()))
+    return {asked: table}, receipt
+
+
+def _in_memory(result: Result) -> Opened:
+    pairs = result.listed_pairs()
+    tables = {} if pairs is None else {"pairs": pairs}
+    if result.against is None:
+        tables["groups"] = result.groups
+    if result.asked == "dedup":
+        tables["removed"] = result.removed
+    sources = [source for source in (result.source, result.against) if source is not None]
+    return Opened(result.receipt, tables, tuple(contents_of(source) for source in sources), ())
+
+
+def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables by the names that all kinds of results share; of stories, the better of their two scores counts."""
+    known = {name: table for name, table in tables.items() if name != "stories"}
+    if "stories" in tables and "pairs" in known:
+        pairs = known["pairs"]
+        score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null where it is too low
+        known["pairs"] = pairs.append_column("similarity", score)
+    return known

@@ -1,0 +1,50 @@
+"""A pasted text, looked for among the texts of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.core.arrays import ShingleRule
+from lookalike.io.collection import Collection
+from lookalike.kinds.documents import api as documents
+from lookalike.kinds.documents.compare import compare
+from lookalike.kinds.strings import api as strings
+
+MIN_SHARED_SHINGLES = 0.1  # share of the shingles of a pasted text that an item must hold to be shown
+EDITS = 3  # between a pasted string and one that is shown
+Found = list[tuple[Any, float]]
+
+
+def find_like(text: str, collection: Collection, receipt: dict[str, Any]) -> Found:
+    """(id, score) of the texts most like this one, the best first: every text is compared, exactly.
+
+    Documents by the share of the pasted text's shingles that they hold; strings by their edits, a few at most.
+
+    >>> from lookalike.io.read import open_collection
+    >>> rule = ShingleRule(k=3).as_dict()
+    >>> texts = open_collection(["a rose is a rose", "it was the best of times", "the worst of times it was"])
+    >>> find_like("the best of times", texts, {"items": "documents", "job": {"rule": rule}})
+    [(1, 1.0)]
+    """
+    job = receipt["job"]
+    pasted = pa.table({"text": [text]})
+    if receipt["items"] == "strings":
+        options: Any = {name: job[name] for name in ("measure", "fold_case", "strip_accents") if name in job}
+        found = strings.pairs(pasted, against=collection, max_edits=EDITS, on_bad_text="replace", **options).pairs
+        return sorted(_rows(found, "distance"), key=lambda row: row[1])
+    rule = ShingleRule(**job.get("rule", {}))
+    if rule.unit == "word":  # a few words are looked for as they are
+        rule = replace(rule, k=max(1, min(rule.k, len(text.split()))))
+    whole = max(1, compare(text, text, rule=rule).shared_shingles)
+    options = rule.as_dict()
+    least = max(1, round(MIN_SHARED_SHINGLES * whole))
+    found = documents.pairs(pasted, against=collection, min_shared=least, exact=True, **options).pairs
+    rows = [(key, round(shared / whole, 6)) for key, shared in _rows(found, "similarity")]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def _rows(found: pa.Table, score: str) -> Found:
+    return list(zip(found["right"].to_pylist(), found[score].to_pylist(), strict=True))

@@ -1,0 +1,59 @@
+"""Lines under a label, and stages that end."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from lookalike.cli import terminal
+from lookalike.core.trace import Trace
+
+TEXT = "jaccard at least 0.8 on word 5-shingles · exact join"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, out: io.StringIO, columns: int = 40) -> terminal.Screen:
+    for name, value in {"COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    made = terminal.Screen()
+    made.file = out
+    return made
+
+
+def test_a_long_line_goes_on_below_its_text_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = Terminal()
+    shown(monkeypatch, out).say("Compared", TEXT)
+    assert out.getvalue() == "Compared jaccard at least 0.8 on word\n         5-shingles · exact join\n"
+
+
+def test_a_pipe_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    shown(monkeypatch, out).say("Compacted", TEXT + " [bold]")
+    assert out.getvalue() == f"Compacted {TEXT} [bold]\n"
+
+
+def test_a_reader_that_has_gone_is_left_to_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        shown(monkeypatch, Gone()).say("Read", TEXT)
+
+
+def test_a_stage_is_all_done_at_its_end() -> None:
+    told: list[Any] = []
+    trace = Trace(lambda *what: told.append(what))
+    with trace.stage("read") as report:
+        report(300, None)
+        with trace.stage("match"):
+            pass
+    assert told == [
+        ("read", 0, None), ("read", 300, None), ("match", 0, None), ("match", 1, 1), ("read", 300, 300),
+    ]  # fmt: skip
