@@ -107,13 +107,13 @@ class FolderReader:
             raise segment.file.damaged(f"it does not hold items {first:,} to {last:,} as the manifest says")
         return segment
 
-    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
+    def candidates(self, keys: StoredKeys, most: int | None = None) -> Iterator[StoreCandidates]:
         with self._now() as (segments, recent):
-            found = recent.candidates(keys)
+            found = recent.candidates(keys, most)
         if found is not None:
             yield found
         for segment in segments:
-            yield from segment.candidates(keys)
+            yield from segment.candidates(keys, most)
 
     def features(self, items: I64) -> Blobs:
         out: list[bytes] = [b""] * len(items)

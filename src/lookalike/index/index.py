@@ -20,8 +20,8 @@ from lookalike.index.items import Batch, ids_of
 from lookalike.index.kinds import IndexKind, kind_again, make_kind
 from lookalike.index.new_items import NewItemFilter, blocks
 from lookalike.index.scan import Budget
-from lookalike.index.search import Match, matches, query_spans, shown
-from lookalike.index.store import Block, Id, Store, StoreCandidates
+from lookalike.index.search import Match, WorkLimit, matches, query_spans, shown
+from lookalike.index.store import Block, Id, Store, StoreCandidates, TooManyCandidates
 from lookalike.io.pictures import PictureFolder, left_out, open_pictures
 
 DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -198,6 +198,20 @@ class Index:
         probability that `info` states, nearer ones more surely. threshold: to ask for nearer ones only. k: as many at
         most; they are the nearest of those that reach the threshold.
         """
+        return self._query(items, threshold, k)
+
+    def query_within(
+        self, items: Any, limit: WorkLimit, *, threshold: float | None = None, k: int | None = None
+    ) -> list[list[Match]] | None:
+        """As `query`, or None, before the work, where there is more of it than this limit."""
+        try:
+            return self._query(items, threshold, k, limit)
+        except TooManyCandidates:
+            return None
+
+    def _query(
+        self, items: Any, threshold: float | None, k: int | None, work: WorkLimit | None = None
+    ) -> list[list[Match]]:
         limit = self.kind.check(threshold)
         if k is not None and k < 1:
             raise UsageError(f"k is {k}; expected at least 1.")
@@ -207,7 +221,7 @@ class Index:
             features = self.kind.features(piece)
             for low, high in query_spans(self.kind, len(features)):
                 part = features.part(low, high)
-                out += matches(self.store, self.kind, part, self.kind.probes(part), limit, k, budget)
+                out += matches(self.store, self.kind, part, self.kind.probes(part), limit, k, budget, work)
         return out
 
     def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lookalike.core.arrays import U64
-from lookalike.index.store import Id, StoreCandidates, StoredKeys, ends_of
+from lookalike.index.store import Id, StoreCandidates, StoredKeys, TooManyCandidates, ends_of
 
 
 class MemTable:
@@ -43,11 +43,13 @@ class MemTable:
                 if not holders:
                     del self._holders[key]
 
-    def candidates(self, keys: StoredKeys) -> StoreCandidates | None:
-        """Every item that shares a key with each query, or None where there is none."""
+    def candidates(self, keys: StoredKeys, most: int | None = None) -> StoreCandidates | None:
+        """Every item that shares a key with each query, or None where there is none. most: see `Store.candidates`."""
         if not self.ids:
             return None
         values, ends, get = keys.values.tolist(), keys.offsets.tolist(), self._holders.get
+        if most is not None and sum(len(get(key, ())) for key in values) > most:
+            raise TooManyCandidates
         query: list[int] = []
         items: list[int] = []
         for number in range(len(keys)):

@@ -21,7 +21,16 @@ from lookalike.errors import InputError, OutputError, UsageError
 from lookalike.index.connections import SCAN_SETTINGS, Connections, DatabaseAddress, check_installed, closed_if_it_fails
 from lookalike.index.inspection import Checked
 from lookalike.index.segment_file import RESTORE
-from lookalike.index.store import Blobs, Block, Merge, StoreCandidates, StoredKeys, check_automatic, next_automatic
+from lookalike.index.store import (
+    Blobs,
+    Block,
+    Merge,
+    StoreCandidates,
+    StoredKeys,
+    TooManyCandidates,
+    check_automatic,
+    next_automatic,
+)
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -136,9 +145,11 @@ class PostgresStore:
             gone = link.execute(self._sql("DELETE FROM {s}.items WHERE item = ANY(%s)"), [items.tolist()]).rowcount
             link.execute(self._sql("UPDATE {s}.state SET items = items - %s"), [gone])
 
-    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
+    def candidates(self, keys: StoredKeys, most: int | None = None) -> Iterator[StoreCandidates]:
         queries = np.repeat(np.arange(len(keys)), np.diff(keys.offsets))
         met = self._all(MEETING, queries.tolist(), keys.values.view(np.int64).tolist())
+        if most is not None and len(met) > most:
+            raise TooManyCandidates
         pairs = np.array(met, np.int64).reshape(-1, 2)
         items, place = np.unique(pairs[:, 1], return_inverse=True)
         there = self._all("SELECT item, id, features FROM {s}.items WHERE item = ANY(%s)", items.tolist())

@@ -12,7 +12,7 @@ from lookalike.core.arrays import F64, I64
 from lookalike.index import scan
 from lookalike.index.kinds import IndexKind, ScannedKind
 from lookalike.index.scan import Budget
-from lookalike.index.store import Blobs, Id, Store, StoredKeys
+from lookalike.index.store import Blobs, Id, Store, StoredKeys, TooManyCandidates
 
 
 class Match(NamedTuple):
@@ -31,16 +31,35 @@ def query_spans(kind: IndexKind, count: int) -> Iterator[tuple[int, int]]:
     return ((low, min(low + step, count)) for low in range(0, count, step))
 
 
+class WorkLimit(NamedTuple):
+    """What a caller that must not wait is ready to do: candidates of each part of the store, bytes that are scored."""
+
+    candidates: int
+    scored_bytes: int
+
+
 def scored(
-    store: Store, kind: IndexKind, features: Blobs, probes: StoredKeys, threshold: float, budget: Budget | None
+    store: Store,
+    kind: IndexKind,
+    features: Blobs,
+    probes: StoredKeys,
+    threshold: float,
+    budget: Budget | None,
+    limit: WorkLimit | None = None,
 ) -> tuple[I64, I64, F64]:
-    """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit."""
-    parts = []
-    candidates = store.candidates(probes)
+    """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit.
+
+    limit: TooManyCandidates, before the work, where there is more of it.
+    """
+    parts, scored_bytes = [], 0
+    candidates = store.candidates(probes, None if limit is None else limit.candidates)
     if probes.scanned and isinstance(kind, ScannedKind):
         more = scan.candidates(store, kind, features, probes.scanned, threshold, budget)
         candidates = itertools.chain(candidates, more)
     for found in candidates:
+        scored_bytes += int((found.ends - found.starts).sum())
+        if limit is not None and scored_bytes > limit.scored_bytes:
+            raise TooManyCandidates
         scores = kind.score(features, found, threshold)
         good = scores > -np.inf
         parts.append((found.query[good], found.items[good], scores[good]))
@@ -53,10 +72,20 @@ def scored(
 
 
 def matches(
-    store: Store, kind: IndexKind, features: Blobs, probes: StoredKeys, threshold: float, k: int | None, budget: Budget
+    store: Store,
+    kind: IndexKind,
+    features: Blobs,
+    probes: StoredKeys,
+    threshold: float,
+    k: int | None,
+    budget: Budget,
+    limit: WorkLimit | None = None,
 ) -> list[list[Match]]:
-    """For each query what is near it, nearest first, the older one first among equals; `k` of them at most."""
-    query, items, scores = scored(store, kind, features, probes, threshold, budget)
+    """For each query what is near it, nearest first, the older one first among equals; `k` of them at most.
+
+    limit: see `scored`.
+    """
+    query, items, scores = scored(store, kind, features, probes, threshold, budget, limit)
     out: list[list[Match]] = [[] for _ in range(len(features))]
     if not len(query):
         return out

@@ -16,7 +16,7 @@ from lookalike.core.arrays import I64, U32, U64
 from lookalike.core.token_hashes import token_hashes
 from lookalike.index.kernels import blocks, lookup
 from lookalike.index.segment_file import AnyArray, SegmentFile
-from lookalike.index.store import U8, StoreCandidates, StoredKeys, ends_of
+from lookalike.index.store import U8, StoreCandidates, StoredKeys, TooManyCandidates, ends_of
 
 PER_PREFIX = 4  # keys, about, that share an entry of the directory
 CANDIDATES_PER_CALL = 1 << 21  # candidates that one call looks at
@@ -60,9 +60,14 @@ class Segment:
         total = lookup.find_runs(*self.file.guard, *arrays, self._shift, wanted, low, high)
         return low, high, self.file.checked(total)
 
-    def candidates(self, keys: StoredKeys) -> list[StoreCandidates]:
-        """Every row that shares a key with each query; the queries in blocks of a bounded number of rows."""
+    def candidates(self, keys: StoredKeys, most: int | None = None) -> list[StoreCandidates]:
+        """Every row that shares a key with each query; the queries in blocks of a bounded number of rows.
+
+        most: see `Store.candidates`; rows that share several keys count several times.
+        """
         low, high, total = self.runs(keys.values)
+        if most is not None and total > most:
+            raise TooManyCandidates
         if not total:
             return []
         if total <= CANDIDATES_PER_CALL:

@@ -92,6 +92,10 @@ class Block:
         return len(self.ids)
 
 
+class TooManyCandidates(Exception):
+    """A query has more candidates than its caller asked to look at."""
+
+
 @dataclass(frozen=True)
 class StoreCandidates:
     """Items that share a key with a query, each once for each query.
@@ -163,8 +167,11 @@ class Store(Protocol):
     def remove(self, items: I64) -> None:
         """Forget these items (numbers that are there). Their groups stay."""
 
-    def candidates(self, keys: StoredKeys) -> Iterator[StoreCandidates]:
-        """Every item that shares a key with each query, in parts; each item in one part only."""
+    def candidates(self, keys: StoredKeys, most: int | None = None) -> Iterator[StoreCandidates]:
+        """Every item that shares a key with each query, in parts; each item in one part only.
+
+        most: raise TooManyCandidates instead of gathering more than this many at a time; None for no limit.
+        """
 
     def features(self, items: I64) -> Blobs:
         """Of items that are there; KeyError where one is gone."""

@@ -1,4 +1,4 @@
-"""The service: an index over HTTP. Few items are looked up in the event loop, many in threads; writes take turns."""
+"""The service: an index over HTTP. Small queries run in the event loop, all others in threads; writes take turns."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from lookalike import __version__
 from lookalike.errors import UsageError
 from lookalike.index.group_commit import Addition, Removal
+from lookalike.index.search import WorkLimit
 from lookalike.web import request_models
 from lookalike.web.admission import Access, Limits, Refused, read_body
 from lookalike.web.api_page import api_page
@@ -28,11 +29,13 @@ from lookalike.web.writes import Writes
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-FEW = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
-SMALL = 1 << 16  # bytes of them, at most
+LOOP_ITEMS = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
+LOOP_BYTES = 1 << 16  # bytes of them, at most
+LOOP_WORK = WorkLimit(candidates=1000, scored_bytes=1 << 21)  # a query with more of it goes to a thread: milliseconds
 IN_THREADS = ("strings", "records")  # kinds of which a single small item can take seconds
-PART = 64  # items between two looks at the clock
-THREADS = 4
+ITEMS_PER_PART = 64  # items between two looks at the clock
+QUERY_THREADS = 4
+MAX_WAITING = 256  # requests that may wait for one of these threads
 CLOSED = "Nobody may write here."
 BAD_BODY = {
     400: "The body is not JSON.",
@@ -54,8 +57,9 @@ class Service:
         self.form = form_of(index.kind)
         self.bodies = request_models.bodies(index.kind, self.form, self.limits.batch)
         in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may let us wait
-        self._few = 0 if in_threads else FEW
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lookalike-service")
+        self._loop_items = 0 if in_threads else LOOP_ITEMS
+        self._waiting = 0
+        self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="lookalike-service")
         self.writes = Writes(index, self.limits.seconds)
         self.app = self._routes()
 
@@ -97,27 +101,34 @@ class Service:
         self.access.check(request, write=False)
         body = await read_body(request, self.limits)
         asked = await self._parse(body, self.bodies.query, until)
-        if len(asked.items) <= self._few and len(body) <= SMALL:
-            found = self.index.query(self.form.prepare(asked.items), threshold=asked.threshold, k=asked.k)
+        quick: list[Any] | None = None
+        if len(asked.items) <= self._loop_items and len(body) <= LOOP_BYTES:
+            items = self.form.prepare(asked.items)
+            quick = self.index.query_within(items, LOOP_WORK, threshold=asked.threshold, k=asked.k)
+        if quick is not None:
+            found, made = quick, self._matches(quick)
         else:
             left = threading.Event()
             try:
-                found = await self._in_time(lambda: self._query(asked, left), until, self._threads)
+                found, made = await self._in_time(lambda: self._query(asked, left), until, self._threads)
             finally:
                 left.set()
         self.metrics.count("queried_items", len(asked.items))
         self.metrics.count("matches", sum(map(len, found)))
-        return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
+        return made
 
-    def _query(self, asked: Any, left: threading.Event) -> list[Any]:
+    def _query(self, asked: Any, left: threading.Event) -> tuple[list[Any], Response]:
         """In parts, so that the work ends when nobody waits for it any more: when who asked has left."""
         found: list[Any] = []
-        for low in range(0, len(asked.items), PART):
+        for low in range(0, len(asked.items), ITEMS_PER_PART):
             if left.is_set():
                 break
-            part = self.form.prepare(asked.items[low : low + PART])
+            part = self.form.prepare(asked.items[low : low + ITEMS_PER_PART])
             found += self.index.query(part, threshold=asked.threshold, k=asked.k)
-        return found
+        return found, self._matches(found)
+
+    def _matches(self, found: list[Any]) -> Response:
+        return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
 
     async def add(self, request: Request) -> Response:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
@@ -188,17 +199,22 @@ class Service:
 
     async def _parse(self, body: bytes, into: type[BaseModel], until: float) -> Any:
         """Parse a body: a large one, which takes up to seconds, in a thread."""
-        if len(body) <= SMALL:
+        if len(body) <= LOOP_BYTES:
             return request_models.parse(body, into)
         return await self._in_time(lambda: request_models.parse(body, into), until, self._threads)
 
     async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
         """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
+        if threads is not None and self._waiting >= MAX_WAITING:
+            raise Refused(503, "Busy", f"{MAX_WAITING} requests are waiting already. Try again later.")
+        self._waiting += threads is not None
         try:
             async with asyncio.timeout(until - time.monotonic()):
                 return await asyncio.get_running_loop().run_in_executor(threads, work)
         except TimeoutError:
             raise self._too_long() from None
+        finally:
+            self._waiting -= threads is not None
 
     def _too_long(self) -> Refused:
         return Refused(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from lookalike.index.index import Index
+from lookalike.index.search import WorkLimit
+from lookalike.web import service
 from lookalike.web.service import Service
 from web_server import JSON, ROSE, TULIP, ask, serving
 
@@ -23,6 +25,67 @@ def test_queries(served: tuple[str, int]) -> None:
     many = {"items": [ROSE] * 5, "k": 1, "threshold": 0.9}  # more than the event loop takes itself
     assert ask(served, "POST", "/query", many) == (200, {"matches": [[{"id": "rose", "similarity": 1.0}]] * 5})
     assert ask(served, "POST", "/query", {"items": []}) == (200, {"matches": []})
+
+
+CROWDED = {
+    "documents": (ROSE, {"k": 2}),
+    "sets": (["a", "b", "c"], {}),
+    "vectors": ([1.0, 2.0, 3.0], {"dimensions": 3, "threshold": 5}),
+    "bits": ("0f" * 8, {"bits": 64, "threshold": 3}),
+}
+
+
+@pytest.mark.parametrize("kind", CROWDED)
+@pytest.mark.promise("docs/how-to/serve.md", "so that no query keeps others waiting")
+def test_a_query_with_many_candidates_leaves_the_event_loop(kind: str, tmp_path: Path) -> None:
+    """The server answers others while one looks at everything that shares its keys."""
+    item, options = CROWDED[kind]
+    begun, go, threads = threading.Event(), threading.Event(), []
+    with Index.create(tmp_path / "index", kind=kind, **options) as index:
+        index.add([item] * (service.LOOP_WORK.candidates + 1))
+        whole = index.query
+
+        def slow(*given: Any, **more: Any) -> Any:
+            threads.append(threading.current_thread().name)
+            begun.set()
+            assert go.wait(30)
+            return whole(*given, **more)
+
+        index.query = slow  # type: ignore[method-assign]
+        with serving(Service(index)) as where:
+            answers: list[Any] = []
+            body = {"items": [item], "k": 2}
+            asking = threading.Thread(target=lambda: answers.append(ask(where, "POST", "/query", body)))
+            asking.start()
+            assert begun.wait(30)
+            assert ask(where, "GET", "/health") == (200, {"status": "ok"})
+            go.set()
+            asking.join()
+        assert answers[0][0] == 200
+        assert [match["id"] for match in answers[0][1]["matches"][0]] == [0, 1]
+    assert threads[0].startswith("lookalike-service")
+
+
+def test_the_work_of_a_quick_query_is_bounded_before_it_is_done(tmp_path: Path) -> None:
+    with Index.create(tmp_path / "index", kind="documents", k=2) as index:
+        index.add([ROSE, ROSE, TULIP])
+        for reopened in (index, Index.open(tmp_path / "index")):
+            whole = reopened.query([ROSE])
+            assert reopened.query_within([ROSE], WorkLimit(1000, 1 << 20)) == whole
+            assert reopened.query_within([ROSE], WorkLimit(1, 1 << 20)) is None
+            assert reopened.query_within([ROSE], WorkLimit(1000, 8)) is None
+            assert reopened.query_within(["nothing of the kind"], WorkLimit(0, 0)) == [[]]
+
+
+@pytest.mark.promise("docs/how-to/serve.md", "with 256 of them waiting, further ones get 503")
+def test_only_so_many_requests_wait(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert service.MAX_WAITING == 256
+    monkeypatch.setattr(service, "MAX_WAITING", 0)
+    with serving(Service(index)) as where:
+        assert ask(where, "POST", "/query", {"items": [ROSE]})[0] == 200
+        assert ask(where, "POST", "/query", {"items": [ROSE] * 5}) == (
+            503, {"error": "Busy", "message": "0 requests are waiting already. Try again later."},
+        )  # fmt: skip
 
 
 def test_items_come_and_go(served: tuple[str, int]) -> None:
@@ -103,7 +166,7 @@ def test_an_unforeseen_error_tells_nothing_of_the_inside(index: Index, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr(index, "query", fail)
+    monkeypatch.setattr(index, "_query", fail)
     with serving(Service(index)) as where:
         told = ask(where, "POST", "/query", {"items": ["a"]})
     assert told == (500, {"error": "InternalError", "message": "the server failed (RuntimeError); its log says more."})
