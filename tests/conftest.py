@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import postgres_server
+
+settings.register_profile("no deadline", deadline=None)  # how long an example takes depends on the machine
+settings.load_profile("no deadline")
 
 NUMBERS = itertools.count()
 

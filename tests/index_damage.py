@@ -16,7 +16,7 @@ def make(place: Path, kind: str) -> None:
     """An index with segments, removed items, recent items, groups and merges."""
     sample = SAMPLES[kind]
     items = sample.items(60, 5)
-    small, folder.SMALL = folder.SMALL, 8
+    small, folder.MAX_RECENT_ITEMS = folder.MAX_RECENT_ITEMS, 8
     try:
         with la.Index.create(place, kind=kind, **sample.options) as index:
             for low in (0, 20):
@@ -27,7 +27,7 @@ def make(place: Path, kind: str) -> None:
                 index.add([items[number]], ids=[f"i{number}"])
             index.remove(["i41"])
     finally:
-        folder.SMALL = small
+        folder.MAX_RECENT_ITEMS = small
 
 
 def answers(place: Path, kind: str) -> Any:

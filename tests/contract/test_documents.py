@@ -404,12 +404,19 @@ def test_spark_drops_the_same_common_shingles(spark: Any) -> None:
 
 @pytest.mark.promise("docs/how-to/spark.md", "where there are more, they are counted in a shuffle")
 @ON_SPARK
-@pytest.mark.parametrize("limit", ["blocks.HELD_BYTES", "flow.MOST_TASKS", "boilerplate.DRIVER_ELEMENTS"])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "runtime.spark.shuffle.HELD_BYTES",
+        "runtime.spark.key_join.MAX_TASKS",
+        "kinds.documents.spark.common_shingles.DRIVER_ELEMENTS",
+    ],
+)
 def test_spark_gives_the_same_pairs_beyond_its_limits(limit: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Grouped on disk, with fewer tasks than the data asks for, and with common shingles counted in a shuffle."""
     options: Any = {"method": "lsh", "threshold": 0.6, "max_share": 0.2 if "DRIVER" in limit else None}
     expected = la.pairs(documents(1, count=120), **options).pairs
-    monkeypatch.setattr(f"lookalike.runtime.spark.{limit}", 1 if "TASKS" in limit else 0)
+    monkeypatch.setattr(f"lookalike.{limit}", 1 if "TASKS" in limit else 0)
     assert rows_of(la.pairs(documents(1, count=120), engine="spark", **options).pairs) == rows_of(expected)
 
 

@@ -222,13 +222,13 @@ def test_baskets_that_were_measured() -> None:
 
 @pytest.mark.promise("docs/how-to/bits.md", "for a million random 64-bit codes it takes the exact join up to 11 bits")
 def test_bits_that_are_joined_exactly() -> None:
+    from lookalike.core.method_choice import EXACT_COST_RATIO
     from lookalike.kinds.bits.multi_index import SegmentCosts, exact_plan, lsh_plan
-    from lookalike.kinds.documents.planner import NEAR
 
-    assert NEAR == 1.25
+    assert EXACT_COST_RATIO == 1.25
     costs = SegmentCosts(10**6, 1, 0.5)
     exact = [
-        costs.of(exact_plan(64, bits, costs)) <= NEAR * costs.of(lsh_plan(64, bits, 0.99, costs))
+        costs.of(exact_plan(64, bits, costs)) <= EXACT_COST_RATIO * costs.of(lsh_plan(64, bits, 0.99, costs))
         for bits in range(1, 15)
     ]
     assert exact == [True] * 11 + [False] * 3

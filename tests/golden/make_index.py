@@ -42,7 +42,7 @@ def main() -> None:
     from index_kinds import SAMPLES
     from lookalike.index import folder
 
-    folder.SMALL, place = 5, FOLDERS[-1]
+    folder.MAX_RECENT_ITEMS, place = 5, FOLDERS[-1]
     place.mkdir()
     told = {}
     for name in NEW:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.core.arrays import U64
-from lookalike.core.audit_sample import draw
+from lookalike.core.arrays import U64, Pairs
+from lookalike.core.audit_sample import draw, found_partners
 from lookalike.core.recall_interval import total_missed
 from lookalike.evaluation.matches import Mask
 
@@ -46,7 +46,9 @@ def pairs_of(table: pa.Table, **options: Any) -> U64:
 def coverage(count: int, pairs: U64, is_found: Mask, size: int) -> float:
     """The share of intervals that hold the number of missed pairs."""
     both = np.stack([pairs >> np.uint64(32), pairs & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
-    found, missed = (np.bincount(both[mask].ravel(), minlength=count) for mask in (is_found, ~is_found))
+    missed = np.bincount(both[~is_found].ravel(), minlength=count)
+    left, right = both[is_found].T
+    found = found_partners(Pairs(left, right, np.ones(len(left))), count)
     held = []
     for seed in range(SAMPLES):
         sample = draw(found, size, seed)

@@ -59,14 +59,14 @@ def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, mo
 @pytest.mark.promise("docs/explanation/scale.md", "then a bucket of more than 4,096 rows is cut into parts")
 def test_the_page_names_the_constants_of_the_engine() -> None:
     from lookalike.cost_model import scale
-    from lookalike.runtime.spark import key_join, session
-    from lookalike.runtime.spark import shuffle as blocks
+    from lookalike.runtime.spark import key_join, session, shuffle
 
     text = " ".join(PAGE.split())
-    assert f"no more than {scale.MOST_TASKS:,}: the driver" in text
-    assert key_join.MOST_TASKS == blocks.MOST_TASKS == session.MOST_TASKS == scale.MOST_TASKS
+    assert f"no more than {scale.MAX_TASKS:,}: the driver" in text
+    assert key_join.MAX_TASKS == shuffle.MAX_TASKS == session.MAX_TASKS == scale.MAX_TASKS
     assert (
-        f"more than {blocks.HELD_BYTES >> 20} MB of a shuffle groups it on disk, in {blocks.SPILL_FILES} files" in text
+        f"more than {shuffle.HELD_BYTES >> 20} MB of a shuffle groups it on disk, in {shuffle.SPILL_FILES} files"
+        in text
     )
     assert f"a bucket of more than {key_join.GIANT:,} rows is cut into parts" in text
     assert f"a task for each {session.INPUT_BYTES_PER_PART >> 20} MB" in text

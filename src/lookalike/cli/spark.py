@@ -94,7 +94,7 @@ def _show(result: Any, show: Any) -> None:
         shown = result.pairs if result.asked == "passages" else frame
         by = ["size", "group"] if result.asked == "groups" else [scale.column]
         falling = [True, False] if result.asked == "groups" else [scale.sign > 0]
-        best = shown.orderBy(by, ascending=[not one for one in falling]).limit(show.SHOWN).toArrow()
+        best = shown.orderBy(by, ascending=[not one for one in falling]).limit(show.TERMINAL_ROWS).toArrow()
         show.print_table(best, shown.count(), f"grouped {result.job.noun}" if result.asked == "groups" else "pairs")
         return
     names, rows = frame.columns, []

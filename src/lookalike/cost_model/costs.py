@@ -61,7 +61,7 @@ class CostSource:
 
     def words(self) -> str:
         """
-        >>> Known(SHIPPED, None).words()
+        >>> CostSource(SHIPPED, None).words()
         'shipped with the package; lookalike plan --calibrate measures those of this machine'
         """
         if self.file is None:

@@ -40,8 +40,8 @@ class DatabaseAddress:
     def of(cls, url: str) -> DatabaseAddress:
         """From postgresql://user@host/database?schema=NAME, with libpq's own parameters beside it.
 
-        >>> Place.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
-        Place(url='postgresql://me:secret@db/shop?sslmode=require', schema='news', shown='postgresql://me@db/shop?schema=news')
+        >>> DatabaseAddress.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
+        DatabaseAddress(url='postgresql://me:secret@db/shop?sslmode=require', schema='news', shown='postgresql://me@db/shop?schema=news')
         """
         try:
             parts = urlsplit(url)

@@ -38,7 +38,7 @@ def save_curve(plan: Plan, path: str | Path, *, others: Sequence[Plan] = ()) -> 
     or not at all, and replaces one that is there. The HTML page holds all it needs and asks no other machine.
 
     >>> import tempfile
-    >>> from lookalike.plan import plan
+    >>> from lookalike.planning.banding import plan
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_curve(plan(0.8), Path(folder) / "curve.svg")
     ...     print((Path(folder) / "curve.svg").read_text()[:4])
@@ -198,7 +198,7 @@ def _similarity_at(plan: Plan, probability: float) -> float:
 def terminal_curve(plan: Plan, width: int = 60, height: int = 14) -> str:
     """The S-curve in plain Unicode characters, `height` lines of at most `width` characters.
 
-    >>> from lookalike.plan import plan
+    >>> from lookalike.planning.banding import plan
     >>> print(terminal_curve(plan(0.8), width=44, height=9))
     1.0 ┤                          ⣀⠤⠒⠉⠉⠉⠉⠉⠉⠉⠉⠉
     0.8 ┤                        ⡠⠊    ┊

@@ -13,7 +13,7 @@ CLUSTER = ("master", "spark_conf")
 def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
     """Take `engine` and what goes with it out of the options: how to reach the cluster, or None for this machine.
 
-    >>> cluster_of({"engine": "spark", "threshold": 0.8})
+    >>> spark_options({"engine": "spark", "threshold": 0.8})
     {'master': None, 'spark_conf': None}
     """
     engine = options.pop("engine", "local")

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
@@ -106,6 +106,7 @@ def test_one_machine_shuffles_nothing_and_stays_within_its_memory() -> None:
     items=st.floats(1e3, 1e11), nbytes=st.floats(50, 1e5), partners=st.floats(0, 10), background=st.floats(0, 0.1),
     which=st.sampled_from(["items", "mean_bytes", "partners", "background"]), more=st.floats(1.01, 10),
 )  # fmt: skip
+@settings(max_examples=30)
 def test_more_of_anything_never_costs_less(
     items: float, nbytes: float, partners: float, background: float, which: str, more: float
 ) -> None:

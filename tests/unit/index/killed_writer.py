@@ -10,7 +10,10 @@ from lookalike.index import compaction, folder, writer
 
 
 def main(place: str, seed: int) -> None:
-    folder.SMALL, folder.FLUSHED = 8, 30  # small parts, so that segments, flushes and compactions all happen often
+    folder.MAX_RECENT_ITEMS, folder.FLUSHED = (
+        8,
+        30,
+    )  # small parts, so that segments, flushes and compactions all happen often
     writer.SEGMENT_BYTES, compaction.BIG = 5000, 1 << 40
     draw = random.Random(seed)
     known: list[str] = []

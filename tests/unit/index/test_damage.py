@@ -188,7 +188,7 @@ def test_a_reader_that_may_not_write_sees_every_commit(tmp_path: Path) -> None:
 WRITER = """
 import sys, lookalike as la
 from lookalike.index import compaction, folder
-folder.SMALL, compaction.BIG, who = 2, 1 << 40, int(sys.argv[2])
+folder.MAX_RECENT_ITEMS, compaction.BIG, who = 2, 1 << 40, int(sys.argv[2])
 with la.Index.open(sys.argv[1]) as index:
     for number in range(25):
         ids = [f"{who} {number} {i}" for i in range(4)]

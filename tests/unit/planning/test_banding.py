@@ -383,6 +383,8 @@ def test_errors(options: dict[str, Any], line: str) -> None:
 
 
 def test_planning_loads_nothing_heavy() -> None:
-    program = "import sys, lookalike.plan; print([m for m in ('numpy', 'numba', 'pyarrow') if m in sys.modules])"
+    program = (
+        "import sys, lookalike.planning.banding; print([m for m in ('numpy', 'numba', 'pyarrow') if m in sys.modules])"
+    )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"

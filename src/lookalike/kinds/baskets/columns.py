@@ -39,7 +39,7 @@ def choose_columns(
 
     >>> two = pa.schema([("customer", pa.string()), ("product", pa.string())])
     >>> choose_columns(two, "a.csv", set=None, item=None, rating=None, rate=False, split=False)
-    Columns(set='customer', item='product', rating='', listed=False)
+    BasketColumns(set='customer', item='product', rating='', listed=False)
     """
     for name in (set, item, rating):
         if name is not None:

@@ -53,7 +53,7 @@ class Segment:
 class MultiIndexPlan:
     """Pieces of each round. bits: places to choose from; threshold: bits that may differ; recall: the wish.
 
-    >>> plan = PiecePlan(bits=64, threshold=8, recall=1.0, widths=(19, 15, 15, 15), flips=(2, 1, 1, 1))
+    >>> plan = MultiIndexPlan(bits=64, threshold=8, recall=1.0, widths=(19, 15, 15, 15), flips=(2, 1, 1, 1))
     >>> plan.shape, plan.recall_at_threshold
     ('4 keys of 15 to 19 bits, up to 2 flipped', 1.0)
     """

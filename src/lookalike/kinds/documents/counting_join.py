@@ -31,11 +31,11 @@ def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Works
     Time grows with the elements and with the triples: the sum of m(m-1)/2 over elements of m items. Where thresholds
     are low or sets are short, prefixes leave out little and a triple costs a tenth of a candidate.
 
-    >>> from lookalike.runtime.local.memory_budget import Keeper
+    >>> from lookalike.runtime.local.memory_budget import MemoryBudget
     >>> elements = np.array([1, 2, 3, 2, 3, 4], np.uint64)
     >>> two = Items(elements, np.array([0, 3]), np.array([3, 3]), np.array([3, 3], np.uint8))
     >>> with Pool(1) as pool:
-    ...     counted_pairs(two, Bar(bounds.JACCARD, 1, 2), pool, Trace(), Space(Keeper(1 << 62)), 10)
+    ...     counted_pairs(two, Bar(bounds.JACCARD, 1, 2), pool, Trace(), Workspace(MemoryBudget(1 << 62)), 10)
     (array([1]), array([0]), array([0.5]))
     """
     order = np.argsort(items.sizes, kind="stable")

@@ -128,7 +128,7 @@ def _bits(level: Level, chance: F64) -> tuple[float, ...]:
 def isotonic(values: F64, weights: F64) -> F64:
     """The nearest values that never fall (pool adjacent violators).
 
-    >>> rising(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
+    >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
     [1.0, 2.5, 2.5]
     """
     blocks: list[list[float]] = []

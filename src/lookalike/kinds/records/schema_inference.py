@@ -28,7 +28,7 @@ def infer_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
     """A rule for every column that can tell records apart: not those that are empty or always the same.
 
     >>> table = pa.table({"name": ["Ann Lee", "Bob Ray"], "phone": ["555-0100", "555-0199"], "country": ["US", "US"]})
-    >>> [(rule.column, rule.compare) for rule in guess_fields(table, table.column_names)]
+    >>> [(rule.column, rule.compare) for rule in infer_fields(table, table.column_names)]
     [('name', 'words'), ('phone', 'code')]
     """
     samples = {name: _sample(table.column(name)) for name in names}

@@ -135,7 +135,7 @@ def _separation(mean: float, spread: float, other_mean: float, other_spread: flo
 def max_expected_f1_threshold(score: F32, chance: F64) -> ThresholdEstimate:
     """The best cut where pairs are matches with these chances.
 
-    >>> cut = likely_cut(np.array([0.9, 0.8, 0.3, 0.2], np.float32), np.array([1.0, 0.9, 0.1, 0.0]))
+    >>> cut = max_expected_f1_threshold(np.array([0.9, 0.8, 0.3, 0.2], np.float32), np.array([1.0, 0.9, 0.1, 0.0]))
     >>> round(cut.at, 2), round(cut.f1, 2)
     (0.55, 0.95)
     """
@@ -205,7 +205,7 @@ def threshold_from_null_scores(best: F32, others: F32) -> ThresholdEstimate:
     but for a few pairs.
 
     >>> matches, others = np.linspace(0.7, 1, 50, dtype=np.float32), np.linspace(0, 0.3, 50, dtype=np.float32)
-    >>> 0.3 < expected_cut(matches, others).at < 0.7
+    >>> 0.3 < threshold_from_null_scores(matches, others).at < 0.7
     True
     """
     if len(best) < MIN_PAIRS or len(others) < MIN_PAIRS:

@@ -61,7 +61,7 @@ class StringsByLength:
     def of(cls, texts: pa.Array, *, fold_case: bool = False, strip_accents: bool = False) -> StringsByLength:
         """Of a large_string array without nulls.
 
-        >>> Texts.of(pa.array(["É", "ß"], pa.large_string()), fold_case=True).points.tolist()
+        >>> StringsByLength.of(pa.array(["É", "ß"], pa.large_string()), fold_case=True).points.tolist()
         [233, 115, 115]
         """
         folds = tables(fold_case, strip_accents)

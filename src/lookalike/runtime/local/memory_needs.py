@@ -30,7 +30,7 @@ RAISE_LIMIT = "raise --max-pairs"
 def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -> None:
     """Refuse work that needs more than the memory that was asked for. needed: bytes beside BASE; what: names the work.
 
-    >>> check_memory(Keeper(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
+    >>> check_memory(MemoryBudget(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
     Traceback (most recent call last):
     lookalike.errors.UsageError: one document of 50 MB needs about 620 MB of memory, more than --memory 400 MB. ...
     """

@@ -31,7 +31,7 @@ class PostingSpill:
 
     With `stay` the arrays stay in memory. Only one thread may use it.
 
-    >>> with Spill() as spill:
+    >>> with PostingSpill() as spill:
     ...     shelf = spill.put(np.arange(5))
     ...     spill.get(shelf, 1, 3)
     array([1, 2])

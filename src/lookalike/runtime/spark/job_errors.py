@@ -50,7 +50,7 @@ def from_spark(words: str) -> errors.LookalikeError:
 def root_cause(words: str) -> str:
     """Why, in one line, of what Java says in many.
 
-    >>> cause_of("It failed\\n: java.io.IOException: x\\n\\tat a.b\\nCaused by: java.net.ConnectException: refused")
+    >>> root_cause("It failed\\n: java.io.IOException: x\\n\\tat a.b\\nCaused by: java.net.ConnectException: refused")
     'ConnectException: refused'
     """
     if missing := NO_SYSTEM.search(words):

@@ -107,7 +107,7 @@ def test_too_many_pairs(tmp_path: Path, lookalike) -> None:
 
 def test_the_how_to_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> None:
     """Every command of docs/how-to/baskets.md prints what the page says, and its Python runs."""
-    page = (Path(__file__).parents[3] / "docs/how-to/baskets.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs/how-to/baskets.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     seen = 0
     for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
