@@ -1,4 +1,4 @@
-"""Vectors: pairs within an angle or a distance, groups, and a set without near-copies."""
+"""Public API for vectors: find pairs within an angle or a distance, group them, and remove near-duplicates."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distanc
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only; one bound is needed."""
+    """Options of `pairs`, `groups` and `dedup`. All are keyword-only; exactly one bound is required."""
 
-    max_angle: float | None  # degrees, 0 to 180
-    min_cosine: float | None  # -1 to 1
-    max_distance: float | None  # Euclidean
-    column: str | None  # of lists of numbers, or the array of a .npz file
+    max_angle: float | None  # upper bound in degrees, 0 to 180
+    min_cosine: float | None  # lower bound, -1 to 1
+    max_distance: float | None  # upper bound, Euclidean
+    column: str | None  # the column with lists of numbers, or the array of a .npz file
     id: str | None
-    recall: float  # 0.99, at the threshold
-    exact: bool  # every pair, none missed; the same as method="exact"
-    method: RowMethod  # auto
+    recall: float  # at the threshold; default 0.99
+    exact: bool  # find every pair; the same as method="exact"
+    method: RowMethod  # default "auto"
     seed: int
     max_pairs: int
-    audit: int  # items whose recall is measured
+    audit: int  # number of items to sample when measuring recall
     on_bad: Literal["error", "skip"]  # what to do with vectors that cannot be compared
     threads: int | None
     progress: Progress
 
 
 class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
+    """Options of a run on this machine."""
 
 
 class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
+    """Options of a run on Spark."""
 
 
 @overload
@@ -52,12 +52,13 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
+    """Find all pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
 
     source: a NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
-    anything that exports Arrow data. Numbers are taken as float32; scores are computed from these in float64. A pair at
-    the threshold is found with probability `recall` at least (with `exact`, always); none beyond is reported.
-    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+    anything that exports Arrow data. Numbers are converted to float32; scores are computed from these in float64. A
+    pair at the threshold is found with a probability of at least `recall` (with `exact`, always); no pair beyond it is
+    reported. With engine="spark", the source may also be a Spark DataFrame or anything Spark can read, and the results
+    are DataFrames.
 
     >>> import lookalike as la, numpy as np
     >>> la.vectors.pairs(np.array([[3, 4], [6, 8], [0, 1]]), max_angle=10).pairs.to_pylist()
@@ -73,7 +74,7 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of near vectors: connected components, or stars around the representative that `keep` chooses.
+    """Group near vectors: connected components, or stars around the representative that `keep` chooses.
 
     >>> import lookalike as la, numpy as np
     >>> la.vectors.groups(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).groups["id"].to_pylist()
@@ -87,7 +88,7 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The vectors without near-copies: each removed one is within the threshold of one kept.
+    """Remove near-duplicate vectors: each removed vector is within the threshold of one that is kept.
 
     >>> import lookalike as la, numpy as np
     >>> la.vectors.dedup(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).removed.to_pylist()
@@ -129,7 +130,7 @@ def _on_spark(
 
 
 def make_job(options: dict[str, Any]) -> VectorJob:
-    """The job from the user's words: exactly one of max_angle, min_cosine and max_distance."""
+    """Create the job from the user's options, with exactly one of max_angle, min_cosine and max_distance."""
     given = {name: options.pop(name) for name in BOUNDS if options.get(name) is not None}
     for name in BOUNDS:
         options.pop(name, None)

@@ -1,4 +1,4 @@
-"""lookalike vectors pairs, groups and dedup."""
+"""Command-line options of `lookalike vectors pairs`, `groups` and `dedup`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def vector_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """What vectors pairs, groups and dedup take; never called."""
+    """Declare the options of vectors pairs, groups and dedup; this function is never called."""
 
 
 VECTORS = KindCommands(

@@ -1,4 +1,4 @@
-"""Every pair of vectors, none missed: products of blocks, and exact scores of what may reach the threshold."""
+"""Exact join of vectors: block-wise matrix products select candidates, which are scored in float64."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lookalike.kinds.vectors.geometry import VectorSpace
 from lookalike.runtime.local.joins import Block, scored
 from lookalike.runtime.local.pool import Pool
 
-TILE = 2048  # rows and columns of one product
-SCAN_PAIR_BUFFER = 1 << 18  # pairs that a scan may find before they are scored
+TILE = 2048  # rows and columns of one matrix product
+SCAN_PAIR_BUFFER = 1 << 18  # pairs that a scan may collect before they are scored
 
 
 def tiled_pairs(space: VectorSpace, pool: Pool, trace: Trace, limit: int, advice: str) -> Pairs:
-    """All pairs that reach the threshold."""
+    """Return all pairs that reach the threshold."""
     with trace.stage("match") as report:
 
         def pieces() -> Iterator[tuple[Block, int]]:
@@ -36,7 +36,7 @@ def tiled_pairs(space: VectorSpace, pool: Pool, trace: Trace, limit: int, advice
 
 
 def partners(space: VectorSpace, sample: I64, pool: Pool) -> Pairs:
-    """All pairs with at least one of the sampled items; a pair of two of them stands once."""
+    """Return all pairs with at least one sampled item; a pair of two sampled items occurs once."""
     blocks = [(at, min(at + TILE, len(space))) for at in range(0, len(space), TILE)]
     found = list(_against(space, sample, space.take(sample), blocks, pool, once=False))
     if not found:
@@ -50,7 +50,7 @@ def partners(space: VectorSpace, sample: I64, pool: Pool) -> Pairs:
 
 
 def across(space: VectorSpace, split: int, pool: Pool) -> Pairs:
-    """All pairs between the items before `split` and those from it on; of all items where none is from it on."""
+    """Return all pairs between items [0, split) and [split, n), or among all items if `split` is n."""
     whole, found = split == len(space), list[Block]()
     for low in range(0, split, TILE):
         items = np.arange(low, min(low + TILE, split))
@@ -65,7 +65,7 @@ def across(space: VectorSpace, split: int, pool: Pool) -> Pairs:
 def _against(
     space: VectorSpace, items: I64, ready: F32, blocks: list[tuple[int, int]], pool: Pool, *, once: bool
 ) -> Iterator[Block]:
-    """Pairs of these items with the items of each block, scored while the next product is being made."""
+    """Yield the pairs of these items with the items of each block, scored while the next product is computed."""
     bars = space.tile_bars(items)
     waiting: Future[list[Block]] | None = None
     for (low, high), block in zip(blocks, pool.map(lambda span: space.block(*span), blocks), strict=True):

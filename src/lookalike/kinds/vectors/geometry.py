@@ -1,4 +1,4 @@
-"""Vectors made ready to be compared: directions of length 1, or positions about their centre."""
+"""Vectors prepared for comparison: directions of length 1, or positions relative to their centre."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from lookalike.runtime.local.pool import Pool
 
 I16 = npt.NDArray[np.int16]
 VECTORS_PER_TASK = 1 << 12
-CENTRED = 1 << 12  # rows whose mean is taken as the centre
-MAX_ROUNDED_LENGTH = 32767.0  # of a rounded row: products then fit 32 bits
+CENTRED = 1 << 12  # approximate number of rows whose mean is the centre
+MAX_ROUNDED_LENGTH = 32767.0  # length of a rounded row, at most: products then fit in 32 bits
 ULP = 2.0**-23
 
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """The items of a run, with what every way of looking for pairs needs.
+    """The vectors of a run, with the statistics that both the exact and the approximate join use.
 
-    lengths f64[c]; centre f32[d]: mean direction, or mean position; radius f64[c]: how far each item is from it.
+    lengths f64[c]; centre f32[d]: mean direction, or mean position; radius f64[c]: distance of each item from the
+    centre.
     """
 
     rows: NumericRows
@@ -43,27 +44,29 @@ class VectorSpace:
 
     @property
     def is_flat(self) -> bool:
-        """True where positions are compared, not directions."""
+        """Return True if positions are compared (Euclidean distance), False for directions."""
         return self.job.measure == "distance"
 
     def radius_about(self, shrink: float, radius: F64) -> F64:
-        """How far directions are from `shrink` times the centre, where they are `radius` from the centre itself."""
+        """Return the distances of directions from `shrink` times the centre, given their distances from the centre."""
         square = float(np.square(self.centre, dtype=np.float64).sum())
-        along = (1.0 + square - np.square(radius)) / 2.0  # the product of a direction with the centre
+        along = (1.0 + square - np.square(radius)) / 2.0  # dot product of a direction with the centre
         distance: F64 = np.sqrt(np.maximum(0.0, 1.0 - 2.0 * shrink * along + shrink * shrink * square))
         return distance
 
     def block(self, low: int, high: int) -> F32:
-        """Items `low` to before `high`, as directions, or as positions about the centre."""
+        """Return items [low, high) as directions, or as positions relative to the centre."""
         return self.take(np.arange(low, high))
 
     def take(self, items: I64) -> F32:
-        """As `block`, of any items."""
+        """Return the given items as directions, or as positions relative to the centre."""
         return _ready(self.rows, self.lengths, self.centre if self.is_flat else None, items)
 
     def tile_bars(self, items: I64 | slice) -> F32:
-        """What a product in float32 must reach: the sum of the two items' bars. It may let too many through, never too
-        few: the margin covers the rounding of every order of summation."""
+        """Return one bound per item; the float32 product of a candidate pair must reach the sum of its two bounds.
+
+        The filter has no false negatives: its margin covers the rounding error of any order of summation.
+        """
         slack = (self.width + 16) * ULP
         if not self.is_flat:
             cosine = 1.0 - self.job.chord**2 / 2.0
@@ -73,12 +76,15 @@ class VectorSpace:
         return np.nextafter(bars.astype(np.float32), np.float32(-np.inf))
 
     def rounded_scale(self) -> float:
-        """By what an item is multiplied before it is rounded to integers of 16 bits."""
+        """Return the factor by which items are multiplied before they are rounded to 16-bit integers."""
         longest = float(self.radius.max(initial=0.0)) if self.is_flat else 1.0
         return MAX_ROUNDED_LENGTH / longest if longest > 0 else 1.0
 
     def rounded_bars(self, rounded: I16, scale: float) -> I64:
-        """As `tile_bars`, of twice the product of rounded rows. Each number is off by little more than a half."""
+        """Return bounds as `tile_bars` does, for twice the product of rounded rows.
+
+        The rounding error of each number is little more than 0.5.
+        """
         off = 0.52 * math.sqrt(self.width)
         if not self.is_flat:
             cosine = 1.0 - self.job.chord**2 / 2.0
@@ -90,7 +96,7 @@ class VectorSpace:
         return squares - math.ceil(limit / 2.0)
 
     def scored(self, left: U32, right: U32) -> tuple[U32, U32, F64]:
-        """Exact scores, in float64, of the candidates that reach the threshold."""
+        """Score candidates in float64 and return those that reach the threshold, as (left, right, score)."""
         scores = np.empty(len(left), np.float64)
         kept = vectors.score_pairs(
             self.job.code, self.rows.values, self.rows.firsts, self.lengths, left, right, self.job.least, scores
@@ -99,7 +105,7 @@ class VectorSpace:
 
 
 def make_space(rows: NumericRows, job: VectorJob, pool: Pool, centre: F32 | None = None) -> VectorSpace:
-    """Find the centre (of a sample spread over all items, unless it is given) and how far each item is from it."""
+    """Compute the centre (from a sample spread over all items, unless given) and the distance of each item from it."""
     blocks = [np.arange(at, min(at + VECTORS_PER_TASK, len(rows))) for at in range(0, len(rows), VECTORS_PER_TASK)]
     lengths = np.concatenate([np.empty(0), *pool.map(lambda items: _lengths(rows, items), blocks)])
     flat = job.measure == "distance"
@@ -119,7 +125,7 @@ def make_space(rows: NumericRows, job: VectorJob, pool: Pool, centre: F32 | None
 
 
 def centred(count: int) -> I64:
-    """The items, of so many, whose mean is the centre."""
+    """Return the items, out of `count`, whose mean is the centre."""
     return np.arange(0, count, max(1, count // CENTRED))
 
 
@@ -130,7 +136,7 @@ def _lengths(rows: NumericRows, items: I64) -> F64:
 
 
 def _ready(rows: NumericRows, lengths: F64, centre: F32 | None, items: I64) -> F32:
-    """Directions, or positions about a centre where there is one."""
+    """Return directions, or positions relative to `centre` if it is not None."""
     out = np.empty((len(items), rows.values.shape[1]), np.float32)
     if centre is None:
         vectors.directions(rows.values, rows.firsts[items], lengths[items], out)

@@ -1,4 +1,4 @@
-"""Vectors: tables of sign bits of random projections, or of buckets of them, and exact scores in float64."""
+"""Index of vectors: hash tables of the signs, or of the buckets, of random projections; exact scores in float64."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ from lookalike.kernels import vectors as kernels
 from lookalike.kinds.vectors.lsh_plan import SKETCH_BITS, differing, meeting, parity_agreement
 from lookalike.kinds.vectors.spec import VectorJob
 
-EXPECTED = 1_000_000  # items for which the tables are chosen
+EXPECTED = 1_000_000  # number of items for which the tables are planned
 BITS_PER_INDEX_KEY, MAX_INDEX_TABLES = range(4, 29), 400
-BUCKET_WIDTH = 4.0  # of the buckets, in units of the distance
-# Nanoseconds of a query, on one core; only their ratios matter.
+BUCKET_WIDTH = 4.0  # width of the buckets, in units of the distance threshold
+# Cost of a query in nanoseconds on one core; only the ratios matter.
 COST_PER_INDEX_KEY, PER_CANDIDATE, PER_NUMBER = 250.0, 60.0, 1.0
 
 
 @dataclass(frozen=True)
 class HashTables:
-    """rows: bits of a table's key; bands: tables; bits: of a sketch; width: of the buckets, 0 for signs; recall: of a
-    pair at the threshold."""
+    """The hash tables of an index.
+
+    rows: bits in the key of a table; bands: number of tables; bits: length of a sketch; width: of the buckets, 0 for
+    signs; recall: probability that a pair at the threshold is found.
+    """
 
     bits: int
     rows: int
@@ -44,7 +47,10 @@ class HashTables:
 
 @dataclass(frozen=True, kw_only=True)
 class VectorKind:
-    """Vectors of `dimensions` numbers within an angle in degrees, of a cosine at least, or within a distance."""
+    """Vectors of `dimensions` numbers, compared by angle (in degrees), cosine or Euclidean distance.
+
+    They match at an angle or distance of at most `threshold`, or a cosine of at least `threshold`.
+    """
 
     name: ClassVar[str] = "vectors"
     scheme: ClassVar[str] = "signs-1"
@@ -85,7 +91,7 @@ class VectorKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Yield the items of a source in batches, with their ids."""
         for batch in open_vectors(source, column=column, id=id).batches():
             yield batch.values, batch.ids
 
@@ -105,7 +111,7 @@ class VectorKind:
 
     @cached_property
     def _tables(self) -> HashTables:
-        """The cheapest tables that keep the promise, where items that do not match agree in half of their bits."""
+        """Return the cheapest tables that reach the recall, if non-matching items agree in half of their bits."""
         if self.fixed is not None:
             return self.fixed
         chord = self._job(self.threshold).chord
@@ -141,7 +147,7 @@ class VectorKind:
 
     @cached_property
     def _planes(self) -> tuple[F32, F32]:
-        """(directions f32[d, bits], where they are cut f32[bits])."""
+        """Return (directions f32[d, bits], offsets f32[bits])."""
         bits = self._tables.bits
         directions = normal(self.seed, 0, self.dimensions * bits).reshape(self.dimensions, bits)
         if not self._is_flat:
@@ -220,7 +226,7 @@ class VectorKind:
 
 
 def _fewest(near: F64, bits: int, rows: int, recall: float) -> int:
-    """The fewest tables that find a pair at the threshold with this probability; MOST where none do."""
+    """Return the smallest number of tables that reaches the recall at the threshold, else MAX_INDEX_TABLES."""
     low, high = 1, MAX_INDEX_TABLES
     while low < high:
         middle = (low + high) // 2

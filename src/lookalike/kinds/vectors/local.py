@@ -1,4 +1,4 @@
-"""The engine for vectors: from sources to verified pairs, on all cores."""
+"""Local engine for vectors: from sources to verified pairs, on all cores."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-MAX_ALL_PAIRS_VECTORS = 3000  # different items below which every pair is looked at
-LOOKED_AT = 128  # items whose exact partners are found before the way is chosen, at least
-SHRINKS = (0.0, 0.5, 0.75, 1.0)  # of the mean direction: planes through 0, through the mean, and between
-ROUNDED = 1e-6  # added to the threshold's chord: directions and their projections are float32
+MAX_ALL_PAIRS_VECTORS = 3000  # up to this number of distinct items, all pairs are compared
+LOOKED_AT = 128  # maximum number of sampled items whose exact partners are found before the method is chosen
+# factors of the mean direction: hyperplanes through the origin (0), through the mean (1), or between
+SHRINKS = (0.0, 0.5, 0.75, 1.0)
+ROUNDED = 1e-6  # added to the threshold's chord, because directions and their projections are float32
 VECTORS_ADVICE = "Ask for nearer pairs, or raise --max-pairs."
-WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # of the buckets, in units of the threshold
+WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # bucket widths to try, in units of the threshold
 BINS = 512
 
 
 @dataclass(frozen=True)
 class SampleStatistics:
-    """What a sample of items has shown: its exact partners, and how it lies to all items."""
+    """A sample of items, its exact partners, and the plan and costs (seconds by method) estimated from it."""
 
     sample: I64
     truth: Pairs
@@ -54,7 +55,7 @@ def run(
 
 
 def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, trace: Trace) -> RunOutput:
-    """The pairs among rows that are already in memory."""
+    """Find the pairs among rows that are already in memory."""
     with trace.stage("choose"):
         space = make_space(rows, job, pool)
         look = None if job.method == "exact" else _look(space, pool)
@@ -80,7 +81,7 @@ def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, 
 
 
 def _look(space: VectorSpace, pool: Pool) -> SampleStatistics | None:
-    """Exact partners of a few items; from how they lie, the plan. None where the items are few."""
+    """Find the exact partners of a sample and derive a plan; None for few items, whose pairs are all compared."""
     if len(space) <= MAX_ALL_PAIRS_VECTORS and space.job.method == "auto":
         return None
     sample, others = looked_at(len(space), space.job.seed)
@@ -91,7 +92,7 @@ def _look(space: VectorSpace, pool: Pool) -> SampleStatistics | None:
 
 
 def looked_at(count: int, seed: int) -> tuple[I64, I64]:
-    """Of so many items: those whose exact partners are found, and those to which they are compared."""
+    """Draw from `count` items the sample whose exact partners are found, and the items to which it is compared."""
     random = np.random.default_rng([seed, 2])
     sample = np.sort(random.choice(count, min(count, LOOKED_AT), replace=False))
     return sample, np.sort(random.choice(count, min(count, 1 << 12), replace=False))
@@ -100,8 +101,10 @@ def looked_at(count: int, seed: int) -> tuple[I64, I64]:
 def look_at(
     space: VectorSpace, sample: I64, others: I64, truth: Pairs, count: int, pairs: float, nearest: float
 ) -> SampleStatistics:
-    """The plan for `count` items with so many pairs, from a sample, its exact partners and other items, all in `space`
-    (which need not hold more than these). nearest: the least distance of any item from the centre."""
+    """Plan for `count` items that form `pairs` pairs, from a sample, its exact partners and other items.
+
+    `space` must contain these items and may contain no others. nearest: smallest distance of any item from the centre.
+    """
     matches = len(truth) * count / max(1, len(sample)) / 2
     samples = [
         Sampled(width, shrink, near, far, weights, pairs, count, space.width, matches)
@@ -115,11 +118,12 @@ def look_at(
 def _agreements(
     space: VectorSpace, sample: I64, others: I64, nearest: float
 ) -> Iterator[tuple[float, float, float, F64, F64]]:
-    """For each width of buckets, or place of the planes: (width, shrink, the least probability that a bit agrees for a
-    pair at the threshold, the same for pairs of any items, the weights of these).
+    """Estimate bit agreements for each bucket width, or for each position of the hyperplanes.
 
-    The angle under which a pair of directions is seen from a point is widest where both are as near to the point as
-    any item: an isosceles triangle. So the nearest item says what every pair at the threshold can count on.
+    Yields (width, shrink, lowest probability that a bit agrees for a pair at the threshold, probabilities for random
+    pairs, their weights). The angle between two directions, seen from a point, is largest if both are as near to the
+    point as the nearest item: an isosceles triangle. So the nearest item gives a lower bound for every pair at the
+    threshold.
     """
     near, far = space.take(sample).astype(np.float64), space.take(others).astype(np.float64)
     apart = np.square(space.radius[sample])[:, None] + np.square(space.radius[others])[None, :]
@@ -144,7 +148,7 @@ def _agreements(
 
 
 def _angle(a: F64, b: F64, between: F64) -> F64:
-    """The angle at the centre of a triangle with these sides."""
+    """Return the angle between the sides `a` and `b` of triangles whose third side is `between`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cosine = (a * a + b * b - between * between) / (2.0 * a * b)
     angle: F64 = np.arccos(np.clip(np.nan_to_num(cosine, nan=-1.0), -1.0, 1.0))
@@ -152,7 +156,7 @@ def _angle(a: F64, b: F64, between: F64) -> F64:
 
 
 def _binned(values: F64) -> tuple[F64, F64]:
-    """(centres, shares) of the bins of these values, the smallest bins where the values are small."""
+    """Return (centres, shares) of the histogram of these values; the bins are narrower where values are small."""
     edges = np.linspace(0.0, 1.0, BINS + 1) ** 1.5 * max(float(values.max(initial=0.0)), 1e-30)
     counts = np.histogram(values, edges)[0]
     used = counts > 0
@@ -161,7 +165,7 @@ def _binned(values: F64) -> tuple[F64, F64]:
 
 
 def choose(job: VectorJob, count: int, look: SampleStatistics | None) -> Choice:
-    """What the job asks for, or the cheaper way."""
+    """Return the method that the job requests, or with "auto" the cheaper one."""
     if job.method != "auto":
         return Choice(job.method, look.seconds if look else {}, "asked for")
     if look is None:
@@ -176,7 +180,7 @@ def choose(job: VectorJob, count: int, look: SampleStatistics | None) -> Choice:
 
 
 def _check_size(space: VectorSpace, look: SampleStatistics, trace: Trace) -> None:
-    """Refuse, before the work, an answer that is surely too large."""
+    """Raise an error, before the work starts, if the result would certainly be too large."""
     expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
     trace.add(expected_pairs=expected)
     sample = f"{len(look.sample):,} sampled vectors have"
@@ -184,14 +188,14 @@ def _check_size(space: VectorSpace, look: SampleStatistics, trace: Trace) -> Non
 
 
 def _audit(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
-    """Measure how many of the exact partners of sampled items were found."""
+    """Measure the share of the exact partners of sampled items that were found."""
     sample = draw(found_partners(pairs, len(space)), space.job.audit, space.job.seed)
     truth = partners(space, sample.items, pool)
     return measure(truth, pairs, sample, chances(space, truth, plan))
 
 
 def chances(space: VectorSpace, truth: Pairs, plan: SignPlan) -> list[float]:
-    """How likely the plan finds each of these pairs of items of the space."""
+    """Return the probability that the plan finds each of these pairs."""
     if space.is_flat:
         agreement = parity_agreement(-truth.similarity / plan.width)
     else:

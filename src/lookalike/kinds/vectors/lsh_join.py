@@ -1,4 +1,4 @@
-"""Pairs of vectors that share the bits of a table: random hyperplanes, or buckets of random projections."""
+"""Approximate join of vectors by hash tables of sign bits: random hyperplanes, or buckets of random projections."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from lookalike.runtime.local.joins import Block, scored
 from lookalike.runtime.local.pool import Pool
 
 VECTORS_PER_TASK = 1 << 12
-KEY_ABOVE = 32  # bits of the item below the key in a packed table
-CHECKS = 1 << 16  # pairs in buckets that one task looks at
-TASK_PAIR_BUFFER = 1 << 15  # pairs that a task may find before they are scored
+KEY_ABOVE = 32  # the item number takes the low bits of a packed table entry, the key the bits above
+CHECKS = 1 << 16  # pairs within buckets that one task checks
+TASK_PAIR_BUFFER = 1 << 15  # pairs that a task may collect before they are scored
 
 
 @dataclass(frozen=True)
 class Planes:
-    """Random directions and where they are cut. directions f32[d, bits]; shift f32[bits]."""
+    """Random projection directions and their offsets. directions f32[d, bits]; shift f32[bits]."""
 
     directions: F32
     shift: F32
 
 
 def draw_planes(space: VectorSpace, plan: SignPlan, seed: int) -> Planes:
-    """Normal directions: planes through the shrunk centre, or buckets of the planned width with random offsets."""
+    """Draw normal directions: hyperplanes through the shrunk centre, or buckets with random offsets."""
     random = np.random.default_rng(seed)
     directions = random.standard_normal((space.width, plan.bits), np.float32)
     if space.is_flat:
@@ -45,13 +45,16 @@ def draw_planes(space: VectorSpace, plan: SignPlan, seed: int) -> Planes:
 
 
 def draw_tables(plan: SignPlan, seed: int) -> I64:
-    """i64[bands, rows]: the places of the bits of each table."""
+    """Draw the positions of the key bits of each table: i64[bands, rows]."""
     random = np.random.default_rng([seed, 1])
     return np.array([np.sort(random.choice(plan.bits, plan.rows, replace=False)) for _ in range(plan.bands)])
 
 
 class SignJoin:
-    """Bits and rounded rows of all items; candidates share all bits of a table and differ in few of all bits."""
+    """Join vectors by sign bits: candidates agree in all bits of one table's key and differ in at most `plan.cut` bits.
+
+    Holds the sign bits and the rows rounded to 16-bit integers of all items.
+    """
 
     def __init__(self, space: VectorSpace, plan: SignPlan, pool: Pool, trace: Trace, *, seed: int) -> None:
         self.space, self.plan, self.pool = space, plan, pool
@@ -80,7 +83,7 @@ class SignJoin:
             self.bars = space.rounded_bars(self.rounded, scale)
 
     def pairs(self, trace: Trace, limit: int, advice: str) -> Pairs:
-        """Every pair that meets in a table and reaches the threshold, scored exactly."""
+        """Return every pair that shares a bucket in a table and reaches the threshold, scored exactly."""
         with trace.stage("match") as report:
 
             def pieces() -> Iterator[tuple[Block, int]]:
@@ -92,7 +95,7 @@ class SignJoin:
             return Pairs(*scored(pieces(), trace, limit, advice=advice))
 
     def _tables(self) -> Iterator[Table]:
-        """Each table in turn, sorted; the next is sorted while this one is worked on."""
+        """Yield each table, sorted; the next one is sorted in the background while the current one is searched."""
         spare = [Table.room(self) for _ in range(2)]
         ahead = self.pool.submit(lambda: spare[0].sort(0))
         for number in range(1, self.plan.bands + 1):
@@ -105,7 +108,7 @@ class SignJoin:
 
 @dataclass
 class Table:
-    """One table: items in the order of their keys. packed u64[n]; ends i64[n]; signs u64[n, w]: in that order."""
+    """One hash table: the items sorted by key. In that order: packed u64[n], ends i64[n], signs u64[n, w]."""
 
     join: SignJoin
     packed: U64
@@ -127,7 +130,7 @@ class Table:
         return self
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Positions cut where about CHECKS pairs of buckets have come together."""
+        """Split the positions into blocks of about CHECKS pairs within buckets."""
         work = np.cumsum(self.ends - np.arange(len(self.ends)))
         total = int(work[-1]) if len(work) else 0
         cuts = np.searchsorted(work, np.arange(CHECKS, total, CHECKS)) + 1
@@ -135,7 +138,7 @@ class Table:
         return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     def search(self, block: tuple[int, int]) -> tuple[Block, int]:
-        """(the pairs of a block of positions that reach the threshold, how many were looked at)."""
+        """Return the pairs of a block of positions that reach the threshold, and the number of pairs checked."""
         join = self.join
         at, stop = block
         found: list[Block] = []

@@ -1,8 +1,9 @@
-"""How many bits, tables and bits per table: the cheapest that keep a promise of recall, from the law of the bits.
+"""Choose the cheapest number of sketch bits, hash tables and bits per key that reaches a required recall.
 
-Each of m bits differs between two items with probability 1-p, where p depends on how near they are. Of the m bits
-each of b tables takes r at random. Two items that differ in h bits share a bucket of one table with probability
-C(m-h, r) / C(m, r), and are scored if h is at most `cut`. The number h is binomial, so all of it is known beforehand.
+Each of m bits differs between two items with probability 1-p, where p depends on their distance. Each of b tables takes
+r of the m bits at random as its key. Two items that differ in h bits share a bucket of one table with probability
+C(m-h, r) / C(m, r), and are scored if h is at most `cut`. The number h is binomial, so the recall can be computed
+before the run.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from lookalike.core.formatting import count
 
 SKETCH_BITS = (128, 256, 512)
 BITS_PER_KEY = range(3, 29)
-MAX_TABLES = 600  # tables
-CHECK_SHARE = 0.1  # of the misses that the recall allows, what the check by all bits may cost
+MAX_TABLES = 600  # hash tables
+CHECK_SHARE = 0.1  # share of the misses allowed by the recall that may be caused by the limit `cut` on differing bits
 # Nanoseconds on one core, fitted to runs of benchmarks/vectors.py; only their ratios matter.
 PER_HASHED, PER_KEY, PER_CHECK, PER_PRODUCT, PER_STEP, PER_SCORE = 0.03, 45.0, 1.0, 40.0, 0.18, 0.95
 PER_TILED = 0.025
@@ -27,10 +28,12 @@ PER_TILED = 0.025
 
 @dataclass(frozen=True, kw_only=True)
 class SignPlan:
-    """bands: tables; rows: bits of a table's key; bits: of a sketch; cut: bits in which a candidate may differ.
+    """A plan for hash tables of sign bits.
 
-    agreement: the least probability that one bit agrees for a pair at the threshold. width: of the buckets of
-    projections (0 for hyperplanes). shrink: the planes pass through the mean direction times this number.
+    bands: number of tables; rows: bits in the key of a table; bits: length of a sketch; cut: maximum number of bits in
+    which a candidate may differ; agreement: lowest probability that one bit agrees for a pair at the threshold; width:
+    of the buckets of projections (0 for hyperplanes); shrink: the hyperplanes pass through the mean direction
+    multiplied by this number.
     """
 
     threshold: float
@@ -45,7 +48,7 @@ class SignPlan:
     shrink: float = 0.0
 
     def probability(self, agreement: F64) -> F64:
-        """The chance that pairs whose bits agree with these probabilities are found."""
+        """Return the probability that pairs are found, given the probability that one bit agrees."""
         found: F64 = (
             differing(agreement, self.bits)[:, : self.cut + 1]
             @ meeting(self.bits, self.rows, self.bands)[: self.cut + 1]
@@ -58,9 +61,12 @@ class SignPlan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a sample tells. width: of the buckets; shrink: see SignPlan; near: least bit agreement of a pair at the
-    threshold; far, weights f64[j]: of pairs of any items, and their shares; pairs: of all items; items, numbers: how
-    many, and in each row; matches: pairs within the threshold to be expected."""
+    """What the planner needs to know about the data, estimated from a sample.
+
+    width: of the buckets; shrink: see SignPlan; near: lowest bit agreement of a pair at the threshold; far, weights
+    f64[j]: bit agreement of random pairs, and the share of pairs with it; pairs: number of all pairs; items: number of
+    items; numbers: length of a vector; matches: expected number of pairs within the threshold.
+    """
 
     width: float
     shrink: float
@@ -74,7 +80,7 @@ class Sampled:
 
 
 def differing(agreement: F64, bits: int) -> F64:
-    """f64[k, bits+1]: the binomial law of the bits that differ."""
+    """Return the binomial distribution of the number of differing bits as f64[k, bits+1]."""
     h = np.arange(bits + 1)
     ways = math.lgamma(bits + 1) - np.array([math.lgamma(i + 1) + math.lgamma(bits - i + 1) for i in h])
     p = np.clip(agreement, 1e-12, 1 - 1e-12)[:, None]
@@ -83,7 +89,7 @@ def differing(agreement: F64, bits: int) -> F64:
 
 
 def meeting(bits: int, rows: int, bands: int) -> F64:
-    """f64[bits+1]: the chance to share a bucket of at least one table, by the number of bits that differ.
+    """Return the probability of sharing a bucket in at least one table, by the number of differing bits: f64[bits+1].
 
     >>> meeting(4, 2, 1).round(3).tolist()
     [1.0, 0.5, 0.167, 0.0, 0.0]
@@ -97,9 +103,9 @@ def meeting(bits: int, rows: int, bands: int) -> F64:
 
 
 def plan_signs(samples: list[Sampled], threshold: float, recall: float) -> tuple[SignPlan, float]:
-    """(the cheapest plan that promises the recall at the threshold, its seconds on one core).
+    """Return the cheapest plan that reaches the recall at the threshold, and its cost in seconds on one core.
 
-    Where none does, the plan that promises most, at infinite cost.
+    If no plan reaches the recall, return the plan with the highest recall, at infinite cost.
     """
     best: tuple[float, float, SignPlan] | None = None
     for sample in samples:
@@ -123,7 +129,7 @@ def plan_signs(samples: list[Sampled], threshold: float, recall: float) -> tuple
 
 
 def _bands(near: F64, bits: int, rows: int, recall: float) -> tuple[int, float]:
-    """The fewest tables that reach the recall, and what they reach; at most MOST."""
+    """Return the smallest number of tables that reaches the recall (at most MAX_TABLES), and the recall they reach."""
 
     def reached(bands: int) -> float:
         return float(near @ meeting(bits, rows, bands)[: len(near)])
@@ -151,13 +157,14 @@ def _cost(sample: Sampled, far: F64, bits: int, rows: int, bands: int, cut: int)
 
 
 def exact_seconds(items: int, pairs: float, numbers: int, matches: float) -> float:
-    """What the product of all pairs costs on one core."""
+    """Estimate the seconds on one core for comparing all pairs by matrix products."""
     return (pairs * numbers * PER_TILED + pairs * 0.6 + items * numbers + matches * numbers * PER_SCORE) / 1e9
 
 
 def parity_agreement(ratio: F64) -> F64:
-    """How likely the parity of the bucket agrees, where `ratio` is the distance over the width of the buckets: the
-    projected difference is normal, the offset uniform; the triangle wave between them has this Fourier series.
+    """Return the probability that the bucket parity of two items agrees; `ratio` is their distance / bucket width.
+
+    The projected difference is normal and the offset uniform; the triangle wave that results has this Fourier series.
 
     >>> parity_agreement(np.array([0.0, 0.5, 5.0])).round(3).tolist()
     [1.0, 0.618, 0.5]
@@ -166,5 +173,6 @@ def parity_agreement(ratio: F64) -> F64:
     k = np.arange(1, 40, 2)[:, None]
     wave = np.exp(-0.5 * np.square(math.pi * k * ratio[None, :])) / np.square(k)
     agree: F64 = 0.5 + (4.0 / math.pi**2) * wave.sum(axis=0)
-    # The series is slow near 0, where the projected difference is never as long as a bucket: 1 - E|difference|.
+    # The series converges slowly near 0, where the projected difference is practically never as long as a bucket; there
+    # the probability is 1 - E|difference|.
     return np.where(ratio < 0.12, 1.0 - ratio * math.sqrt(2.0 / math.pi), agree)

@@ -1,4 +1,4 @@
-"""An estimator with the names that users of scikit-learn know. It does not need scikit-learn."""
+"""An estimator with scikit-learn's interface for radius neighbours; it does not need scikit-learn."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ METRICS = ("euclidean", "angle", "cosine")
 
 
 class RadiusNeighbors:
-    """All neighbours within a radius, by tables of sign bits or exactly, with scikit-learn's method names.
+    """Find all neighbours within a radius, by hash tables of sign bits or exactly, with scikit-learn's method names.
 
-    metric: "euclidean"; "angle" (degrees); "cosine", which here is 1 - cosine, as in scikit-learn. A neighbour at
-    the radius is found with probability `recall` at least; none beyond is reported.
+    metric: "euclidean"; "angle" (degrees); "cosine", which here is 1 - cosine, as in scikit-learn. A neighbour at the
+    radius is found with a probability of at least `recall`; no row beyond the radius is reported.
 
     >>> near = RadiusNeighbors(radius=1.5).fit([[0.0], [1.0], [3.0]])
     >>> distances, indices = near.radius_neighbors([[1.2]], sort_results=True)
@@ -47,7 +47,7 @@ class RadiusNeighbors:
         self.threads = threads
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments of the constructor, by name."""
+        """Return the arguments of the constructor by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> RadiusNeighbors:
@@ -59,7 +59,7 @@ class RadiusNeighbors:
         return self
 
     def fit(self, X: Any, y: Any = None) -> RadiusNeighbors:  # noqa: N803  (scikit-learn's names)
-        """Keep the rows among which neighbours are looked for. Nothing is hashed yet."""
+        """Store the rows that are searched for neighbours. Nothing is hashed yet."""
         self._job(self.radius)
         self._fitted = _array(X)
         self.n_samples_fit_, self.n_features_in_ = self._fitted.shape
@@ -72,9 +72,9 @@ class RadiusNeighbors:
         return_distance: bool = True,
         sort_results: bool = False,
     ) -> Any:
-        """(distances, indices) of the fitted rows within the radius of each row of X: arrays of arrays.
+        """Return (distances, indices) of the fitted rows within the radius of each row of X, as arrays of arrays.
 
-        Without X, of the fitted rows themselves, each of which is then not its own neighbour.
+        Without X, return the neighbours of the fitted rows themselves; a row is then not its own neighbour.
         """
         ends, indices, distances = self._neighbours(X, radius, by_distance=sort_results)
         spans = list(zip(np.concatenate([[0], ends[:-1]]).astype(np.int64).tolist(), ends.tolist(), strict=True))
@@ -90,9 +90,9 @@ class RadiusNeighbors:
         mode: str = "connectivity",
         sort_results: bool = False,
     ) -> Any:
-        """A sparse matrix (SciPy CSR) with 1, or with mode="distance" the distance, for each neighbour.
+        """Return a sparse matrix (SciPy CSR) with 1, or with mode="distance" the distance, for each neighbour.
 
-        Its distances serve DBSCAN(metric="precomputed"), which counts a row with itself.
+        The distances can be used with DBSCAN(metric="precomputed"), which counts each row as its own neighbour.
         """
         if mode not in ("connectivity", "distance"):
             raise UsageError(f"mode {mode!r} is unknown. Choices: connectivity, distance.")
@@ -115,7 +115,7 @@ class RadiusNeighbors:
         )  # fmt: skip
 
     def _neighbours(self, X: Any, radius: float | None, *, by_distance: bool) -> tuple[I64, I64, F64]:  # noqa: N803
-        """(ends, fitted rows, distances), row by row: sorted by the fitted row, or by distance."""
+        """Return (ends, fitted rows, distances), row by row: sorted by the fitted row, or by distance."""
         if not hasattr(self, "_fitted"):
             raise UsageError("this RadiusNeighbors has not been fitted; call fit(X) first.")
         job = self._job(self.radius if radius is None else radius)

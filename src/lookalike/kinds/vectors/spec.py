@@ -1,4 +1,4 @@
-"""What a run over vectors is asked to do."""
+"""Specification of a run over vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CODES = {"angle": vectors.ANGLE, "cosine": vectors.COSINE, "distance": vectors.D
 
 @dataclass(frozen=True, kw_only=True)
 class VectorJob:
-    """Everything that decides the answer. measure: angle in degrees, cosine, or (Euclidean) distance."""
+    """The options that determine the result. measure: angle in degrees, cosine, or (Euclidean) distance."""
 
     noun: ClassVar[str] = "vectors"
     verify: ClassVar[bool] = True
@@ -52,12 +52,12 @@ class VectorJob:
 
     @property
     def least(self) -> float:
-        """The score that a pair must reach: a distance has its sign turned."""
+        """Return the score that a pair must reach; angles and distances are negated."""
         return self.scale.sign * self.threshold
 
     @property
     def chord(self) -> float:
-        """The threshold as a Euclidean distance; of vectors of length 1 where directions are compared."""
+        """Return the threshold as a Euclidean distance, between unit vectors if directions are compared."""
         if self.measure == "distance":
             return self.threshold
         cosine = self.threshold if self.measure == "cosine" else math.cos(math.radians(self.threshold))

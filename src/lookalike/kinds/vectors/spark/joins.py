@@ -1,7 +1,7 @@
-"""Vectors on Spark: tables of sign bits as keys, or all pairs in cells; scores by the kernel of the local engine.
+"""Joins of vectors on Spark: by keys of sign bits, or all pairs block by block; scored by the local engine's kernel.
 
-The sample that decides is drawn by the numbers that classes of equal rows have on one machine, so that the plan, the
-planes and the tables are those of the local engine.
+The sample for planning is drawn by the numbers that the local engine gives to classes of equal rows, so the plan, the
+hyperplanes and the tables are the same as in the local engine.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 VECTOR_SALT = np.uint32(0x5EED)
 VECTORS_PER_TASK = 1 << 12  # rows that are projected at once
-TASK_BYTES = 32 << 20  # bytes of vectors that one task of an exact search compares with as many others
+TASK_BYTES = 32 << 20  # bytes of vectors that one task of an exact join compares with as many others
 VECTOR_FEATURES = "size int, print long, other long, length long, values binary, keys binary, places binary"
 KEYED = "item long, rep long, side byte, size int, keys binary, places binary, signs binary, values binary"
 
 
 def features(values: F32, job: VectorJob) -> dict[str, pa.Array]:
-    """The columns FEATURES of rows, without keys; a row that cannot be compared has the size 0."""
+    """Return the columns VECTOR_FEATURES of rows, without keys; a row that cannot be compared has size 0."""
     n, width = values.shape
     good = np.empty(n, np.bool_)
     vectors.usable(values, job.measure != "distance", good)
@@ -59,7 +59,7 @@ def features(values: F32, job: VectorJob) -> dict[str, pa.Array]:
 
 
 def rows_of(batch: pa.RecordBatch, name: str = "values") -> F32:
-    """f32[m, d]: a column of rows that all have one length."""
+    """Return a column of rows of equal length as f32[m, d]."""
     column = batch[name]
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
@@ -68,7 +68,7 @@ def rows_of(batch: pa.RecordBatch, name: str = "values") -> F32:
 
 
 def space_of(values: F32, job: VectorJob, centre: F32 | None = None, sides: np.ndarray | None = None) -> VectorSpace:
-    """Different rows as a space of their own, about a given centre."""
+    """Create a VectorSpace of distinct rows, relative to a given centre."""
     each = np.arange(len(values))
     side = np.full(len(values), 3, np.uint8) if sides is None else sides.astype(np.uint8)
     rows = NumericRows(values, [], -1, Classes(each, each + 1), each, side, each)
@@ -77,7 +77,7 @@ def space_of(values: F32, job: VectorJob, centre: F32 | None = None, sides: np.n
 
 
 def table_keys(listed: DataFrame, job: VectorJob, plan: SignPlan, centre: F32) -> DataFrame:
-    """The rows with their sign bits and a key for each table (KEYED)."""
+    """Return the rows with their sign bits and one key for each table (KEYED)."""
     tables = draw_tables(plan, job.seed)
     planes = draw_planes(space_of(np.ones((1, len(centre)), np.float32), job, centre), plan, job.seed)
     pack = signs.pack_parities if job.measure == "distance" else signs.pack_signs
@@ -110,7 +110,7 @@ def table_keys(listed: DataFrame, job: VectorJob, plan: SignPlan, centre: F32) -
 
 
 def vector_score(job: VectorJob, plan: SignPlan, centre: F32) -> Score:
-    """The exact score of pairs of rows, NaN beyond the threshold or where more than plan.cut bits differ."""
+    """Return a function that scores pairs exactly: NaN beyond the threshold or if more than plan.cut bits differ."""
 
     def score(left: pa.RecordBatch, right: pa.RecordBatch) -> F64:
         n = left.num_rows
@@ -131,7 +131,7 @@ def vector_score(job: VectorJob, plan: SignPlan, centre: F32) -> Score:
 
 
 def nearest_to_centre(listed: DataFrame, job: VectorJob, centre: F32) -> float:
-    """The least distance of any row from the centre: one number from each batch."""
+    """Return the smallest distance of any row from the centre; each batch sends one number."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"nearest": as_arrow(space_of(rows_of(batch), job, centre).radius.min(keepdims=True))})
@@ -140,7 +140,7 @@ def nearest_to_centre(listed: DataFrame, job: VectorJob, centre: F32) -> float:
 
 
 def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, width: int) -> DataFrame:
-    """Every pair that reaches the threshold (EDGES): items in blocks, a task for every two blocks."""
+    """Return every pair that reaches the threshold (EDGE_COLUMNS): one task for every two blocks of items."""
     each = max(1, TASK_BYTES // (4 * width))
 
     def join(cell: pa.RecordBatch, split: int) -> Pairs:
@@ -153,8 +153,11 @@ def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, widt
 
 @dataclass(frozen=True)
 class Truth:
-    """The exact partners of sampled items. items i64[k], values f32[k, d]: all that are in a pair, or in the sample, by
-    their numbers among all; pairs: in places of these; sample i64: places of the sampled ones."""
+    """The exact partners of sampled items.
+
+    items i64[k], values f32[k, d]: all items in a pair or in the sample, by their numbers, and their vectors; pairs:
+    positions in `items`; sample i64: positions of the sampled items in `items`.
+    """
 
     items: I64
     values: F32
@@ -163,7 +166,7 @@ class Truth:
 
 
 def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32) -> Truth:
-    """Look at every row once, beside the sample."""
+    """Find the exact partners of sampled items, in one pass that compares every row with the sample."""
     chosen = listed_rows(listed, sampled)
     sample, mine, sides = numbers(chosen, "number"), rows_of(chosen), numbers(chosen, "side")
     several = len(np.unique(sides)) > 1
@@ -191,7 +194,7 @@ def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32)
     table = mapped(listed, stage, schema).toArrow().combine_chunks()
     batch = table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
     place, other = numbers(batch, "place"), numbers(batch, "number")
-    # in the order in which the local engine meets them: block by block, then by the sampled item
+    # in the order in which the local engine finds them: block by block, then by the sampled item
     order = np.lexsort((other, place, other // TILE))
     place, other, similarity = place[order], other[order], numbers(batch, "similarity")[order]
     twice = np.isin(other, sample) & (sample[place] > other)
@@ -204,7 +207,7 @@ def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32)
 
 
 def listed_rows(listed: DataFrame, wanted: I64) -> pa.RecordBatch:
-    """The rows of these numbers, in order: a bounded sample for the driver."""
+    """Collect the rows with these numbers, in order: a bounded sample for the driver."""
     from pyspark.sql import functions as F  # noqa: N812
 
     chosen = listed.where(F.col("number").isin(wanted.tolist())).orderBy("number")

@@ -1,4 +1,4 @@
-"""A run over vectors on Spark: its frames, and what the driver settles from a bounded sample."""
+"""A run over vectors on Spark: its DataFrames, and what the driver decides from a bounded sample."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorRun(ItemRun):
-    """As a run over documents, of another job: the same frames, by other means."""
+    """The run over vectors: the same DataFrames as a run over documents, computed for a VectorJob."""
 
     job: VectorJob
 
@@ -69,7 +69,7 @@ class VectorRun(ItemRun):
 
     @cached_property
     def things(self) -> DataFrame:
-        """All rows, without keys."""
+        """Return all rows, without keys."""
         job = self.job
 
         def make(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]:
@@ -87,12 +87,12 @@ class VectorRun(ItemRun):
 
     @cached_property
     def listed(self) -> DataFrame:
-        """One row for each class, numbered as one machine numbers them."""
+        """Return one row for each class of equal vectors, numbered as in the local engine."""
         return number_classes(self.firsts, self.copies, ["values"], several=len(self.origins) == 2).persist()
 
     @cached_property
     def _size(self) -> tuple[int, int, float]:
-        """(different rows, numbers in each, pairs that are asked about)."""
+        """Return (number of distinct rows, numbers in each row, number of pairs in question)."""
         row = self.listed.selectExpr(
             "count(1) n", "min(length(values)) low", "max(length(values)) high", "count_if(side & 1 > 0) one",
             "count_if(side & 2 > 0) two",
@@ -125,7 +125,7 @@ class VectorRun(ItemRun):
 
     @cached_property
     def look(self) -> SampleStatistics | None:
-        """What a sample shows, as the local engine would see it; None where nothing is to be chosen."""
+        """Return the sample statistics that the local engine would compute; None if there is no method to choose."""
         if self._truth is None:
             return None
         (truth, others), (count, _, pairs) = self._truth, self._size
@@ -195,7 +195,7 @@ class VectorRun(ItemRun):
         return {name: row[name] or 0 for name in ("vectors", "skipped", "bytes")}
 
     def audited(self) -> Audit | None:
-        """Measure how many of the exact partners of sampled items were found."""
+        """Measure the share of the exact partners of sampled items that were found."""
         from pyspark.sql import functions as F  # noqa: N812
 
         if self.banded is None or not self.job.audit or self._truth is None:

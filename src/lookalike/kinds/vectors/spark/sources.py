@@ -1,4 +1,4 @@
-"""Other kinds of items on Spark: their sources, opened as rows with a place, and their runs."""
+"""Sources of vectors on Spark: open them as rows with a position, and start the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_vectors(
     sources: Sequence[Any], columns: dict[str, str | None], job: VectorJob, want: OutputKind, keep: str,
     cluster: dict[str, Any], trace: Trace,
 ) -> VectorRun:  # fmt: skip
-    """The run over one collection of vectors, or over two where the second of the sources is not None."""
+    """Create the run over one collection of vectors, or over two if the second source is not None."""
     session = open_session(**cluster)
     origins = []
     for source in (one for one in sources if one is not None):
@@ -44,7 +44,7 @@ def run_vectors(
 
 
 def _is_near(source: Any) -> bool:
-    """True for what Spark does not read: arrays in memory, or files of them."""
+    """Return True for sources that Spark cannot read: arrays in memory, or array files."""
     from pyspark.sql import DataFrame
 
     paths = source if isinstance(source, list | tuple) else [source]
@@ -56,7 +56,7 @@ def _is_near(source: Any) -> bool:
 
 
 def _of_arrays(session: Any, source: Any, columns: dict[str, str | None]) -> SparkSource:
-    """Vectors that this machine holds or reads, handed to Spark with their places."""
+    """Send vectors that the driver holds or reads to Spark, with their positions."""
     if isinstance(source, tuple):
         source = [Path(name) for name in source]
     opened = open_vectors(source, **columns)
