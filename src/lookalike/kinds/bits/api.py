@@ -1,4 +1,4 @@
-"""Codes of bits, such as hashes of images or sign bits of vectors: pairs that differ in few bits."""
+"""Public API for bit codes, such as image hashes or sign bits of vectors: find pairs that differ in few bits."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
 
-    max_bits: int  # 8
+    max_bits: int  # default 8
     code: str | None  # the column of codes
     id: str | None  # the column of ids
-    form: Form  # auto: how codes are written in a column of text
-    method: RowMethod  # auto
-    recall: float  # 0.99, at max_bits, where the method is approximate
+    form: Form  # how codes are written in a column of text; default "auto"
+    method: RowMethod  # default "auto"
+    recall: float  # at max_bits, if the method is approximate; default 0.99
     seed: int
-    audit: int  # codes whose recall is measured
+    audit: int  # number of codes to sample when measuring recall
     max_pairs: int
     threads: int | None
     progress: Progress
 
 
 class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
+    """Options of a run on this machine."""
 
 
 class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
+    """Options of a run on Spark."""
 
 
 @overload
@@ -46,11 +46,12 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of codes in `source`, or between `source` and `against`, that differ in `max_bits` bits at most.
+    """Find all pairs of codes in `source`, or between `source` and `against`, that differ in at most `max_bits` bits.
 
-    source: paths, a list of whole numbers, bytes or hexadecimal text, a NumPy array (n whole numbers, or one row per
-    code), or Arrow data. Exact, or where that is cheaper, each pair with probability `recall` at least. With
-    engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+    source: paths, a list of integers, bytes or hexadecimal text, a NumPy array (n integers, or one row per code), or
+    Arrow data. The search is exact, unless an approximate one is clearly cheaper; that finds each pair with a
+    probability of at least `recall`. With engine="spark", the source may also be a Spark DataFrame or anything Spark
+    can read, and the results are DataFrames.
 
     >>> import lookalike as la
     >>> la.bits.pairs(["ff00", "ff01", "00ff"], max_bits=2).pairs.to_pylist()
@@ -66,7 +67,7 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of codes that are near: connected components of pairs, or stars around the one that `keep` chooses.
+    """Group near codes: connected components of pairs, or stars around the representative that `keep` chooses.
 
     >>> import lookalike as la
     >>> la.bits.groups([0b1111, 0b1110, 1 << 40], max_bits=1).groups["id"].to_pylist()
@@ -80,7 +81,7 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The rows without near-copies: each removed code is within `max_bits` of one kept (or of one in `against`).
+    """Remove near-duplicate codes: each removed code is within `max_bits` of one kept (or of one in `against`).
 
     >>> import lookalike as la
     >>> la.bits.dedup([0b1111, 0b1110, 1 << 40], max_bits=1).removed.to_pylist()

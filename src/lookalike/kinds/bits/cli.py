@@ -1,4 +1,4 @@
-"""lookalike bits pairs, groups and dedup."""
+"""Command-line options of `lookalike bits pairs`, `groups` and `dedup`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CodeFormat(Enum):
 
 
 def open_codes(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Any:
-    """The source of the codes; its columns are checked here, its rows wait."""
+    """Open the source of the codes; the columns are checked here, the rows are read later."""
     from lookalike.kinds.bits.source import open_codes as open_source
 
     return open_source(o.paths(inputs), **{name: options[name] for name in ("code", "id", "form")})
@@ -42,7 +42,7 @@ def bits_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """Where the options of bits pairs, groups and dedup are declared; never called."""
+    """Declare the options of bits pairs, groups and dedup; this function is never called."""
 
 
 BITS = KindCommands(

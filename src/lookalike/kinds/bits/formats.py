@@ -1,4 +1,4 @@
-"""How codes are written: hexadecimal or 0/1 text, whole numbers, bytes; all of one length, they become 64-bit words."""
+"""Parse codes written as hexadecimal or 0/1 text, integers or bytes, all of one length, into 64-bit words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NIBBLE_VALUES[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 
 def parse(column: pa.Array, *, form: Form, where: Where) -> Bits:
-    """The codes of a column; a null is all zeros.
+    """Parse the codes of a column; a null becomes all zeros.
 
     >>> parse(pa.array(["0xF0", "0x0f"]), form="auto", where=str).words.tolist()
     [[240], [15]]
@@ -60,7 +60,7 @@ def parse(column: pa.Array, *, form: Form, where: Where) -> Bits:
 
 
 def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8]]:
-    """(length, u8[n, length]) of texts; nulls are zeros."""
+    """Return (length, u8[n, length]) of texts of equal length; nulls are zeros."""
     offsets = np.frombuffer(raw.buffers()[1], np.int64)[raw.offset : raw.offset + len(raw) + 1] if len(raw) else [0]
     lengths = np.diff(offsets)
     there = raw.is_valid().to_numpy(zero_copy_only=False)

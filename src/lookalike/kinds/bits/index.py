@@ -1,4 +1,4 @@
-"""Codes of bits: keys of a few of their bits, with some bits flipped at the query."""
+"""Index of bit codes by multi-index hashing: keys of a few bits, some of which are flipped at query time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from lookalike.kinds.bits.joins import BitsJob
 from lookalike.kinds.bits.multi_index import MultiIndexPlan, Segment, SegmentCosts, exact_plan, lsh_plan
 from lookalike.kinds.bits.source import open_codes
 
-EXPECTED = 1_000_000  # items for which the keys are chosen
+EXPECTED = 1_000_000  # number of items for which the keys are planned
 
 
 @dataclass(frozen=True, kw_only=True)
 class BitKind:
-    """Codes of `bits` bits that differ in `threshold` bits at most."""
+    """Codes of `bits` bits that match if they differ in at most `threshold` bits."""
 
     name: ClassVar[str] = "bits"
     scheme: ClassVar[str] = "pieces-1"
@@ -72,7 +72,7 @@ class BitKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Yield the items of a source in batches, with their ids."""
         opened = open_codes(source, code=column, id=id)
         made = opened.read()
         rows = np.flatnonzero(made.present)
@@ -99,7 +99,7 @@ class BitKind:
 
     @cached_property
     def _pieces(self) -> list[Segment]:
-        """Of every round, from a random order of the places."""
+        """Return the segments of every round, from a random order of the bit positions."""
         out = []
         for number in range(self._plan.rounds):
             places, at = order(self.seed, number, self.bits).astype(np.uint64), 0
@@ -187,6 +187,6 @@ class BitKind:
         return self.features(piece)
 
     def item(self, raw: bytes) -> str:
-        """The code in hexadecimal, as it can be given back."""
+        """Return the code in hexadecimal, as it can be given to the index again."""
         digits = -(-self.bits // 4)
         return f"{int.from_bytes(raw, 'little'):0{digits}x}"

@@ -1,4 +1,4 @@
-"""What is asked of codes of bits, and their joins by keys of a few pieces, on all cores."""
+"""Specification of a run over bit codes, and their joins by multi-index hashing, on all cores."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
 
 BITS_ADVICE = "Lower --max-bits, or raise --max-pairs."
-MIN_PAIR_BUFFER = 1 << 16  # pairs that one call of a kernel has room for, at least
-TASKS = 32  # per thread and piece: buckets differ in size
-AUDIT_SHARE, AUDIT_SECONDS = 0.2, 0.3  # of the time foretold for the run, at most, for the audit; but so much at least
+MIN_PAIR_BUFFER = 1 << 16  # minimum number of pairs that the output arrays of a kernel call can hold
+TASKS = 32  # tasks per thread and segment; several, because buckets differ in size
+# the audit may take this share of the estimated seconds of the run, but always at least these seconds
+AUDIT_SHARE, AUDIT_SECONDS = 0.2, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class BitsJob:
-    """Everything that decides the answer (and `threads`, which does not). threshold: bits that may differ."""
+    """The options that determine the result (and `threads`, which does not). threshold: bits that may differ."""
 
     noun: ClassVar[str] = "codes"
     scale: ClassVar[Scale] = DISTANCE
@@ -66,7 +67,7 @@ class BitsJob:
 
 @dataclass(frozen=True)
 class SegmentIndex:
-    """The codes in the buckets of one piece."""
+    """The codes sorted into the buckets of one segment."""
 
     piece: Segment
     number: int
@@ -76,7 +77,7 @@ class SegmentIndex:
 
     @cached_property
     def heads(self) -> U64:
-        """The first words, one after the other."""
+        """Return the first word of each code as a contiguous array."""
         return np.ascontiguousarray(self.words[:, 0])
 
     @property
@@ -85,9 +86,9 @@ class SegmentIndex:
 
 
 class BitsJoin:
-    """Different codes, and where they may differ: places whose bit is the same in all are left out of every key.
+    """Join of distinct codes; positions whose bit is the same in all codes are left out of every key.
 
-    places, count: of all codes, where these are a part of them.
+    places, count: varying positions and number of all codes, if `codes` is only a part of them.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class BitsJoin:
         self.costs = SegmentCosts(self.count, words.shape[1], max(1e-3, float(np.mean(2 * share * (1 - share)))))
 
     def choose(self, want: OutputKind) -> tuple[MultiIndexPlan, Choice]:
-        """The way asked for, or the cheaper one; a hopelessly large answer is refused here."""
+        """Return the requested plan, or the cheaper one; raise an error if the result would be far too large."""
         job, bits = self.job, len(self.places)
         exact = exact_plan(bits, job.threshold, self.costs)
         if self.count > PLANNER_SAMPLE and want == "pairs":
@@ -126,7 +127,7 @@ class BitsJoin:
         return lsh, Choice("lsh", seconds, f"fewer keys are {ratio:.1f} times cheaper than the exact join here")
 
     def pairs(self, plan: MultiIndexPlan) -> Scored:
-        """Every pair within the threshold that shares a bucket."""
+        """Return every pair within the threshold that shares a bucket."""
         with self.trace.stage("match") as report:
 
             def pieces() -> Iterator[tuple[Block, int]]:
@@ -141,7 +142,7 @@ class BitsJoin:
             return scored(pieces(), self.trace, self.job.max_pairs, advice=BITS_ADVICE)
 
     def audit(self, found: Pairs, plan: MultiIndexPlan) -> Audit:
-        """Recall over all pairs with at least one of some random codes, whose partners are looked up exactly."""
+        """Measure recall over all pairs with at least one code of a random sample; partners are found exactly."""
         with self.trace.stage("audit"):
             size, exact = self.audit_size(plan)
             sample = draw(found_partners(found, len(self.codes)), size, self.job.seed)
@@ -151,7 +152,7 @@ class BitsJoin:
             return measure(truth, found, sample, (plan.probability(-s) for s in truth.similarity))
 
     def audit_size(self, plan: MultiIndexPlan) -> tuple[int, MultiIndexPlan]:
-        """How many codes to look up, and by which exact way: an index, or a comparison with every code."""
+        """Return how many codes to sample, and the exact plan for their partners: an index, or all comparisons."""
         seconds = max(AUDIT_SECONDS, AUDIT_SHARE * self.costs.of(plan))
         n, size = self.count, min(self.job.audit, self.count)
         ways = []
@@ -163,14 +164,17 @@ class BitsJoin:
         return max(1, count), way
 
     def _sampled_pairs(self) -> int:
-        """How many pairs the sample has, every two compared."""
+        """Count the pairs in the sample by comparing all of them."""
         part = Bits(self.codes.words[self.sample], self.codes.width)
         job = replace(self.job, max_pairs=PLANNER_SAMPLE * PLANNER_SAMPLE)
         join = BitsJoin(part, self.sides[self.sample], job, self.pool, Trace())
         return len(join.pairs(every_pair(len(join.places), job.threshold))[0])
 
     def _indexes(self, plan: MultiIndexPlan) -> tuple[U64, I64, Iterator[SegmentIndex]]:
-        """Masks and flips of all pieces, and the index of each in turn; the next is made while one is worked on."""
+        """Return the masks and flips of all segments, and an iterator over their indexes.
+
+        The next index is built in the background while the current one is used.
+        """
         words = self.codes.words
         pieces = plan.pieces(self.places, self.job.seed)
         masks = np.stack([piece.mask(words.shape[1]) for piece in pieces])
@@ -196,7 +200,7 @@ class BitsJoin:
         return masks, flips, each()
 
     def _join(self, index: SegmentIndex, xors: I64, masks: U64, flips: I64, span: tuple[int, int]) -> tuple[Block, int]:
-        """One task: the pairs of the codes at some places of the index with all others."""
+        """Find the pairs of the codes at the positions `span` of the index with all other codes (one task)."""
         low, high = span
         where = np.array([np.searchsorted(index.starts, low, side="right") - 1, 0, low], np.int64)
         blocks, looked, done = [], 0, False
@@ -232,12 +236,12 @@ class BitsJoin:
 
 
 def drawn(count: int, most: int, seed: int) -> I64:
-    """The numbers of at most so many codes, drawn at random, in order."""
+    """Draw the numbers of at most `most` codes at random, in ascending order."""
     return np.sort(np.random.default_rng(seed).choice(count, min(most, count), replace=False))
 
 
 def varying(differ: U64) -> U64:
-    """The places of the ones in u64[words]: where codes differ at all.
+    """Return the positions of the one bits in u64[words], which mark where codes differ.
 
     >>> varying(np.array([5, 1], np.uint64)).tolist()
     [0, 2, 64]
@@ -246,7 +250,7 @@ def varying(differ: U64) -> U64:
 
 
 def _unpacked(words: U64) -> npt.NDArray[np.uint8]:
-    """u8[n, 64 * words]: every bit, place 0 first."""
+    """Return every bit as u8[n, 64 * words], position 0 first."""
     return np.unpackbits(np.ascontiguousarray(words).astype("<u8").view(np.uint8), axis=1, bitorder="little")
 
 

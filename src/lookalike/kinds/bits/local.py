@@ -1,4 +1,4 @@
-"""Codes of bits within a Hamming distance: from their columns to pairs."""
+"""Local engine for bit codes within a Hamming distance: from columns to pairs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(
 
 
 def _together(parts: Sequence[Bits], sources: Sequence[CodeSource]) -> Bits:
-    """The codes of all sources; one without any codes has no length to disagree with."""
+    """Concatenate the codes of all sources; a source without codes is compatible with any length."""
     filled = [(part, source) for part, source in zip(parts, sources, strict=True) if part.width]
     for part, source in filled:
         if part.width != filled[0][0].width:

@@ -1,8 +1,9 @@
-"""Codes of bits cut into pieces: two codes that are near agree in a piece but for a few flips.
+"""Multi-index hashing of bit codes: near codes agree, up to a few flipped bits, in at least one of their segments.
 
-Exactly, by the pigeonhole: where pieces allow t_1, t_2, ... flips and the sum of all t_i + 1 is above d, codes at most
-d bits apart cannot exceed the flips of every piece. Approximately, with fewer flips: under a random order of the bits
-the chance that some piece holds a pair is known, and rounds of fresh random orders make it as high as wished.
+Exact search uses the pigeonhole principle: if the segments allow t_1, t_2, ... flips and the sum of all t_i + 1 exceeds
+d, codes at most d bits apart cannot exceed the allowed flips in every segment. Approximate search allows fewer flips:
+the probability that a segment finds a pair under a random order of the bits is known, and further rounds with new
+random orders raise it to the required recall.
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ import numpy as np
 from lookalike.core import formatting
 from lookalike.core.arrays import F64, I64, U64
 
-WIDEST = 24  # bits of a key: the table of its buckets has 2^24 places of 8 bytes
-MOST_FLIPS, MOST_PIECES, MOST_ROUNDS = 4, 24, 64  # of a round: pieces; flips and rounds that can pay
-# Nanoseconds on one core, as benchmarks/bits.py measures them; only their ratios matter.
+WIDEST = 24  # maximum bits of a key: its bucket table then has 2^24 entries of 8 bytes
+# limits of the search for a plan: flips of a segment, segments of a round, rounds
+MOST_FLIPS, MOST_PIECES, MOST_ROUNDS = 4, 24, 64
+# Nanoseconds on one core, measured with benchmarks/bits.py; only their ratios matter.
 COST_PER_PAIR, PER_WORD, PER_BUCKET, PER_SORTED, PER_PLACE = 0.7, 1.0, 18.0, 40.0, 1.0
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Some places of a code, and how many of their bits may differ."""
+    """A segment of a code: bit positions, and the number of these bits that may differ."""
 
     places: U64
     flips: int
 
     @property
     def xors(self) -> I64:
-        """Every key with at most `flips` ones."""
+        """Return every key with at most `flips` one bits."""
         keys = level = [0]
         for _ in range(min(self.flips, len(self.places))):
             level = [key | 1 << bit for key in level for bit in range(key.bit_length(), len(self.places))]
@@ -41,7 +43,7 @@ class Segment:
         return np.sort(np.array(keys, np.int64))
 
     def mask(self, words: int) -> U64:
-        """u64[words] with ones at the places."""
+        """Return u64[words] with one bits at the positions of the segment."""
         out = np.zeros(words, np.uint64)
         np.bitwise_or.at(
             out, (self.places >> np.uint64(6)).astype(np.int64), np.uint64(1) << (self.places % np.uint64(64))
@@ -51,7 +53,9 @@ class Segment:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiIndexPlan:
-    """Pieces of each round. bits: places to choose from; threshold: bits that may differ; recall: the wish.
+    """A plan for multi-index hashing: the segments of each round.
+
+    bits: number of positions to choose from; threshold: number of bits that may differ; recall: the required recall.
 
     >>> plan = MultiIndexPlan(bits=64, threshold=8, recall=1.0, widths=(19, 15, 15, 15), flips=(2, 1, 1, 1))
     >>> plan.shape, plan.recall_at_threshold
@@ -70,7 +74,7 @@ class MultiIndexPlan:
         return sum(flips + 1 for flips in self.flips) > self.threshold
 
     def probability(self, distance: float) -> float:
-        """The probability that codes this far apart meet, over the random order of the bits."""
+        """Return the probability, over random bit orders, that codes at this distance share a bucket."""
         return 1.0 - missed(self.bits, round(distance), self.widths, self.flips) ** self.rounds
 
     @property
@@ -88,7 +92,7 @@ class MultiIndexPlan:
         return f"{formatting.count(keys, 'keys')} of {bits} {'bit' if bits == '1' else 'bits'}{flipped}"
 
     def pieces(self, places: U64, seed: int) -> list[Segment]:
-        """The pieces of all rounds, from a random order of these places (u64[bits]) for each."""
+        """Return the segments of all rounds, each round from a random order of these positions (u64[bits])."""
         draw = np.random.default_rng(seed)
         out = []
         for _ in range(self.rounds):
@@ -103,9 +107,9 @@ class MultiIndexPlan:
 
 
 def missed(bits: int, distance: int, widths: tuple[int, ...], flips: tuple[int, ...]) -> float:
-    """The probability that in every piece more bits differ than it allows, where `distance` random ones of `bits` do.
+    """Return the probability that in every segment more bits differ than it allows, for codes at this Hamming distance.
 
-    The bits that differ are drawn without replacement: independent ones of the same rate, given their number.
+    The differing bits are drawn without replacement: as independent bits of the same rate, conditioned on their number.
 
     >>> missed(64, 8, (16, 16, 16, 16), (2, 1, 1, 1)), round(missed(64, 8, (16,) * 4, (1,) * 4), 4)
     (0.0, 0.0468)
@@ -126,7 +130,7 @@ def missed(bits: int, distance: int, widths: tuple[int, ...], flips: tuple[int, 
 
 @cache
 def binomial(trials: int, rate: float, most: int) -> F64:
-    """The chances of 0, 1, ..., `most` hits (fewer where there are fewer trials)."""
+    """Return the probabilities of 0, 1, ..., min(`most`, `trials`) successes."""
     hits = np.arange(1, min(trials, most) + 1)
     if rate >= 1.0:
         return np.array([float(k == trials) for k in range(len(hits) + 1)])
@@ -137,7 +141,7 @@ def binomial(trials: int, rate: float, most: int) -> F64:
 
 @dataclass(frozen=True)
 class SegmentCosts:
-    """What a join of n codes costs. differ: the share of their varying bits in which two random codes differ."""
+    """Cost model for a join of n codes. differ: share of the varying bits in which two random codes differ."""
 
     n: int
     words: int
@@ -145,7 +149,7 @@ class SegmentCosts:
 
     @cache  # noqa: B019  (a planner lives for one plan)
     def piece(self, width: int, flips: int) -> float:
-        """Seconds on one core for one piece."""
+        """Return the cost of one segment in seconds on one core."""
         met = float(binomial(width, self.differ, flips).sum()) if width else 1.0
         pairs = self.n * self.n / 2 * met
         near = sum(math.comb(width, k) for k in range(min(flips, width) + 1))
@@ -154,7 +158,7 @@ class SegmentCosts:
         return (pairs * (COST_PER_PAIR + PER_WORD * min(4, self.words - 1)) + buckets * PER_BUCKET + sort) / 1e9
 
     def round(self, widths: tuple[int, ...], flips: tuple[int, ...]) -> float:
-        """Of one round: pieces of the first kind, then of the second."""
+        """Return the cost of one round in seconds: its segments of the first shape, then those of the second."""
         firsts = flips.count(flips[0]) if widths[0] != widths[-1] or flips[0] != flips[-1] else len(flips)
         last = (len(flips) - firsts) * self.piece(widths[-1], flips[-1]) if firsts < len(flips) else 0.0
         return firsts * self.piece(widths[0], flips[0]) + last
@@ -164,12 +168,12 @@ class SegmentCosts:
 
 
 def every_pair(bits: int, threshold: int) -> MultiIndexPlan:
-    """One key of no bits: all codes in one bucket."""
+    """Return the plan that compares every pair: one key of no bits, hence one bucket."""
     return MultiIndexPlan(bits=bits, threshold=threshold, recall=1.0, widths=(0,), flips=(threshold,))
 
 
 def exact_plan(bits: int, threshold: int, costs: SegmentCosts) -> MultiIndexPlan:
-    """The cheapest pieces that no pair within the threshold can escape."""
+    """Return the cheapest segments that miss no pair within the threshold."""
     best = every_pair(bits, threshold)
     least = costs.of(best)
     for count in range(1, min(threshold + 1, bits) + 1):
@@ -181,7 +185,7 @@ def exact_plan(bits: int, threshold: int, costs: SegmentCosts) -> MultiIndexPlan
 
 
 def lsh_plan(bits: int, threshold: int, recall: float, costs: SegmentCosts) -> MultiIndexPlan:
-    """The cheapest rounds of pieces that hold a pair at the threshold with probability `recall` at least."""
+    """Return the cheapest rounds of segments that reach the recall for pairs at the threshold."""
     best = exact_plan(bits, threshold, costs)
     least = costs.of(best)
     for count in range(1, min(threshold + 1, MOST_PIECES) + 1):
@@ -201,7 +205,10 @@ def lsh_plan(bits: int, threshold: int, recall: float, costs: SegmentCosts) -> M
 
 
 def _shapes(bits: int, count: int, spare: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """(widths, flips) of `count` pieces that allow `spare` flips in all: of two kinds, the wider with one flip more."""
+    """Yield (widths, flips) of `count` segments that allow `spare` flips in total.
+
+    The segments have at most two shapes; the wider one allows one flip more.
+    """
     flips, more = divmod(spare, count)
     if flips + (more > 0) > MOST_FLIPS:
         return

@@ -1,4 +1,4 @@
-"""Columns of codes: hexadecimal or 0/1 text, whole numbers, or bytes, all of one length."""
+"""Read columns of bit codes: hexadecimal or 0/1 text, integers, or bytes, all of one length."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USUAL_CODE_COLUMNS = ("code", "hash", "phash", "bits", "fingerprint")
 
 @dataclass(frozen=True)
 class CodeColumn:
-    """What was read: the codes, which of them there are (a null is none), ids, and the extra columns."""
+    """A column of codes in memory: the codes, a mask of the non-null rows, the ids, and the extra columns."""
 
     bits: Bits
     present: npt.NDArray[np.bool_]
@@ -35,7 +35,7 @@ class CodeColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class CodeSource:
-    """A collection whose column `collection.text_column` holds codes, and how they are written."""
+    """A collection whose column `collection.text_column` holds codes, and the format in which they are written."""
 
     collection: Collection
     form: Form
@@ -60,7 +60,7 @@ class CodeSource:
         return {"name": known["name"], "code": known["text"], "id": known["id"], "origin": known["origin"]}
 
     def read(self, extra: Sequence[str] = ()) -> CodeColumn:
-        """All codes, in memory; the extra columns too."""
+        """Read all codes, and the extra columns, into memory."""
         column, id_column = self.collection.text_column, self.collection.id_column
         table, where = self._whole([column, *([id_column] if id_column else []), *extra])
         codes = pa.concat_arrays([pa.array([], table.column(column).type), *table.column(column).chunks])
@@ -72,14 +72,14 @@ class CodeSource:
             check_ids(ids, name=self.name)
         present = np.asarray(codes.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         bits = parse(codes, form=self.form, where=where)
-        readers = self.collection.readers  # a CSV file is read once more, to find the type of an extra column
+        readers = self.collection.readers  # a CSV file is read a second time to find the type of an extra column
         types = common_schema(readers, [reader.settled(extra) for reader in readers]) if extra else pa.schema([])
         columns = {name: pa.chunked_array([], pa.null()) for name in extra}
         columns |= {one.name: table.column(one.name).cast(one.type) for one in types}
         return CodeColumn(bits, present, ids, columns)
 
     def _whole(self, names: Sequence[str]) -> tuple[pa.Table, Where]:
-        """These columns of all files, as they stand there, and the words that lead to a row of them."""
+        """Read these columns of all files, unconverted; also return a function that describes the location of a row."""
         readers = self.collection.readers
         for reader in readers:
             for name in names:
@@ -106,9 +106,9 @@ def open_codes(
     id: str | None = None,  # noqa: A002  (the user's word)
     form: Form = "auto",
 ) -> CodeSource:
-    """The codes of a path (file, folder, glob), of a list, of a NumPy array, or of Arrow data.
+    """Open the codes of a path (file, folder, glob), a list, a NumPy array, or Arrow data.
 
-    A NumPy array is one of whole numbers (n), of booleans (n, bits), or of whole numbers (n, words).
+    A NumPy array contains integers (n), booleans (n, bits), or integers (n, words).
 
     >>> open_codes(["ff00", "ff01"]).read().bits.width
     16
@@ -137,7 +137,7 @@ def open_codes(
 
 
 def choose_code(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
-    """The column asked for, else one with a usual name, else the only one that can hold codes.
+    """Return the requested column, else one with a usual name, else the only column that can hold codes.
 
     >>> choose_code(pa.schema([("id", pa.int64()), ("Hash", pa.string())]), None, "a.csv", besides="id")
     'Hash'

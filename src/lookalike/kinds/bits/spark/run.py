@@ -1,4 +1,4 @@
-"""Codes of bits on Spark: the plan and the choice of one machine, joined block with block."""
+"""A run over bit codes on Spark: the plan of the local engine, joined block by block."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from lookalike.runtime.spark.session import open_session, tune
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CODES_PER_BLOCK = 1 << 19  # codes of a block
+CODES_PER_BLOCK = 1 << 19
 BITS_SALT = np.uint64(0x5EED5EED5EED5EED)
 BIT_FEATURES = "size int, print long, other long, length long, words binary, keys binary, places binary"
 
@@ -45,7 +45,7 @@ def run_bits(
     sources: Sequence[Any], columns: dict[str, Any], job: BitsJob, want: OutputKind, keep: str, cluster: dict[str, Any],
     trace: Trace,
 ) -> BitsRun:  # fmt: skip
-    """The run over one collection of codes, or over two where the second of the sources is not None."""
+    """Create the run over one collection of codes, or over two if the second source is not None."""
     session = open_session(**cluster)
     given = [source for source in sources if source is not None]
     code, id_, form = columns.get("code"), columns.get("id"), columns.get("form", "auto")
@@ -60,7 +60,10 @@ def run_bits(
 
 @dataclass(frozen=True)
 class BitsRun(CellRun):
-    """As a run over documents, of another job. form: how codes are written; bits: of each."""
+    """The run over bit codes, with the same DataFrames as a run over documents.
+
+    form: the format in which codes are written; bits: the length of a code.
+    """
 
     job: BitsJob
     form: Form = "auto"
@@ -82,7 +85,7 @@ class BitsRun(CellRun):
 
     @cached_property
     def places(self) -> U64:
-        """Where codes differ at all."""
+        """Return the bit positions at which codes differ."""
 
         def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             codes = words_of(batch)
@@ -96,7 +99,7 @@ class BitsRun(CellRun):
         return varying(np.bitwise_or.reduce(some) & ~np.bitwise_and.reduce(every)) if some else np.empty(0, np.uint64)
 
     def _look(self, pool: Pool) -> BitsJoin:
-        """What one machine would see of all codes, from the sample that it looks at."""
+        """Return the join that the local engine would set up for all codes, from the sample that it would draw."""
         from pyspark.sql import functions as F  # noqa: N812
 
         wanted = drawn(self.classes, PLANNER_SAMPLE, self.job.seed).tolist()
@@ -137,7 +140,7 @@ class BitsRun(CellRun):
         return {**row.asDict(), "bits": self.bits}
 
     def audited(self) -> Audit | None:
-        """The exact partners of the codes that one machine samples, and how many of them were found."""
+        """Measure the share of the exact partners of a sample (that of the local engine) that were found."""
         from pyspark.sql import functions as F  # noqa: N812
 
         plan = self.banded
@@ -156,7 +159,7 @@ class BitsRun(CellRun):
 
 
 def features(words: U64, there: pa.Array, bits: int) -> dict[str, pa.Array]:
-    """The columns FEATURES of codes; what is null has the size 0."""
+    """Return the columns BIT_FEATURES of codes; a null has size 0."""
     n, size = words.shape
     one, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
     kernels.fingerprints(words, one)
@@ -173,14 +176,14 @@ def features(words: U64, there: pa.Array, bits: int) -> dict[str, pa.Array]:
 
 
 def words_of(batch: pa.RecordBatch) -> U64:
-    """u64[n, words]: codes that all have one length."""
+    """Return codes of equal length as u64[n, words]."""
     return np.ascontiguousarray(together(batch, "words")).reshape(batch.num_rows, -1) if batch.num_rows else (
         np.empty((0, 1), np.uint64)
     )  # fmt: skip
 
 
 def joined(words: U64, sides: npt.NDArray[np.uint8], job: BitsJob, places: U64, plan: MultiIndexPlan | None) -> Pairs:
-    """The pairs of these codes within the threshold, by the local engine: those that the plan meets, or all."""
+    """Return the pairs of these codes within the threshold, by the local engine: those that the plan finds, or all."""
     with Pool(1) as pool:
         join = BitsJoin(Bits(words, 64 * words.shape[1]), sides, job, pool, Trace(), places=places)
         left, right, score = join.pairs(plan or exact_plan(len(places), job.threshold, join.costs))
@@ -188,7 +191,7 @@ def joined(words: U64, sides: npt.NDArray[np.uint8], job: BitsJob, places: U64, 
 
 
 def partners_of(sample: pa.RecordBatch, job: BitsJob, places: U64) -> Any:
-    """A stage: the true pairs (EDGES) between the codes of a batch and the sampled ones."""
+    """Return a stage that finds the true pairs (EDGE_COLUMNS) between the codes of a batch and the sampled ones."""
     mine, names, sides = words_of(sample), numbers(sample, "item"), numbers(sample, "side")
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

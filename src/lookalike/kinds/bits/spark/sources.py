@@ -1,4 +1,4 @@
-"""Columns of codes that Spark reads: one form and one length for all of them, told before anything is compared."""
+"""Columns of codes that Spark reads; their common format and length are determined before anything is compared."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CODE_COLUMN = "_lookalike_code"
-UNSIGNED_TYPE = pa.decimal128(20, 0)  # as what Spark reads whole numbers of 64 bits without a sign
+UNSIGNED_TYPE = pa.decimal128(20, 0)  # the type as which Spark reads unsigned 64-bit integers
 SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): UNSIGNED_TYPE}
 
 
 def open_code_rows(
     session: SparkSession, source: Any, code: str | None, id: str | None, form: Form, *, several: bool  # noqa: A002
 ) -> tuple[SparkSource, Form, int]:  # fmt: skip
-    """(the rows; how their codes are written; their bits, 0 where there are none)."""
+    """Return the rows, the format of their codes, and the number of bits of a code (0 if there are none)."""
     if is_read_by_spark(source):
         made = open_origin(session, source, text=code, id=id, several=several, choose=_choose)
         if made.id_column is None and made.placing != "files":
@@ -43,7 +43,7 @@ def open_code_rows(
 
 
 def with_codes(rows: SparkSource) -> SparkSource:
-    """With the codes in a column of their own, in which Spark's whole numbers without a sign are words."""
+    """Return the rows with the codes in the column CODE_COLUMN; unsigned 64-bit integers become signed ones."""
     column = f"`{rows.text_column}`"
     if schema_of(rows.frame).field(rows.text_column).type == UNSIGNED_TYPE:
         column = f"cast(if({column} >= {1 << 63}BD, {column} - {1 << 64}BD, {column}) as long)"
@@ -51,7 +51,7 @@ def with_codes(rows: SparkSource) -> SparkSource:
 
 
 def check_widths(origins: Sequence[SparkSource], bits: Sequence[int]) -> None:
-    """Refuse collections whose codes have different lengths."""
+    """Raise an error if the codes of two collections have different lengths."""
     filled = [(origin, width) for origin, width in zip(origins, bits, strict=True) if width]
     for origin, width in filled:
         if width != filled[0][1]:
@@ -67,7 +67,7 @@ def _choose(schema: pa.Schema, wanted: str | None, where: str, *, besides: str |
 
 
 def _told(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
-    """How the codes of a column are written, and how many bits each has: one pass over text and bytes."""
+    """Determine the format of the codes of a column and their number of bits, in one pass over text or bytes."""
     kind = frame.schema[CODE_COLUMN].dataType.simpleString()
     sizes = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
     if kind in sizes:
