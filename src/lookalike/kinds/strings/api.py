@@ -1,4 +1,4 @@
-"""Strings, such as names, titles and words: pairs that few edits lead into one another. Always exact."""
+"""Public API for strings, such as names, titles and words: find pairs within an edit distance, always exactly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
 
-    max_edits: int | None  # 2, unless min_similarity is given
-    min_similarity: float | None  # 1 - distance / longer length (levenshtein), / both lengths (indel)
-    measure: Measure  # levenshtein
+    max_edits: int | None  # default 2, unless min_similarity is given
+    min_similarity: float | None  # 1 - distance / longer length (levenshtein), or / sum of lengths (indel)
+    measure: Measure  # default "levenshtein"
     text: str | None  # the column of strings
     id: str | None  # the column of ids
     fold_case: bool
@@ -33,11 +33,11 @@ class Options(TypedDict, total=False):
 
 
 class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
+    """Options of a run on this machine."""
 
 
 class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
+    """Options of a run on Spark."""
 
 
 @overload
@@ -45,11 +45,13 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of strings in `source`, or between `source` and `against`, that are within `max_edits` (or of
-    `min_similarity` at least). None is missed. Letters are Unicode code points; an empty string matches nothing.
+    """Find all pairs of strings in `source`, or between `source` and `against`, within an edit distance.
 
-    measure: levenshtein (insert, delete, put one letter for another) or indel (insert and delete only). With
-    engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
+    A pair is within `max_edits`, or has at least `min_similarity`. No pair is missed. Letters are Unicode code points;
+    an empty string matches nothing.
+
+    measure: levenshtein (insert, delete, substitute) or indel (insert and delete only). With engine="spark", the source
+    may also be a Spark DataFrame or anything Spark can read, and the results are DataFrames.
 
     >>> import lookalike as la
     >>> la.strings.pairs(["kitten", "sitten", "mitten", "cat"], max_edits=1).pairs.to_pylist()[0]
@@ -65,7 +67,7 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of strings that are near: connected components of pairs, or stars around the one that `keep` chooses.
+    """Group near strings: connected components of pairs, or stars around the representative that `keep` chooses.
 
     >>> import lookalike as la
     >>> la.strings.groups(["Jon Smith", "John Smith", "Ann Lee"], max_edits=1).groups["id"].to_pylist()
@@ -79,7 +81,7 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The rows without near-copies: each removed string is within `max_edits` of one kept (or of one in `against`).
+    """Remove near-duplicate strings: each removed string is within the threshold of one kept (or of one in `against`).
 
     >>> import lookalike as la
     >>> la.strings.dedup(["Jon Smith", "John Smith", "Ann Lee"], min_similarity=0.8).removed.to_pylist()

@@ -1,4 +1,4 @@
-"""lookalike strings pairs, groups and dedup."""
+"""Command-line options of `lookalike strings pairs`, `groups` and `dedup`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def string_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:  # fmt: skip
-    """Where the options of strings pairs, groups and dedup are declared; never called."""
+    """Declare the options of strings pairs, groups and dedup; this function is never called."""
 
 
 STRINGS = KindCommands(

@@ -1,4 +1,4 @@
-"""Strings: segments of which one stays whole under few edits. Nothing within the threshold is missed."""
+"""Index of strings by segments, at least one of which a few edits leave unchanged; no match is missed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from lookalike.kinds.strings.lengths import EditBar, StringsByLength, powers
 from lookalike.kinds.strings.local import Measure, StringsJob
 
 MAX_COMPARISON_STEPS = 10**9  # steps that the comparison of any two strings may take
-PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings of lengths in reach
+PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings whose lengths can match
 
 
 @dataclass(frozen=True, kw_only=True)
 class StringKind:
-    """Strings within some edits (`threshold`, a whole number) or, below 1, of a similarity at least so high."""
+    """Strings within a number of edits (`threshold`, an integer) or, if it is below 1, of at least this similarity."""
 
     name: ClassVar[str] = "strings"
     scheme: ClassVar[str] = "segments-1"
@@ -55,7 +55,7 @@ class StringKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Yield the items of a source in batches, with their ids."""
         return read_texts(source, column, id)
 
     def settings(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class StringKind:
         return Blobs(made.points.view(np.uint8), made.ends * 4)
 
     def keys(self, features: Blobs) -> StoredKeys:
-        most = int((np.diff(features.offsets) >> 2).sum())  # at most one segment a letter
+        most = int((np.diff(features.offsets) >> 2).sum())  # at most one segment per letter
         return self._made(edit_probes.stored_keys, features, most)
 
     def probes(self, features: Blobs) -> StoredKeys:
@@ -115,7 +115,7 @@ class StringKind:
         return StoredKeys(out[:count], offsets)
 
     def in_reach(self, query: int, stored: I64, threshold: float) -> tuple[I64, int]:
-        """Return which stored strings are of lengths that can match a query, and the steps of comparing it with these.
+        """Return the stored strings whose lengths can match a query, and the number of steps of comparing it with them.
 
         query: bytes of its features; stored i64[n]: bytes of the features of each stored string.
         """

@@ -1,4 +1,4 @@
-"""Strings, numbered by length, and how far their partners can reach at a threshold."""
+"""Strings as code points, sorted by length, and the lengths and distances of possible partners at a threshold."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lookalike.kernels.hashing import CHARS
 from lookalike.kernels.unicode import tables
 from lookalike.kinds.strings.kernels import strings
 
-MAX_DENOMINATOR = 10**6  # the largest denominator of a similarity
-VARIANTS = 600  # strings that deletions may make of one; where there are more, segments are cheaper
+MAX_DENOMINATOR = 10**6  # maximum denominator of a similarity threshold
+VARIANTS = 600  # maximum number of deletion variants of a string; beyond it, segments are cheaper
 
 
 class EditBar(NamedTuple):
-    """What a pair must reach: see kernels.edits."""
+    """The threshold that a pair must reach, as the arguments of kernels.edits."""
 
     measure: int
     num: int
@@ -31,7 +31,7 @@ class EditBar(NamedTuple):
 
 
 def edit_bar(measure: str, threshold: float, *, by_similarity: bool) -> EditBar:
-    """The bar of a distance, or of a similarity as the fraction that the user wrote.
+    """Convert a distance, or a similarity (as the exact fraction that the user wrote), to an EditBar.
 
     >>> edit_bar("indel", 0.8, by_similarity=True)
     EditBar(measure=3, num=4, den=5)
@@ -59,7 +59,7 @@ class StringsByLength:
 
     @classmethod
     def of(cls, texts: pa.Array, *, fold_case: bool = False, strip_accents: bool = False) -> StringsByLength:
-        """Of a large_string array without nulls.
+        """Decode a large_string array without nulls.
 
         >>> StringsByLength.of(pa.array(["É", "ß"], pa.large_string()), fold_case=True).points.tolist()
         [233, 115, 115]
@@ -75,7 +75,7 @@ class StringsByLength:
         return cls(points[: ends[-1]], ends)
 
     def collapse(self, preference: I64) -> Classes:
-        """Classes of equal strings; empty ones are in none."""
+        """Return the classes of equal strings; empty strings belong to none."""
         prints = np.empty(len(self), np.uint64)
         strings.fingerprints(self.points, self.ends, prints)
 
@@ -89,8 +89,11 @@ class StringsByLength:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Strings in the order of their lengths. order i64[n]: their numbers before; points: letters numbered from 0;
-    starts i64[longest + 2]: the first string of each length; bags u64[n]; sides u8[n]."""
+    """Strings sorted by length.
+
+    order i64[n]: their original numbers; texts: their letters, numbered from 0; starts i64[longest + 2]: the first
+    string of each length; bags u64[n]: see kernels.strings.bags; sides u8[n].
+    """
 
     order: I64
     texts: StringsByLength
@@ -108,7 +111,7 @@ class Ranked:
 
 
 def ranked(texts: StringsByLength, items: I64, sides: npt.NDArray[np.uint8]) -> Ranked:
-    """These items (none empty), by length."""
+    """Sort these items (none of them empty) by length."""
     lengths = texts.lengths[items]
     order = np.argsort(lengths, kind="stable")
     used = np.zeros(0x110000, np.bool_)
@@ -125,10 +128,11 @@ def ranked(texts: StringsByLength, items: I64, sides: npt.NDArray[np.uint8]) -> 
 
 @dataclass(frozen=True)
 class LengthBounds:
-    """By length of a string, 0 to the longest: what partners it can have. All i64[longest + 1].
+    """Bounds on the possible partners of a string, by its length from 0 to the longest. All i64[longest + 1].
 
-    shortest: of its partners that are not longer. as_anchor: the largest distance to these. as_partner: to those that
-    are not shorter. short: up to which length deletions are looked at, and not segments.
+    shortest: smallest length of a partner. as_anchor: largest distance to a partner that is not longer. as_partner:
+    largest distance to a partner that is not shorter. short: maximum length for which deletion variants are used
+    instead of segments.
     """
 
     shortest: I64
@@ -142,7 +146,7 @@ class LengthBounds:
         if bar.measure < edits.SIMILARITY_SHARE:
             shortest, furthest = length - bar.num, length + bar.num
         else:
-            # lengths differ by at most the distance: l >= s L, or l (2 - s) >= s L for both lengths together
+            # lengths differ by at most the distance: l >= s L, or l (2 - s) >= s L for the sum of both lengths
             over = 2 * bar.den - bar.num if bar.measure & edits.INDEL else bar.den
             shortest, furthest = -(-length * bar.num // over), length * over // bar.num
         shortest, furthest = np.maximum(shortest, 1), np.minimum(furthest, longest)
@@ -153,10 +157,13 @@ class LengthBounds:
         return cls(shortest, as_anchor, as_partner, _short(bar, as_anchor, as_partner))
 
     def deletions(self, bar: EditBar) -> tuple[I64, I64]:
-        """(of an anchor, of a partner) of each length up to `short`: a string remains in common after so many."""
+        """Return the maximum number of deletions of an anchor and of a partner, by length up to `short`.
+
+        Matching strings have a string in common after at most these deletions.
+        """
         length = np.arange(len(self.shortest))
         if bar.measure & edits.INDEL:
-            # |x| + |y| - 2 LCS <= e: the anchor loses (e + |x| - |y|) / 2 letters, the other the rest of e
+            # |x| + |y| - 2 LCS <= e: the anchor loses (e + |x| - |y|) / 2 letters, the partner the rest of e
             lost = np.zeros_like(length)
             for n in range(1, self.short + 1):
                 lost[n] = _most_lost(bar, n, int(self.shortest[n]))
@@ -169,7 +176,7 @@ def _most_lost(bar: EditBar, length: int, shortest: int) -> int:
 
 
 def _short(bar: EditBar, as_anchor: I64, as_partner: I64) -> int:
-    """The last of the lengths from 0 on of which deletions make few enough strings."""
+    """Return the largest length up to which no length has more than VARIANTS deletion variants."""
     for length, (one, other) in enumerate(zip(as_anchor, as_partner // (1 + (bar.measure & edits.INDEL)), strict=True)):
         if _ways(length, int(max(one, other))) > VARIANTS:
             return length - 1
@@ -177,7 +184,7 @@ def _short(bar: EditBar, as_anchor: I64, as_partner: I64) -> int:
 
 
 def variants(deletions: I64) -> I64:
-    """How many strings up to so many deletions make of one of each length."""
+    """Return the number of variants that up to deletions[length] deletions give, for each length."""
     return np.array([_ways(length, most) for length, most in enumerate(deletions.tolist())], np.int64)
 
 
@@ -186,7 +193,7 @@ def _ways(length: int, most: int) -> int:
 
 
 def powers(count: int) -> U64:
-    """The powers of the base of the polynomial hashes, from the 0th."""
+    """Return the powers 0 to count-1 of the base of the polynomial hash."""
     out = np.full(count, CHARS, np.uint64)
     out[0] = 1
     return np.cumprod(out, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Strings within an edit distance, exactly: shared subsequences of short strings, shared segments of long ones."""
+"""Local engine for strings: exact edit-distance join by shared deletion variants (short) or segments (long strings)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 Measure = Literal["levenshtein", "indel"]
 STRINGS_ADVICE = "Allow fewer edits, or raise --max-pairs."
 NOBODY = np.uint32(0xFFFFFFFF)
-STRING_PAIR_BUFFER = 1 << 14  # pairs that a task has room for at first
-STRINGS_PER_TASK = 1 << 13  # strings of one task, at most
-DIRECTORY, BITMAP = 22, 1 << 18  # most bits of the directory of an index; words of its bitmap
+STRING_PAIR_BUFFER = 1 << 14  # initial number of pairs that the output arrays of a task can hold
+STRINGS_PER_TASK = 1 << 13  # maximum number of strings of one task
+DIRECTORY, BITMAP = 22, 1 << 18  # maximum bits of the directory of an index; number of words of its bitmap
 
 
 @dataclass(frozen=True, kw_only=True)
 class StringsJob:
-    """Everything that decides the answer (and `threads`, which does not). threshold: edits, or a similarity."""
+    """The options that determine the result (and `threads`, which does not). threshold: edits, or a similarity."""
 
     noun: ClassVar[str] = "strings"
     verify: ClassVar[bool] = True
@@ -135,14 +135,14 @@ def run(
 
 
 def _ids(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
-    """The ids of all rows, or their numbers."""
+    """Return the ids of all rows, or their row numbers if there is no id column."""
     if batches and batches[0].ids is not None:
         return pa.chunked_array([batch.ids for batch in batches])
     return pa.chunked_array([as_arrow(np.arange(sum(len(batch) for batch in batches)))])
 
 
 class StringsJoin:
-    """Different strings by length and what their partners can be."""
+    """Exact join of distinct strings, sorted by length, with bounds on the lengths of their partners."""
 
     def __init__(self, strings: Ranked, bar: EditBar, pool: Pool, trace: Trace, limit: int) -> None:
         self.strings, self.bar, self.pool, self.trace, self.limit = strings, bar, pool, trace, limit
@@ -151,9 +151,9 @@ class StringsJoin:
         self.bits = item_bits(len(strings))
 
     def pairs(self) -> Scored:
-        """Every pair at or within the bar, in the numbering before the ranking."""
+        """Return every pair that reaches the threshold, in the numbering before sorting by length."""
         starts = self.strings.starts
-        turn = int(starts[self.reach.short + 1])  # the first anchor whose deletions are too many
+        turn = int(starts[self.reach.short + 1])  # the first anchor with too many deletion variants
 
         def pieces() -> Iterator[tuple[Block, int]]:
             with self.trace.stage("index"):
@@ -176,7 +176,7 @@ class StringsJoin:
         return [(at, min(at + step, last)) for at in range(first, last, step)]
 
     def _task(self, kernel: Callable[..., int], span: tuple[int, int]) -> tuple[Block, int]:
-        """The pairs of some anchors; where the room is used up, the last anchor is done again with more."""
+        """Find the pairs of some anchors; if the output is full, the last anchor is repeated with larger arrays."""
         low, high = span
         seen, room, blocks, measured = np.empty(len(self.strings), np.uint32), STRING_PAIR_BUFFER, [], 0
         while low < high:
@@ -227,9 +227,11 @@ class StringsJoin:
     def _index(
         self, kernel: Callable[..., int], each: I64, last: int, words: I64, *, alike: bool = False
     ) -> tuple[U64, I64, U64, int]:
-        """(sorted words, their directory and its bitmap, bits of the directory) of the first `last` strings. words: how
-        many a string of each length gives at most. alike: anchors ask for what they put in themselves, so that only
-        keys of two count."""
+        """Return an index of the first `last` strings: (sorted words, directory, bitmap, bits of the directory).
+
+        words: maximum number of entries of a string, by length. alike: anchors probe exactly the keys that they store,
+        so only keys with at least two entries are kept.
+        """
         one = self.strings
 
         def make(span: tuple[int, int]) -> U64:

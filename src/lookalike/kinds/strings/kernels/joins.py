@@ -1,6 +1,6 @@
-"""Strings within an edit distance that share a key: what few deletions leave of short ones, segments of long ones.
+"""Join of strings that share a key within an edit distance: deletion variants of short strings, segments of long ones.
 
-Strings are numbered by length; the anchor of a pair is the longer one (the later of two as long).
+Strings are numbered by length; the anchor of a pair is the longer one (the later one if both are equally long).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 def consider(
     measure: int, num: int, den: int, x: int, y: int, points: Any, ends: Any, bag: Any, masks: Any, row: Any
 ) -> int:
-    """The distance of string y to the anchor x (whose masks are set), or -1 where they do not match."""
+    """Return the distance of string y to the anchor x (whose masks are set), or -1 if they do not match."""
     longer, shorter = points[ends[x] : ends[x + 1]], points[ends[y] : ends[y + 1]]
     most = allowed(measure, num, den, len(longer), len(shorter))
     turned = popcount(bag[x] ^ bag[y])
@@ -37,8 +37,11 @@ def probe(
     measure: int, num: int, den: int, points: Any, ends: Any, bag: Any, masks: Any, row: Any, sides: Any,
     tally: Any, left: Any, right: Any, scores: Any,
 ) -> bool:  # fmt: skip
-    """Consider every string under this key, once an anchor (seen[y] == x). gone: deletions that led to the key, -1
-    for a segment. tally i64[2]: pairs written, pairs measured; False where the room is used up."""
+    """Compare the anchor x with every string under this key, each string only once per anchor (seen[y] == x).
+
+    gone: number of deletions that led to the key, -1 for a segment. tally i64[2]: pairs written, pairs measured.
+    Returns False if the output is full.
+    """
     cell = key >> shift
     for e in range(heads[cell], heads[cell + ONE]):
         word = index[e]
@@ -69,16 +72,16 @@ def probe(
 
 @jit
 def join_shortened(
-    low: int,  # anchors low to high-1
+    low: int,  # anchors [low, high)
     high: int,
-    gone: Any,  # i64[lengths]: deletions of an anchor of each length, at most
+    gone: Any,  # i64[lengths]: maximum number of deletions of an anchor, by length
     powers: Any,  # u64[lengths]
     index: Any,  # u64[m], sorted
     cells: Any,  # i64[2**b + 1]: the directory of the index
     bitmap: Any,  # u64[2**18]
     directory_bits: int,
     bits: int,
-    seen: Any,  # u32[n]: the anchor that met each string last; none of low to high-1 at first
+    seen: Any,  # u32[n]: the last anchor compared with each string; initially none of [low, high)
     measure: int,
     num: int,
     den: int,
@@ -87,13 +90,13 @@ def join_shortened(
     bag: Any,  # u64[n]
     letters: int,
     sides: Any,  # u8[n]
-    variants: Any,  # u64[room for the deletions of one string], for scratch
+    variants: Any,  # u64[room for the deletion variants of one string], scratch space
     tally: Any,  # i64[2], zeros: pairs written, pairs measured; out
     left: Any,  # u32[room], out
     right: Any,  # u32[room], out
     scores: Any,  # f64[room], out
-) -> int:  # the anchor reached: where the room was used up it must be done again, and what was written of it dropped
-    """Matching pairs of which a string remains in common after few deletions."""
+) -> int:  # the anchor reached: if the output is full, it must be repeated; its pairs were dropped
+    """Find matching pairs that have a string in common after a few deletions."""
     heads, place, before = np.empty(len(powers) + 1, np.uint64), np.empty(64, np.int64), np.empty(64, np.uint64)
     masks, row = np.zeros(letters, np.uint64), np.empty(len(powers) + 2, np.int64)
     shift, low_bits = np.uint64(64 - directory_bits), np.uint64(bits)
@@ -121,11 +124,11 @@ def join_segments(
     bitmap: Any, directory_bits: int, bits: int, seen: Any, measure: int, num: int, den: int, points: Any, ends: Any,
     bag: Any, letters: int, sides: Any, tally: Any, left: Any, right: Any, scores: Any,
 ) -> int:  # fmt: skip
-    """Matching pairs of which the shorter has a segment in common with the anchor, at about the same place.
+    """Find matching pairs in which the anchor contains a segment of the shorter string at about the same position.
 
-    shortest i64[lengths]: of the partners of an anchor of each length; pieces i64[lengths]: segments of a string of
-    each length, one more than edits can spoil, 0 where it is too short for that and compared with every anchor; starts
-    i64[lengths + 1]: the first string of each length. The others as in `join_shortened`.
+    shortest i64[lengths]: smallest length of a partner of an anchor, by length; pieces i64[lengths]: number of segments
+    of a string, by length: one more than the maximum number of edits, or 0 if it is too short for that and is compared
+    with every anchor; starts i64[lengths + 1]: the first string of each length. The others as in `join_shortened`.
     """
     heads = np.empty(len(powers) + 1, np.uint64)
     masks, row = np.zeros(letters, np.uint64), np.empty(len(powers) + 2, np.int64)
@@ -157,8 +160,8 @@ def join_segments(
                 continue
             for k in range(cuts):
                 begin, end = k * m // cuts, (k + 1) * m // cuts
-                # k edits at most stand before the first segment that is whole, cuts - 1 - k after it (Li, Deng, Wang,
-                # Feng 2011): its place is known from either end
+                # At most k edits precede the first unchanged segment and at most cuts - 1 - k follow it (Li, Deng,
+                # Wang, Feng 2011), so its position is bounded from either end.
                 least = max(0, begin - k, begin + n - m - (cuts - 1 - k))
                 most = min(n - (end - begin), begin + k, begin + n - m + (cuts - 1 - k))
                 for at in range(least, most + 1):

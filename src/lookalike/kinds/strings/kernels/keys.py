@@ -1,7 +1,7 @@
-"""Keys of strings for edit distances: what deletions leave of them, and their segments.
+"""Keys of strings for edit-distance joins: deletion variants and segments.
 
-Keys are 64-bit hashes; an index is an array of packed words, the high bits of a key above the number of a string,
-sorted, with a directory by the highest bits.
+Keys are 64-bit hashes. An index is a sorted array of packed words (the high bits of a key, then the number of a
+string), with a directory by the highest bits.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ WORD_SHIFT, BIT_SHIFT, LOW_SIX = (
     np.uint64(46),
     np.uint64(40),
     np.uint64(63),
-)  # of the highest 24 bits of a key, in a bitmap
+)  # position in a bitmap of the highest 24 bits of a key: 18 bits select the word, 6 the bit
 
 
 @jit
 def prefix_hashes(text: Any, heads: Any) -> None:  # text u32[n]; heads u64[> n], out
-    """heads[i] = the polynomial hash of the first i letters."""
+    """Set heads[i] to the polynomial hash of the first i letters."""
     heads[0] = ZERO
     for i in range(len(text)):
         heads[i + 1] = heads[i] * CHARS + np.uint64(text[i]) + ONE
@@ -32,17 +32,16 @@ def prefix_hashes(text: Any, heads: Any) -> None:  # text u32[n]; heads u64[> n]
 
 @jit
 def extended(hash_: Any, heads: Any, powers: Any, begin: int, end: int) -> Any:
-    """The hash of a string with hash `hash_`, followed by letters begin to end-1 of another."""
+    """Return the hash of a string with hash `hash_`, followed by letters [begin, end) of another."""
     return hash_ * powers[end - begin] + heads[end] - heads[begin] * powers[end - begin]
 
 
 @jit
 def shortened(text: Any, gone: int, heads: Any, powers: Any, place: Any, before: Any, out: Any) -> int:
-    """Keys of all strings that `gone` deletions make of this one; returns how many. Of a run of equal letters the
-    first ones go, so that most results come once.
+    """Write the keys of all strings that `gone` deletions make of this one, and return their number.
 
-    text u32[n]; heads u64[> n]; powers u64[> n]; place i64[> gone], before u64[> gone], for scratch; out u64, room
-    for n over gone.
+    In a run of equal letters the first ones are deleted, so most results occur once. text u32[n]; heads u64[> n];
+    powers u64[> n]; place i64[> gone], before u64[> gone]: scratch space; out u64[at least binomial(n, gone)].
     """
     n = len(text)
     if gone == 0:
@@ -76,14 +75,14 @@ def shortened(text: Any, gone: int, heads: Any, powers: Any, place: Any, before:
 def index_shortened(
     points: Any,  # u32[.]
     ends: Any,  # i64[n+1]
-    low: int,  # strings low to high-1
+    low: int,  # strings [low, high)
     high: int,
-    gone: Any,  # i64[lengths]: deletions of a string of each length, at most
+    gone: Any,  # i64[lengths]: maximum number of deletions of a string, by length
     powers: Any,  # u64[lengths]
-    bits: int,  # of the number of a string in a packed word
+    bits: int,  # bits of the string number in a packed word
     out: Any,  # u64[room], out
 ) -> int:
-    """Packed words of all strings after up to gone[length] deletions; returns how many."""
+    """Write packed words of all strings after up to gone[length] deletions, and return their number."""
     keep = ~((ONE << np.uint64(bits)) - ONE)
     heads, place, before = np.empty(len(powers) + 1, np.uint64), np.empty(64, np.int64), np.empty(64, np.uint64)
     at = 0
@@ -101,8 +100,8 @@ def index_shortened(
 @jit
 def index_segments(
     points: Any, ends: Any, low: int, high: int, pieces: Any, powers: Any, bits: int, out: Any
-) -> int:  # pieces i64[lengths]: segments of a string of each length, 0 for none; the others as above
-    """Packed words of the segments of strings low to high-1; returns how many."""
+) -> int:  # pieces i64[lengths]: number of segments of a string, by length; the others as above
+    """Write packed words of the segments of strings [low, high), and return their number."""
     keep = ~((ONE << np.uint64(bits)) - ONE)
     heads = np.empty(len(powers) + 1, np.uint64)
     at = 0
@@ -119,14 +118,14 @@ def index_segments(
 
 @jit
 def segment_key(heads: Any, powers: Any, begin: int, end: int, length: int, number: int) -> Any:
-    """The key of letters begin to end-1, as segment `number` of a string of this length."""
+    """Return the key of letters [begin, end), as segment `number` of a string of this length."""
     which = mix((np.uint64(length) << np.uint64(32)) | np.uint64(number))
     return mix(extended(which, heads, powers, begin, end) + SEGMENT)
 
 
 @jit
 def shared_only(index: Any, bits: int) -> int:  # index u64[m], sorted; out
-    """Move the words whose key is that of a neighbour to the front; returns how many."""
+    """Move the words whose key occurs more than once to the front, and return their number."""
     shift = np.uint64(bits)
     kept = 0
     before = False
@@ -142,10 +141,10 @@ def shared_only(index: Any, bits: int) -> int:  # index u64[m], sorted; out
 
 @jit
 def directory(index: Any, bits: int, out: Any, bitmap: Any) -> None:
-    """out[h] = where the words begin whose highest bits are h. Bit k of the bitmap: whether there are words whose
-    highest bits are k; it is smaller, and turns most strangers away.
+    """Set out[h] to the position of the first word whose highest bits are h, and fill the bitmap.
 
-    index u64[m], sorted; out i64[2**bits + 1], zeros; bitmap u64[2**18], zeros.
+    Bit k of the bitmap tells whether a word has the highest 24 bits k; the bitmap is smaller than the index and rejects
+    most keys that are not in it. index u64[m], sorted; out i64[2**bits + 1], zeros; bitmap u64[2**18], zeros.
     """
     shift = np.uint64(64 - bits)
     for i in range(len(index)):
@@ -157,5 +156,5 @@ def directory(index: Any, bits: int, out: Any, bitmap: Any) -> None:
 
 @jit
 def known(bitmap: Any, key: Any) -> bool:  # bitmap u64[2**18]; key u64
-    """False where no word of the index has this key."""
+    """Return False if no word of the index can have this key."""
     return (bitmap[key >> WORD_SHIFT] >> ((key >> BIT_SHIFT) & LOW_SIX)) & ONE != ZERO

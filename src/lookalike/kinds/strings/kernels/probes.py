@@ -1,8 +1,8 @@
-"""Keys that a stored string has, and those that a query must look up to meet every string within its edits.
+"""Keys of stored strings, and the keys that a query must look up to find every string within its edit threshold.
 
-A string of length l is cut into one segment more than the most edits that a partner of it may have: one segment stays
-whole. A query of length n finds it at a shift s from its own place with |s| + |n - l - s| edits at least. Strings too
-short to be cut stand under a key of their length.
+A string of length l is cut into one segment more than the maximum number of edits to any partner, so one segment is
+unchanged. In a query of length n a segment shifted by s from its position implies at least |s| + |n - l - s| edits.
+Strings too short to be cut are stored under a key of their length.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ WHOLE_STRING_SALT = np.uint64(0xC2B2AE3D27D4EB4F)
 
 @jit
 def edits_with(measure: int, num: int, den: int, one: int, other: int) -> int:
-    """The most edits with which strings of these lengths match; -1 where they are too far apart in length."""
+    """Return the maximum number of edits between matching strings of these lengths; -1 if the lengths cannot match."""
     most = allowed(measure, num, den, max(one, other), min(one, other))
     return most if abs(one - other) <= most else -1
 
 
 @jit
 def most_edits(measure: int, num: int, den: int, length: int) -> int:
-    """The most edits that any partner of a string of this length may have."""
+    """Return the maximum number of edits to any partner of a string of this length."""
     most, other = 0, length
     while True:
         here = edits_with(measure, num, den, length, other)
@@ -42,7 +42,7 @@ def most_edits(measure: int, num: int, den: int, length: int) -> int:
 
 @jit
 def least_length(measure: int, num: int, den: int, length: int) -> int:
-    """The length of the shortest partner of a string of this length."""
+    """Return the length of the shortest partner of a string of this length."""
     other = length
     while other > 1 and edits_with(measure, num, den, length, other - 1) >= 0:
         other -= 1
@@ -51,15 +51,16 @@ def least_length(measure: int, num: int, den: int, length: int) -> int:
 
 @jit
 def whole_key(length: int) -> Any:
-    """The key of all strings of this length that are not cut."""
+    """Return the key of all strings of this length that are not cut."""
     return mix(WHOLE_STRING_SALT + np.uint64(length))
 
 
 @jit
 def stored_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers: Any, out: Any, offsets: Any) -> int:
-    """The keys of each string; returns how many in all, also where there is no room for them.
+    """Write the keys of each string and return their total number, even if `out` cannot hold them.
 
-    points u32[]; ends i64[n+1]; powers u64[> longest]; out u64[room]; offsets i64[n+1], out. None for empty strings.
+    points u32[]; ends i64[n+1]; powers u64[> longest]; out u64[room]; offsets i64[n+1], out. Empty strings have no
+    keys.
     """
     heads = np.empty(len(powers) + 1, np.uint64)
     at = 0
@@ -85,7 +86,7 @@ def stored_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers
 
 @jit
 def probe_counts(ends: Any, measure: int, num: int, den: int, limit: int, out: Any) -> None:
-    """Count the keys that `probe_keys` would make for each query, without making them; above `limit` counting stops.
+    """Count the keys that `probe_keys` would write for each query; counting stops above `limit`.
 
     ends i64[n+1]; out i64[n]: the exact count, or any number above the limit.
     """
@@ -113,13 +114,16 @@ def probe_counts(ends: Any, measure: int, num: int, den: int, limit: int, out: A
 
 @jit
 def places(n: int, length: int, most: int, begin: int, end: int) -> Any:
-    """Return (first, last) place in a query of length n where letters begin to end-1 of a match of `length` can be."""
+    """Return the (first, last) position in a query of length n at which letters [begin, end) of a match can occur.
+
+    length: of the match; most: maximum number of edits.
+    """
     return max(0, begin - (most - (n - length)) // 2), min(n - (end - begin), begin + (most + (n - length)) // 2)
 
 
 @jit
 def probe_keys(points: Any, ends: Any, measure: int, num: int, den: int, powers: Any, out: Any, offsets: Any) -> int:
-    """The keys that each query looks up; as `stored_keys`."""
+    """Write the keys that each query looks up; arguments and result as in `stored_keys`."""
     heads = np.empty(len(powers) + 1, np.uint64)
     at = 0
     offsets[0] = 0

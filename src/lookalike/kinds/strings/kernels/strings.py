@@ -1,4 +1,4 @@
-"""Strings as code points: decoding and folding, fingerprints, bags of letters."""
+"""Kernels for strings as code points: decoding and folding, fingerprints, bags of letters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ZERO, ONE, SIXTY_FOUR = np.uint64(0), np.uint64(1), np.uint64(64)
 
 @jit
 def decode(data: Any, offsets: Any, folds: Any, multi: Any, points: Any, ends: Any) -> None:
-    """UTF-8 to folded code points.
+    """Decode UTF-8 to folded code points.
 
-    data u8[bytes]; offsets i64[n+1]; folds i32[0x110000]; multi i32[m, 3]: as in kernels.unicode; points u32[room for
-    3 a character], out; ends i64[n+1], out.
+    data u8[bytes]; offsets i64[n+1]; folds i32[0x110000]; multi i32[m, 3]: as in kernels.unicode; points u32[room for 3
+    per character], out; ends i64[n+1], out.
     """
     at = 0
     ends[0] = 0
@@ -41,7 +41,7 @@ def decode(data: Any, offsets: Any, folds: Any, multi: Any, points: Any, ends: A
 
 @jit
 def fingerprints(points: Any, ends: Any, out: Any) -> None:  # points u32[.]; ends i64[n+1]; out u64[n]
-    """out[s] = a hash of string s."""
+    """Set out[s] to a hash of string s."""
     for s in range(len(out)):
         h = ZERO
         for i in range(ends[s], ends[s + 1]):
@@ -51,7 +51,7 @@ def fingerprints(points: Any, ends: Any, out: Any) -> None:  # points u32[.]; en
 
 @jit
 def equal(points: Any, ends: Any, left: Any, right: Any, out: Any) -> None:  # left, right i64[p]; out bool[p]
-    """out[i]: whether strings left[i] and right[i] are the same."""
+    """Set out[i] to whether strings left[i] and right[i] are equal."""
     for i in range(len(out)):
         x = points[ends[left[i]] : ends[left[i] + 1]]
         y = points[ends[right[i]] : ends[right[i] + 1]]
@@ -64,7 +64,7 @@ def equal(points: Any, ends: Any, left: Any, right: Any, out: Any) -> None:  # l
 
 @jit
 def gather(points: Any, ends: Any, order: Any, letter: Any, out: Any, out_ends: Any) -> None:
-    """The strings of these numbers, one after the other, with the number of its letter for each code point.
+    """Copy the strings with these numbers, in this order, and replace each code point by its letter number.
 
     points u32[.]; ends i64[n+1]; order i64[m]; letter u32[0x110000]; out u32[.], out; out_ends i64[m+1], out.
     """
@@ -80,8 +80,10 @@ def gather(points: Any, ends: Any, order: Any, letter: Any, out: Any, out_ends: 
 
 @jit
 def bags(points: Any, ends: Any, out: Any) -> None:  # points u32[.]; ends i64[n+1]; out u64[n]
-    """out[s]: a bit for each of 64 kinds of letters, set where string s has an odd number of them. An insertion or
-    deletion turns one bit, a letter for another two at most."""
+    """Set out[s] to a mask of 64 bits, one per hash class of letters: 1 if string s has an odd number of them.
+
+    An insertion or deletion flips one bit, a substitution at most two.
+    """
     for s in range(len(out)):
         bag = ZERO
         for i in range(ends[s], ends[s + 1]):

@@ -1,4 +1,4 @@
-"""Strings on Spark: in blocks by length, so that only blocks whose lengths can match meet; always exact."""
+"""Strings on Spark: blocks sorted by length, so that only blocks whose lengths can match are joined; always exact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lookalike.runtime.spark.sources import open_origins
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STRINGS_PER_BLOCK = 1 << 17  # strings of a block
+STRINGS_PER_BLOCK = 1 << 17
 STRING_SALT = np.uint32(0x5EED)
 STRING_FEATURES = "size int, print long, other long, length long, bytes long, points binary, keys binary, places binary"
 
@@ -49,7 +49,7 @@ def run_strings(
     cluster: dict[str, Any],
     trace: Trace,
 ) -> StringsRun:
-    """The run over one collection of strings, or over two where the second of the sources is not None."""
+    """Create the run over one collection of strings, or over two if the second source is not None."""
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns.get("text"), id=columns.get("id"), lines=True)
     if any(origin.is_tokens for origin in origins):
@@ -61,7 +61,7 @@ def run_strings(
 
 @dataclass(frozen=True)
 class StringsRun(CellRun):
-    """As a run over documents, of another job: the same frames, by other means."""
+    """The run over strings: the same DataFrames as a run over documents, computed for a StringsJob."""
 
     job: StringsJob
 
@@ -88,7 +88,7 @@ class StringsRun(CellRun):
 
     @cached_property
     def listed(self) -> DataFrame:
-        """One row for each class, the shortest first."""
+        """Return one row for each class of equal strings, the shortest first."""
         rows = self.firsts.select("item", "side", "size", self.payload)
         return self.roots.keep(numbered(rows, ["size", "item"], "number"))
 
@@ -110,7 +110,7 @@ class StringsRun(CellRun):
         return self.roots.keep(made)
 
     def _check_size(self) -> None:
-        """Refuse a hopelessly large answer, foretold from a sample."""
+        """Raise an error if the result, estimated from a sample, would be far too large."""
         from pyspark.sql import functions as F  # noqa: N812
 
         drawn = np.random.default_rng(self.job.seed).choice(self.classes, PLANNER_SAMPLE, replace=False)
@@ -130,7 +130,7 @@ class StringsRun(CellRun):
 
 
 def features(texts: pa.Array, job: StringsJob) -> dict[str, pa.Array]:
-    """The columns FEATURES of strings; an empty one has the size 0."""
+    """Return the columns STRING_FEATURES of strings; an empty string has size 0."""
     made = StringsByLength.of(texts.cast(pa.large_string()), fold_case=job.fold_case, strip_accents=job.strip_accents)
     n, lengths = len(made), made.lengths
     one, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
@@ -150,7 +150,7 @@ def features(texts: pa.Array, job: StringsJob) -> dict[str, pa.Array]:
 
 
 def joined(batch: pa.RecordBatch, sides: npt.NDArray[np.uint8], job: StringsJob) -> Pairs:
-    """The pairs of rows of a batch (points) within the bar, by the local engine."""
+    """Return the pairs of rows of a batch (column points) that reach the threshold, by the local engine."""
     ends = np.concatenate([[0], np.cumsum(words(batch, "points", np.uint32)[2])])
     texts = StringsByLength(np.ascontiguousarray(together(batch, "points", np.uint32)), ends.astype(np.int64))
     strings = ranked(texts, np.arange(batch.num_rows), sides)
@@ -160,8 +160,9 @@ def joined(batch: pa.RecordBatch, sides: npt.NDArray[np.uint8], job: StringsJob)
 
 
 def reachable(lengths: Sequence[tuple[int, int]], shortest: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """bool[blocks, blocks]: between which blocks of strings of (least, most) letters a pair can be. shortest: of the
-    partners of a string of each length that are not longer.
+    """Return bool[blocks, blocks]: whether two blocks of strings of (least, most) letters can contain a pair.
+
+    shortest: smallest length of a partner that is not longer, by the length of a string.
 
     >>> reachable([(1, 4), (4, 9), (12, 15)], np.maximum(np.arange(20) - 2, 1)).tolist()
     [[True, True, False], [True, True, False], [False, False, True]]
