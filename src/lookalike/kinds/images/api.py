@@ -1,4 +1,4 @@
-"""Images: near-duplicate pictures in a folder, crops too, with a contact sheet to look at."""
+"""Public API for images: find near-duplicate pictures in a folder, including crops, with an optional contact sheet."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the folder. All are keyword-only."""
+    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
 
-    max_bits: float  # 10 of 64
-    hashes: list[Hash] | tuple[Hash, ...]  # phash
-    crops: bool  # True: also where one picture is a crop of the other
-    min_likeness: float  # 0.7: correlation of the thumbnails
+    max_bits: float  # of 64; default 10
+    hashes: list[Hash] | tuple[Hash, ...]  # default phash
+    crops: bool  # also find pairs in which one picture is a crop of the other; default True
+    min_likeness: float  # minimum correlation of the thumbnails; default 0.7
     max_pairs: int
-    sheet: str | os.PathLike[str] | None  # an HTML page with the groups, to be written
-    force: bool  # replace a sheet that exists
+    sheet: str | os.PathLike[str] | None  # path of an HTML page with the groups
+    force: bool  # replace an existing sheet
     threads: int | None
     progress: Progress
 
 
 class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
+    """Options of a run on this machine."""
 
 
 class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
+    """Options of a run on Spark."""
 
 
 @overload
@@ -48,12 +48,14 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of pictures in a folder (or between two) whose perceptual hashes differ in few bits and whose
-    thumbnails are alike. Needs the extra `images` (imagehash, Pillow). Files that are no pictures are set aside: the
-    receipt lists them.
+    """Find all near-duplicate pictures in a folder, or between two folders.
 
-    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, beside reading them. With
-    engine="spark" also URLs, or a DataFrame of path and content (Spark's binaryFile); then DataFrames come back.
+    Two pictures match if their perceptual hashes differ in few bits and their thumbnails correlate. Needs the extra
+    `images` (imagehash, Pillow). Files that are not pictures are skipped and listed in the receipt.
+
+    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, in addition to reading them. With
+    engine="spark", the source may also be a URL or a DataFrame of path and content (Spark's binaryFile), and the
+    results are DataFrames.
     """
     return _run("pairs", source, against, "components", "first", options)
 
@@ -65,7 +67,7 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
 ) -> Result | SparkResult:
-    """Groups of near-duplicate pictures; keep: as for `dedup`."""
+    """Group near-duplicate pictures. keep: as for `dedup`."""
     return _run("groups", source, None, grouping, keep, options)
 
 
@@ -74,9 +76,9 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The pictures to keep, as rows of file, width, height and bytes. Nothing is deleted.
+    """Return the pictures to keep, as rows of file, width, height and bytes. No file is deleted.
 
-    keep: first, last, longest (most pixels), shortest, max:bytes and the like.
+    keep: first, last, longest (most pixels), shortest, max:bytes and so on.
     """
     return _run("dedup", source, against, "stars", keep, options)
 

@@ -1,4 +1,4 @@
-"""lookalike images pairs, groups and dedup."""
+"""Command-line options of `lookalike images pairs`, `groups` and `dedup`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def image_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """What images pairs, groups and dedup take; never called."""
+    """Declare the options of images pairs, groups and dedup; this function is never called."""
 
 
 IMAGES = KindCommands(

@@ -1,4 +1,4 @@
-"""A contact sheet: the groups of pictures as one HTML page that needs nothing else."""
+"""Write a contact sheet: the groups of pictures as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookalike.core.formatting import count
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.pictures import pillow
 
-EDGE = 220  # pixels of a thumbnail, at most
+EDGE = 220  # maximum width and height of a thumbnail in pixels
 
 SHEET_TEMPLATE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -39,7 +39,7 @@ figcaption {{ font-size: .8rem; overflow-wrap: anywhere; margin-top: .3rem; }}
 
 
 class Shown(NamedTuple):
-    """One picture of a group: its file, what it is called, a line about it, and whether it represents the group."""
+    """One picture of a group: its file, name, a line of description, and whether it represents the group."""
 
     file: Path
     name: str
@@ -51,7 +51,7 @@ def write_sheet(
     path: Path, groups: Iterable[Sequence[Shown]], *, title: str, note: str, broken: Sequence[tuple[str, str]] = (),
     force: bool = False,
 ) -> None:  # fmt: skip
-    """Write the page, whole or not at all. Every name is escaped: a file may be called anything."""
+    """Write the page atomically. Every name is escaped, because a file name may contain any character."""
     check_place(path, force=force)
     parts = []
     for number, group in enumerate(groups):
@@ -82,13 +82,13 @@ def _figure(shown: Shown) -> str:
 
 
 def thumbnail(file: Path, edge: int = EDGE) -> str:
-    """The picture as a small JPEG in a data URL; nothing where it cannot be read."""
+    """Return the picture as a small JPEG in a data URL, or "" if it cannot be read."""
     try:
         with pillow().open(file) as image:
             image.draft("RGB", (edge, edge))
             small = image.convert("RGB")
             small.thumbnail((edge, edge))
-    except (OSError, ValueError, SyntaxError):  # it has changed since it was hashed
+    except (OSError, ValueError, SyntaxError):  # the file has changed since it was hashed
         return ""
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=80)

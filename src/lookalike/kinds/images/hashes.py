@@ -1,4 +1,4 @@
-"""A picture as 64-bit perceptual hashes: of the whole, and of windows of other shapes in it, which find crops."""
+"""Perceptual hashes of 64 bits: of a whole picture, and of windows of other aspect ratios in it, which find crops."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 U8 = npt.NDArray[np.uint8]
 HASHES = ("ahash", "phash", "dhash", "whash")
-SHAPES = (1 / 2, 9 / 16, 2 / 3, 3 / 4, 1.0, 4 / 3, 3 / 2, 16 / 9, 2.0)  # width over height that crops usually have
-WINDOW_POSITIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a window, along the side that it shortens
-ASPECT_TOLERANCE = 1.06  # shapes that differ by less are one
+SHAPES = (1 / 2, 9 / 16, 2 / 3, 3 / 4, 1.0, 4 / 3, 3 / 2, 16 / 9, 2.0)  # usual aspect ratios (width / height) of crops
+WINDOW_POSITIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # relative positions of a window along the side that it shortens
+ASPECT_TOLERANCE = 1.06  # aspect ratios that differ by less than this factor count as equal
 SIDE, THUMB, HASH_SIDE = 32, 16, 8
-WINDOW_SOURCE_SIDE = 64  # the short side of what windows are cut from
+WINDOW_SOURCE_SIDE = 64  # short side, in pixels, of the image from which windows are cut
 
 
 def hash_of(image: Image, name: str) -> np.uint64:
-    """One of the hashes of the imagehash package, as an integer.
+    """Compute one of the hashes of the imagehash package, as an integer.
 
     ahash: pixels above the mean; dhash: brighter than the left neighbour; phash: low cosine frequencies above their
     median; whash: the same with wavelets.
@@ -46,7 +46,7 @@ def hash_of(image: Image, name: str) -> np.uint64:
 
 
 def own_shape(width: float, height: float) -> int:
-    """The number of the usual shape that is nearest to this one.
+    """Return the index in SHAPES of the nearest aspect ratio.
 
     >>> SHAPES[own_shape(1920, 1080)]
     1.7777777777777777
@@ -55,14 +55,15 @@ def own_shape(width: float, height: float) -> int:
 
 
 def views_of(image: Image) -> tuple[U64, U8, int]:
-    """(phash of every window u64[1 + shapes * places], their thumbnails u8[.., 256], the number of the own shape).
+    """Hash every window of a picture.
 
-    Window 0 is the whole. A window of the picture's own shape is the whole too.
+    Returns (phashes u64[1 + shapes * positions], thumbnails u8[.., 256], index of the picture's own shape). Window 0 is
+    the whole picture. A window of the picture's own shape is also the whole picture.
     """
     width, height = image.size
     shrink = WINDOW_SOURCE_SIDE / min(width, height)
     if shrink < 0.75:
-        image = image.resize((max(1, round(width * shrink)), max(1, round(height * shrink))), 4)  # box
+        image = image.resize((max(1, round(width * shrink)), max(1, round(height * shrink))), 4)  # box filter
         width, height = image.size
     own = own_shape(width, height)
     boxes = [_box(width, height, shape, place) for shape in SHAPES for place in WINDOW_POSITIONS]
@@ -74,7 +75,7 @@ def views_of(image: Image) -> tuple[U64, U8, int]:
 
 
 def cut_windows(pixels: U8, boxes: F64) -> F64:  # pixels u8[h, w]; boxes f64[k, 4]: left, top, right, bottom
-    """f64[k, 32, 32]: each window reduced to averages of equal areas."""
+    """Reduce each window to 32 by 32 averages of equal areas: f64[k, 32, 32]."""
     sums = np.zeros((pixels.shape[0] + 1, pixels.shape[1] + 1))
     windows.sums_before(pixels, sums)
     out = np.empty((len(boxes), SIDE, SIDE))
@@ -83,7 +84,7 @@ def cut_windows(pixels: U8, boxes: F64) -> F64:  # pixels u8[h, w]; boxes f64[k,
 
 
 def _box(width: float, height: float, shape: float, place: float) -> tuple[float, float, float, float]:
-    """The largest window of this shape; the whole picture where it has nearly this shape."""
+    """Return the largest window of this shape, or the whole picture if it has nearly this shape."""
     ratio = width / height / shape
     if 1 / ASPECT_TOLERANCE < ratio < ASPECT_TOLERANCE:
         return 0.0, 0.0, float(width), float(height)
@@ -97,7 +98,7 @@ def _box(width: float, height: float, shape: float, place: float) -> tuple[float
 
 
 def phashes(pixels: F64) -> U64:  # pixels f64[k, 32, 32]
-    """The phash of each: which of the 8 by 8 lowest frequencies lie above their median."""
+    """Return the phash of each window: which of the 8 by 8 lowest frequencies lie above their median."""
     low = _cosines() @ pixels @ _cosines().T
     flat = low.reshape(len(pixels), -1)
     middle = np.sort(flat, axis=1)[:, flat.shape[1] // 2 - 1 : flat.shape[1] // 2 + 1].mean(axis=1, keepdims=True)
@@ -108,14 +109,14 @@ def phashes(pixels: F64) -> U64:  # pixels f64[k, 32, 32]
 
 @cache
 def _cosines() -> F64:
-    """The first 8 rows of the discrete cosine transform of 32 numbers."""
+    """Return the first 8 rows of the discrete cosine transform of 32 numbers."""
     k, n = np.arange(HASH_SIDE)[:, None], np.arange(SIDE)[None, :]
     rows: F64 = 2.0 * np.cos(math.pi * k * (2 * n + 1) / (2 * SIDE))
     return rows
 
 
 def _thumbnails(pixels: F64) -> U8:
-    """Thumbnails of 16 by 16, flat."""
+    """Return flattened thumbnails of 16 by 16 pixels."""
     fold = SIDE // THUMB
     small = pixels.reshape(len(pixels), THUMB, fold, THUMB, fold).mean(axis=(2, 4))
     out: U8 = np.clip(np.rint(small), 0, 255).astype(np.uint8).reshape(len(pixels), -1)

@@ -1,4 +1,4 @@
-"""Pictures: keys of the perceptual hashes of the whole and of windows in it, which miss no picture within reach."""
+"""Index of pictures by perceptual hashes of the whole and of windows; finds every picture within the threshold."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from lookalike.kinds.images.kernels import views as kernels
 from lookalike.kinds.images.local import Feature, Hash, ImageJob, picture_views, view_of
 from lookalike.runtime.local.pool import Pool, usable_cores
 
-HASH_BITS = 64  # of a perceptual hash
-EXPECTED_IMAGES = 100_000  # pictures for which the keys are chosen
-EVERY_LIKENESS = HASH_BITS + 1  # a threshold beyond all: the bits are told, whether or not the thumbnails are alike
+HASH_BITS = 64  # length of a perceptual hash
+EXPECTED_IMAGES = 100_000  # number of pictures for which the keys are planned
+# a threshold above all distances: the bits are returned even if the thumbnails do not correlate
+EVERY_LIKENESS = HASH_BITS + 1
 PICTURES_AT_ONCE = 64  # pictures that are decoded together
 
 
 @dataclass(frozen=True)
 class Viewed:
-    """Pictures that were decoded: the features of each, and the file that it was read from ("" for a content)."""
+    """Decoded pictures: the features of each, and the file that it was read from ("" if its content was given)."""
 
     features: list[Feature]
     files: list[str]
@@ -47,7 +48,10 @@ class Viewed:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageKind:
-    """Pictures whose hashes differ in `threshold` of 64 bits at most and whose thumbnails are alike; crops too."""
+    """Pictures that match if their hashes differ in at most `threshold` of 64 bits and their thumbnails correlate.
+
+    With `crops`, a picture also matches its crops.
+    """
 
     name: ClassVar[str] = "images"
     scheme: ClassVar[str] = "views-1"
@@ -89,7 +93,7 @@ class ImageKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch. Each is known by its file; files that cannot be read are left out."""
+        """Yield the items of a source in batches, with file names as ids; unreadable files are skipped."""
         for name, value in (("--column", column), ("--id", id)):
             if value is not None:
                 raise UsageError(f"pictures are known by the names of their files; leave {name} out.")
@@ -132,7 +136,7 @@ class ImageKind:
         return ImageJob(threshold=self.threshold, hashes=self.hashes, crops=self.crops, min_likeness=self.min_likeness)
 
     def view(self, item: PathLike[str] | bytes) -> Feature:
-        """Decode one picture; InputError where it cannot be read."""
+        """Decode and hash one picture; raise InputError if it cannot be read."""
         return picture_views(load_item(item), self.job)
 
     def pieces(self, items: Any) -> Iterator[Viewed | Sequence[Any]]:
@@ -172,15 +176,18 @@ class ImageKind:
         return np.dtype(fields)
 
     def keys(self, features: Blobs) -> StoredKeys:
-        """Of the hashes of the whole, of the whole under its shape, and of each window under the shape that it has."""
+        """Return keys of the hashes of the whole, of the whole by its shape, and of each window by its shape."""
         return self._keys_of(features, whole=len(self.hashes), windows=len(self.hashes) + len(SHAPES), probe=False)
 
     def probes(self, features: Blobs) -> StoredKeys:
-        """A whole meets the windows of its shape, and a window the wholes of the shape that it has."""
+        """Return the keys to look up: a whole probes windows of its shape, a window probes wholes of its shape."""
         return self._keys_of(features, whole=len(self.hashes) + len(SHAPES), windows=len(self.hashes), probe=True)
 
     def _keys_of(self, features: Blobs, *, whole: int, windows: int, probe: bool) -> StoredKeys:
-        """whole, windows: the first of the salts, one for each shape, of window 0 and of the other windows."""
+        """Return keys or probes.
+
+        whole, windows: the first salt, of one for each shape, of window 0 and of the other windows.
+        """
         rows = features.data.view(self._layout)
         codes: U64 = np.concatenate([rows["whole"], rows["windows"]] if self.crops else [rows["whole"]], axis=1)
         salts = np.broadcast_to(np.arange(codes.shape[1]), codes.shape).copy()
@@ -188,7 +195,7 @@ class ImageKind:
             salts[:, len(self.hashes)] = whole + rows["shape"].astype(np.int64)
             salts[:, len(self.hashes) + 1 :] = windows + np.repeat(np.arange(len(SHAPES)), len(WINDOW_POSITIONS))
         marked = codes ^ self._salts[salts]
-        row, view = np.nonzero(_is_first(marked))  # windows that are the same have the same keys
+        row, view = np.nonzero(_is_first(marked))  # equal windows have equal keys
         chosen = np.ascontiguousarray(codes[row, view])
         plain = Blobs(chosen.view(np.uint8), np.arange(len(chosen) + 1) * 8)
         made = (self.codes.probes if probe else self.codes.keys)(plain).values.reshape(len(chosen), -1)
@@ -198,7 +205,7 @@ class ImageKind:
 
     @cached_property
     def _salts(self) -> U64:
-        """What tells the keys of one kind of view from another: of hashes, of wholes by shape, of windows by shape."""
+        """Return salts that keep different views apart: hashes of the whole, wholes by shape, windows by shape."""
         return words(self.seed, 1, len(self.hashes) + 2 * len(SHAPES))
 
     def score(self, queries: Blobs, found: StoreCandidates, threshold: float) -> F64:
@@ -228,7 +235,7 @@ class ImageKind:
         return EVERY_LIKENESS
 
     def raw(self, piece: Viewed | Sequence[Any]) -> Blobs:
-        """The path of each file, which is all that is kept of it; nothing for a content."""
+        """Return the path of each file, which is all that the index stores of it; empty if the content was given."""
         files = piece.files if isinstance(piece, Viewed) else [_name(item) for item in piece]
         return Blobs.of([file.encode() for file in files])
 
@@ -241,7 +248,7 @@ def _name(item: PathLike[str] | bytes) -> str:
 
 
 def _is_first(values: U64) -> npt.NDArray[np.bool_]:
-    """Whether no value before it in its row is the same. values u64[n, m]."""
+    """Return whether a value is the first of its kind in its row. values u64[n, m]."""
     order: I64 = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
     first = np.ones(values.shape, np.bool_)

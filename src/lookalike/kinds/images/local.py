@@ -1,4 +1,4 @@
-"""The engine for pictures: perceptual hashes, all pairs by bits, checked on thumbnails."""
+"""Local engine for pictures: compare all pairs of perceptual hashes, and verify the matches by their thumbnails."""
 
 from __future__ import annotations
 
@@ -36,8 +36,12 @@ IMAGES_ADVICE = "Allow fewer bits, or raise --max-pairs."
 
 @dataclass(frozen=True, kw_only=True)
 class ImageJob:
-    """Two pictures match where their hashes differ in at most `threshold` of 64 bits (the mean of several hashes), in
-    whole or where one is a crop of the other, and their thumbnails are alike."""
+    """The options that determine the result.
+
+    Two pictures match if their hashes (as a whole, or of one picture and a crop in the other) differ in at most
+    `threshold` of 64 bits (the mean of several hashes) and the correlation of their thumbnails is at least
+    `min_likeness`.
+    """
 
     noun: ClassVar[str] = "images"
     scale: ClassVar[Scale] = Scale("bits", -1)
@@ -74,7 +78,7 @@ class ImageJob:
 
 @dataclass(frozen=True)
 class Hashed:
-    """The features of the pictures that could be read, in order. readable i64[m]: their numbers among all files."""
+    """The features of the readable pictures, in order. readable i64[m]: their numbers among all files."""
 
     readable: I64
     whole: U64
@@ -89,7 +93,7 @@ Feature = tuple[U64, U64, U8, int]
 def run(
     folders: Sequence[PictureFolder], job: ImageJob, want: OutputKind, trace: Trace, *, keep: str = "first"
 ) -> RunOutput:
-    """Find the pairs of one folder, or the pairs between two; a file that is no picture is set aside."""
+    """Find the pairs of one folder, or the pairs between two; files that are not pictures are skipped."""
     column = preferred_column(keep)
     with Pool(job.threads or usable_cores()) as pool:
         hashed = _hash_all(folders, job, pool, trace)
@@ -113,7 +117,7 @@ def run(
 
 
 def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
-    """longest and shortest mean the number of pixels; broken files come last."""
+    """Rank the pictures by `keep`: longest and shortest refer to the number of pixels; broken files come last."""
     rows = folder.described
     pixels = np.array([(row["width"] or 0) * (row["height"] or 0) for row in rows], np.int64)
     if column is not None and column not in PictureFolder.columns:
@@ -161,8 +165,10 @@ def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int,
 def view_of(
     file: Path, id_: str, job: ImageJob, content: bytes | None = None
 ) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
-    """(width, height, bytes), the hashes and thumbnails; or what is wrong with the file. content: of a file that was
-    read already."""
+    """Read and hash a picture: ((width, height, bytes), features, ""), or (None, None, the reason of the failure).
+
+    content: the bytes of a file that was already read.
+    """
     try:
         picture = load_picture(file, id_, content)
         made = picture_views(picture, job)
@@ -172,14 +178,14 @@ def view_of(
 
 
 def picture_views(picture: Picture, job: ImageJob) -> Feature:
-    """Hash a picture and its windows, with their thumbnails and the number of its shape."""
+    """Hash a picture and its windows; also return their thumbnails and the number of the picture's shape."""
     windows, thumbs, shape = views_of(picture.image)
     whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
     return (whole, windows, thumbs, shape) if job.crops else (whole, windows[:1], thumbs[:1], shape)
 
 
 def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
-    """Every pair of pictures that matches, in places of the hashed ones."""
+    """Return every matching pair of pictures, as positions among the hashed ones."""
     spans = _spans(len(hashed.readable))
     thumbs = np.ascontiguousarray(hashed.thumbs).reshape(len(hashed.thumbs), hashed.thumbs[0:1].size)
 
@@ -216,7 +222,7 @@ def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace
 
 
 def _spans(items: int) -> list[tuple[int, int]]:
-    """Cut where about as many pairs have come together."""
+    """Split the items into spans with about equal numbers of pairs."""
     tasks = max(1, min(64, items // IMAGES_PER_TASK))
     edges = sorted({round(items * math.sqrt(k / tasks)) for k in range(tasks + 1)})
     return list(pairwise(edges))

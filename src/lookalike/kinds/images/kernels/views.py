@@ -1,8 +1,8 @@
-"""Codes of 64 bits in several views of each picture: which pictures have views that differ in few bits and look alike.
+"""Compare pictures by 64-bit hashes of several views: find pictures with views that differ in few bits and correlate.
 
-The views of a picture are whole u64[h], hashes of the whole, one per kind of hash; windows u64[w], hashes of windows of
-it, of which window 0 is the whole and the others are `places` windows of each shape (w = 1 where crops are not looked
-for); shape, the number of its own shape; and thumbs u8[w * 256], the thumbnail of each window.
+The views of a picture are: whole u64[h], hashes of the whole, one per kind of hash; windows u64[w], hashes of its
+windows, where window 0 is the whole and the others are `places` windows of each shape (w = 1 without crops); shape, the
+number of its own shape; and thumbs u8[w * 256], the thumbnail of each window.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.signs import ones
 
 THUMB = 256  # pixels of a thumbnail
-FAR, UNLIKE = -1, -2  # more bits than asked for; thumbnails that differ
+FAR, UNLIKE = -1, -2  # the hashes differ in too many bits; the thumbnails differ
 
 
 @jit
 def likeness(one: Any, other: Any) -> float:  # u8[256] both
-    """Return the correlation of two thumbnails, -1 to 1: brightness and contrast do not count.
+    """Return the correlation of two thumbnails, -1 to 1; it is independent of brightness and contrast.
 
-    Flat thumbnails are alike if both are flat and about as bright. The sums are of integers, so they are exact.
+    Two flat thumbnails of similar brightness have likeness 1. The sums are integers and therefore exact.
     """
     size = len(one)
     sum_x = sum_y = square_x = square_y = product = np.int64(0)
@@ -44,8 +44,11 @@ def likeness(one: Any, other: Any) -> float:  # u8[256] both
 def least_bits(
     whole_x: Any, windows_x: Any, shape_x: int, whole_y: Any, windows_y: Any, shape_y: int, places: int
 ) -> Any:  # (bits, whether the wholes differ in that many)  # fmt: skip
-    """Return in how many bits the nearest views differ: the wholes, by the mean of all kinds of hash (rounded up), or
-    the window of one and the whole of the other, where they have the same shape."""
+    """Return the smallest number of bits in which two views differ.
+
+    Compared are the wholes, by the mean of all kinds of hash (rounded up), and a window of one picture with the whole
+    of the other, if they have the same shape.
+    """
     kinds = len(whole_x)
     total = 0
     for k in range(kinds):
@@ -64,8 +67,10 @@ def match_views(
     whole_x: Any, windows_x: Any, shape_x: int, thumbs_x: Any, whole_y: Any, windows_y: Any, shape_y: int,
     thumbs_y: Any, places: int, cut: int, least: float,
 ) -> int:  # fmt: skip
-    """Return in how many bits the nearest views of two pictures differ; FAR where these are more than `cut`, UNLIKE
-    where none of the nearest views has thumbnails of a likeness of at least `least`. It is the same in both directions.
+    """Return the smallest number of bits in which views of two pictures differ, or FAR or UNLIKE.
+
+    FAR: more than `cut` bits. UNLIKE: no pair of views at that distance has thumbnails with a likeness of at least
+    `least`. The result is symmetric.
     """
     best, is_whole = least_bits(whole_x, windows_x, shape_x, whole_y, windows_y, shape_y, places)
     if best > cut:
@@ -92,15 +97,15 @@ def near_views(
     thumbs: Any,  # u8[n, w * 256]
     places: int,
     sides: Any,  # u8[n]
-    cut: int,  # bits in which a pair may differ
-    least: float,  # likeness of thumbnails
+    cut: int,  # maximum number of bits in which a pair may differ
+    least: float,  # minimum likeness of the thumbnails
     x: int,
     stop: int,
     out_left: Any,  # u32[>= n], out
     out_right: Any,  # u32, out
-    out_bits: Any,  # i64, out: the least difference
+    out_bits: Any,  # i64, out: the smallest difference
 ) -> Any:  # (item reached, pairs written, pairs whose thumbnails were compared)
-    """Find the pairs y < x that match. Stops before an item for which there may be no room."""
+    """Find the matching pairs y < x. Stops before an item whose pairs may not fit into the output."""
     count = compared = 0
     while x < stop:
         if len(out_left) - count < x:
@@ -124,14 +129,14 @@ def near_views(
 def score_views(
     queries: Any,  # u64[q, words]: shape, whole, windows, thumbnails of each
     query: Any,  # i64[c]
-    data: Any,  # u64[]: the same of the candidates
-    starts: Any,  # i64[c]: where each candidate begins
+    data: Any,  # u64[]: the same for the candidates
+    starts: Any,  # i64[c]: start of each candidate
     hashes: int,  # h
     windows: int,  # w
     places: int,
     cut: int,
     least: float,
-    out: Any,  # f64[c]: the bits in which pictures differ, with the sign turned; -inf where they do not match
+    out: Any,  # f64[c]: the number of differing bits, negated; -inf if the pictures do not match
 ) -> None:
     """Compare each candidate with its query, as `near_views` does."""
     first, last = 1 + hashes, 1 + hashes + windows

@@ -1,4 +1,4 @@
-"""Windows of a picture, reduced to a square of averages."""
+"""Kernels that reduce windows of a picture to a square of averages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.kernels._jit import jit
 
 @jit
 def sums_before(pixels: Any, out: Any) -> None:  # pixels u8[h, w]; out f64[h+1, w+1], zeros
-    """out[y, x] = the sum of all pixels above row y and left of column x."""
+    """Set out[y, x] to the sum of all pixels above row y and left of column x."""
     for y in range(pixels.shape[0]):
         row = 0.0
         for x in range(pixels.shape[1]):
@@ -21,7 +21,7 @@ def sums_before(pixels: Any, out: Any) -> None:  # pixels u8[h, w]; out f64[h+1,
 
 @jit
 def at_point(sums: Any, x: float, y: float) -> float:  # sums f64[h+1, w+1]
-    """The sum left and above of a point between the pixels."""
+    """Return the sum of all pixels left of and above a point, which may lie between pixels."""
     column, row = min(int(x), sums.shape[1] - 2), min(int(y), sums.shape[0] - 2)
     a, b = x - column, y - row
     upper = sums[row, column] * (1.0 - a) + sums[row, column + 1] * a
@@ -31,7 +31,7 @@ def at_point(sums: Any, x: float, y: float) -> float:  # sums f64[h+1, w+1]
 
 @jit
 def cut_windows(sums: Any, boxes: Any, out: Any) -> None:
-    """Each window as side * side averages of equal areas.
+    """Reduce each window to side * side averages of equal areas.
 
     sums f64[h+1, w+1]; boxes f64[k, 4]: left, top, right, bottom; out f64[k, side, side].
     """

@@ -1,4 +1,4 @@
-"""Pictures on Spark: hashed where they are read, and joined block with block by the local engine."""
+"""Pictures on Spark: hashed by the tasks that read them, and joined block by block by the local engine."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from lookalike.runtime.spark.sources import PLACE, PathArguments, SparkSource, i
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-IMAGES_PER_BLOCK = 1 << 12  # pictures of a block: with crops each is 12 kB
-MAX_LISTED_FILES = 1000  # files that could not be read, of which a receipt tells
+IMAGES_PER_BLOCK = 1 << 12  # with crops, a picture takes 12 kB
+MAX_LISTED_FILES = 1000  # maximum number of unreadable files listed in a receipt
 READ = f"file string, width long, height long, bytes long, views binary, reason string, {PLACE} long"
 IMAGE_FEATURES = "size int, print long, other long, length long, views binary, keys binary, places binary"
 
 
 @dataclass(frozen=True)
 class ImageFiles(SparkSource):
-    """Pictures that were read: file, width, height, bytes, and what is hidden: views, and why there are none."""
+    """Pictures that were read: file, width, height, bytes; internal columns: views, or the reason of a failure."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class ImageFiles(SparkSource):
 def run_images(
     sources: Sequence[Any], job: ImageJob, want: OutputKind, keep: str, cluster: dict[str, Any], trace: Trace
 ) -> ImageRun:
-    """The run over the pictures of one source, or over two where the second is not None."""
+    """Create the run over the pictures of one source, or of two if the second is not None."""
     session = open_session(**cluster)
     origins = [_open(session, source, job) for source in sources if source is not None]
     tune(session, [])
@@ -73,7 +73,7 @@ def run_images(
 
 
 def _open(session: SparkSession, source: Any, job: ImageJob) -> ImageFiles:
-    """A folder or files on this machine, which executors must see too; URLs; or a DataFrame of path and content."""
+    """Open local files or a folder (which the executors must also see), a URL, or a DataFrame of path and content."""
     from pyspark.sql import DataFrame
 
     paths = [source] if isinstance(source, str | os.PathLike) else source
@@ -109,7 +109,7 @@ def _open(session: SparkSession, source: Any, job: ImageJob) -> ImageFiles:
 
 
 def _of_contents(frame: DataFrame, name: str, root: str, job: ImageJob) -> ImageFiles:
-    """Pictures that Spark has read, known by their paths below the root."""
+    """Create the source of pictures that Spark has read; their ids are their paths below the root."""
     from lookalike.runtime.spark.row_numbers import numbered
 
     listed = numbered(frame.select("path"), ["path"], PLACE).join(frame.select("path", "content"), "path")
@@ -137,14 +137,14 @@ def _described(files: pa.Array, places: pa.Array, read: Sequence[Any]) -> pa.Rec
 
 
 def _packed(size: tuple[int, int, int], made: Any) -> bytes:
-    """Pixels, shape, number of hashes and of windows; the hashes; the thumbnails."""
+    """Pack the features of a picture: pixels, shape, number of hashes and of windows; the hashes; the thumbnails."""
     whole, windows, thumbs, shape = made
     head = np.array([size[0] * size[1], shape, len(whole), len(windows)], np.int64)
     return b"".join(part.tobytes() for part in (head, whole, windows, thumbs))
 
 
 def hashed_of(views: Sequence[bytes]) -> Hashed:
-    """The features of these pictures, which were made by one job."""
+    """Unpack the features of pictures that were hashed with the same options."""
     heads = np.array([np.frombuffer(one, np.int64, 4) for one in views])
     hashes, windows = (int(heads[0, 2]), int(heads[0, 3])) if len(views) else (1, 1)
     at, end = 32 + 8 * hashes, 32 + 8 * (hashes + windows)
@@ -159,7 +159,7 @@ def hashed_of(views: Sequence[bytes]) -> Hashed:
 
 @dataclass(frozen=True)
 class ImageRun(CellRun):
-    """As a run over documents, of another job: the same frames, by other means. No two pictures are one class."""
+    """The run over pictures: the same DataFrames as a run over documents. Pictures are never merged into classes."""
 
     origins: Sequence[ImageFiles]
     job: ImageJob
@@ -187,7 +187,7 @@ class ImageRun(CellRun):
             }  # fmt: skip
 
         made = read_items(self.origins, make, IMAGE_FEATURES, preferred=preferred_column(self.keep))
-        return self.roots.keep(made.withColumn("print", made["item"]))  # numbers of two folders are told apart
+        return self.roots.keep(made.withColumn("print", made["item"]))  # keeps the items of two folders apart
 
     @property
     def choice(self) -> Choice:
@@ -199,7 +199,7 @@ class ImageRun(CellRun):
 
         def join(cell: pa.RecordBatch, split: int) -> Pairs:
             apart, real = cell_sides(cell, split)
-            order = np.argsort(numbers(cell, "item"))  # which of two views is taken depends on who comes first
+            order = np.argsort(numbers(cell, "item"))  # the chosen view depends on which picture comes first
             hashed = hashed_of(cell["views"].take(as_arrow(order)).to_pylist())
             with Pool(1) as pool:
                 found = all_pairs(hashed, apart[order], job, pool, Trace())
