@@ -1,4 +1,4 @@
-"""Faces: many measurements of each, alike where enough of them differ by little. Many to many, or many to one."""
+"""Public API for faces: items match if enough of their measurements nearly agree. Many to many, or many to one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from lookalike.result import Asked, Grouping, Result, answer, wanted
 
 
 class Options(TypedDict, total=False):
-    """What all functions here take beside the source. All are keyword-only."""
+    """Options of all functions of this module. All are keyword-only."""
 
-    tolerance: float  # 10, in the units of the measurements (brightness is 0 to 255)
-    share: float  # 0.5 of the measurements within the tolerance
+    tolerance: float  # in the units of the measurements (brightness is 0 to 255); default 10
+    share: float  # share of the measurements that must be within the tolerance; default 0.5
     column: str | None
     id: str | None
-    grid: str | tuple[int, int]  # "24x28" blocks of a picture
-    recall: float  # 0.95, at the threshold
-    method: RowMethod  # auto
-    tables: int | None  # hash functions, instead of the planned number
-    rows: int | None  # measurements in each
+    grid: str | tuple[int, int]  # columns x rows of blocks of a picture, such as "24x28"
+    recall: float  # at the threshold; default 0.95
+    method: RowMethod  # default "auto"
+    tables: int | None  # number of hash functions, instead of the planned number
+    rows: int | None  # number of measurements in each hash function
     max_scored: float | None  # share of all pairs that may be scored
     seed: int
     max_pairs: int
@@ -37,10 +37,11 @@ class Options(TypedDict, total=False):
 
 
 def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
-    """All pairs in which at least a share of the measurements differ by at most the tolerance.
+    """Find all pairs in which at least a share of the measurements differ by at most the tolerance.
 
-    source: as for `la.vectors.pairs`, or a folder of aligned pictures. Each hash function takes a few measurements at
-    random, each in a range; near the edge of a range the adjacent one counts too. Candidates are counted exactly.
+    source: as for `la.vectors.pairs`, or a folder of aligned pictures. Each hash function maps a few random
+    measurements to ranges; near the edge of a range the adjacent one is looked up too. Candidates are verified by
+    counting exactly.
 
     >>> import lookalike as la, numpy as np
     >>> la.faces.pairs(np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]]), tolerance=10, share=0.6).pairs.to_pylist()
@@ -52,20 +53,20 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
 def groups(
     source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
 ) -> Result:
-    """Groups of items that agree in enough measurements."""
+    """Group items that agree in enough measurements."""
     return _run("groups", source, None, grouping, keep, options)
 
 
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
-    """The items without near-copies."""
+    """Remove near-duplicates: items that agree in enough measurements with one that is kept."""
     return _run("dedup", source, against, "stars", keep, options)
 
 
 def query(probes: Any, gallery: Any, *, top: int | None = None, **options: Unpack[Options]) -> tuple[pa.Table, Result]:
-    """(probe, match, agreement: the matches of each probe in the gallery, the best first; the result of the run).
+    """Return the matches of each probe in the gallery, best first (probe, match, agreement), and the result of the run.
 
-    Every member of a probe's buckets is a candidate. `result.receipt["counts"]` tells how many were scored
-    (candidates) of how many (all_pairs).
+    Every item in a bucket of the probe is a candidate. `result.receipt["counts"]` has the number of scored pairs
+    (candidates) and of all pairs (all_pairs).
 
     >>> import lookalike as la, numpy as np
     >>> gallery = np.array([[0, 50, 90], [99, 0, 40]])
@@ -77,7 +78,7 @@ def query(probes: Any, gallery: Any, *, top: int | None = None, **options: Unpac
 
 
 def best_first(found: pa.Table, top: int | None) -> pa.Table:
-    """Pairs in the order of the probes, for each the best matches first; at most `top` of them."""
+    """Sort pairs by probe, for each the best matches first; keep at most `top` per probe."""
     left = found["left"].combine_chunks().dictionary_encode()
     probe = left.indices.to_numpy() if len(left) else np.empty(0, np.int64)
     order = np.lexsort((np.arange(len(probe)), -found["agreement"].to_numpy(), probe))

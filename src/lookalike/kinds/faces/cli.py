@@ -1,4 +1,4 @@
-"""lookalike faces pairs, groups, dedup and query."""
+"""Command-line options of `lookalike faces pairs`, `groups`, `dedup` and `query`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def face_options(
     on_bad: Bad = o.OnBad.error,
     threads: o.Threads = None,
 ) -> None:
-    """What faces pairs, groups, dedup and query take; never called."""
+    """Declare the options of faces pairs, groups, dedup and query; this function is never called."""
 
 
 FACES = KindCommands("faces", "lookalike.kinds.faces.api", face_options, open_given, score="agreement")

@@ -1,4 +1,4 @@
-"""Faces: keys of a few measurements, each in a range, in enough tables for every pair that agrees in enough of them."""
+"""Index of faces: hash tables of a few measurements, quantised into ranges; planned for every pair that matches."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ from lookalike.kinds.faces.spec import (
     FaceJob,
 )
 
-EXPECTED_FACES = 100_000  # items for which the tables are chosen
-SPREAD = 16.0  # the width, in tolerances, over which measurements are taken to be spread where no sample tells
+EXPECTED_FACES = 100_000  # number of items for which the tables are planned
+SPREAD = 16.0  # assumed spread of the measurements, in tolerances, without a sample
 SAMPLED_ROWS = 300  # rows of a sample that are compared with each other
-PER_CANDIDATE = 60.0  # nanoseconds, as those of `kinds.faces.spec`
+PER_CANDIDATE = 60.0  # nanoseconds, like the costs in `kinds.faces.spec`
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """bands: tables; rows: measurements of each; width: of a range. recall: of the pair that is hardest to find, which
-    agrees in just as many measurements as it must and meets in no other range."""
+    """The hash tables of an index.
+
+    bands: number of tables; rows: measurements in each; width: of a range; recall: for the pair that is hardest to
+    find, which agrees in the required number of measurements and whose other ranges do not collide.
+    """
 
     bands: int
     rows: int
@@ -46,7 +49,7 @@ class Ranges:
 
 @dataclass(frozen=True, kw_only=True)
 class FaceKind:
-    """Rows of `dimensions` measurements of which a share of at least `threshold` differ by at most `tolerance`.
+    """Rows of `dimensions` measurements that match if a share of at least `threshold` differ by at most `tolerance`.
 
     grid: columns and rows of blocks of a picture, one measurement each; "" for rows of numbers.
     """
@@ -91,7 +94,7 @@ class FaceKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Yield the items of a source in batches, with their ids."""
         if has_pictures(source) and not self.grid:
             raise UsageError("pictures came; this index is of rows of numbers. Create one with a grid for pictures.")
         for batch in open_faces(source, column=column, id=id, grid=self.grid or DEFAULT_GRID).batches():
@@ -156,7 +159,7 @@ class FaceKind:
 
     @cached_property
     def _tables(self) -> tuple[I64, F64, float, U64]:
-        """(measurements of each table, where the ranges begin, how wide they are, a salt for each table)."""
+        """Return (measurements of each table, offsets of the ranges, their width, a salt for each table)."""
         made = self.ranges
         chosen = np.array([order(self.seed, 3 + t, self.dimensions)[: made.rows] for t in range(made.bands)])
         offsets = uniform(self.seed, 0, self.dimensions) * made.width
@@ -194,10 +197,10 @@ class FaceKind:
 
 
 def _ranges(job: FaceJob, dimensions: int, sample: Any, grid: str | None) -> Ranges:
-    """Return the cheapest tables that find every pair with the recall, where measurements that agree always meet.
+    """Return the cheapest tables that find every pair with the recall; measurements that agree always collide.
 
-    How often other measurements meet decides the cost alone. The sample tells it; without one they are taken to be
-    spread evenly.
+    How often other measurements collide affects only the cost. It is estimated from the sample; without one,
+    measurements are assumed to be spread evenly.
     """
     need = job.need(dimensions)
     values = None if sample is None else _sampled(sample, dimensions, grid, job.seed)
@@ -224,7 +227,7 @@ def _ranges(job: FaceJob, dimensions: int, sample: Any, grid: str | None) -> Ran
 
 
 def _sampled(sample: Any, dimensions: int, grid: str | None, seed: int) -> F32:
-    """Rows of a sample: an array, a table, files, or a folder of pictures."""
+    """Read rows of a sample: an array, a table, files, or a folder of pictures."""
     values = [batch.values for batch in open_faces(sample, grid=grid or DEFAULT_GRID).batches()]
     rows: F32 = np.concatenate([np.empty((0, dimensions), np.float32), *values])
     rows = rows[np.isfinite(rows).all(axis=1)]
@@ -234,7 +237,7 @@ def _sampled(sample: Any, dimensions: int, grid: str | None, seed: int) -> F32:
 
 
 def _meeting(values: F32, width: float, job: FaceJob) -> F64:
-    """The share of the measurements whose ranges meet, for pairs of a sample."""
+    """Return the share of the measurements whose ranges collide, for pairs of a sample."""
     left, right = np.nonzero(np.tri(len(values), k=-1))
     offsets = uniform(job.seed, 0, values.shape[1]) * width
     agree, meet = np.empty(len(left)), np.empty(len(left))

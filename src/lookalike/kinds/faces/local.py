@@ -1,4 +1,4 @@
-"""The engine for measurements: two items match where enough of their measurements differ by little."""
+"""Local engine for measurements: two items match if enough of their measurements nearly agree."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-MAX_ALL_PAIRS_FACES = 2000  # different items below which every pair is looked at
-SAMPLED_FACES = 300  # items whose pairs tell how ranges meet
+MAX_ALL_PAIRS_FACES = 2000  # up to this number of distinct items, all pairs are compared
+SAMPLED_FACES = 300  # number of items whose pairs are sampled to estimate how often ranges collide
 NEAR_MARGIN, MIN_NEAR_PAIRS = (
     0.1,
     20,
-)  # agreement above the threshold that counts as at it; pairs of that kind that tell enough
+)  # pairs with at most this much more agreement count as at the threshold; minimum number of them for an estimate
 FACES_ADVICE = "Ask for a larger share or a smaller tolerance, or raise --max-pairs."
 FACE_PAIR_BUFFER = 1 << 16
-KEY_ABOVE = 32  # bits of the item below the key in a packed table
+KEY_ABOVE = 32  # the item number takes the low bits of a packed table entry, the key the bits above
 
 
 def run(sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace, *, keep: str = "first") -> RunOutput:
-    """Find the pairs of one collection of measurements, or of probes and a gallery."""
+    """Find the pairs of one collection of measurements, or between probes and a gallery."""
     with Pool(job.threads or usable_cores()) as pool:
         rows = read_rows(sources, pool, trace, noun=job.noun, keep=keep, on_bad=job.on_bad)
         with trace.stage("choose"):
@@ -67,12 +67,12 @@ def run(sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace
 def _all_pairs(rows: NumericRows) -> float:
     if rows.split < 0:
         return len(rows) * (len(rows) - 1) / 2
-    both = float((rows.sides == 3).sum())  # two items that are on both sides are one pair, not two
+    both = float((rows.sides == 3).sum())  # two items that are on both sides form one pair, not two
     return float((rows.sides & 1 > 0).sum()) * float((rows.sides & 2 > 0).sum()) - both * (both + 1) / 2
 
 
 def _offsets(rows: NumericRows, job: FaceJob) -> F64:
-    """Where the ranges of each measurement begin: at random."""
+    """Draw the offset of the ranges of each measurement at random."""
     random = np.random.default_rng([job.seed, 4])
     return random.uniform(0.0, RANGE_WIDTHS[-1] * job.tolerance, (rows.values.shape[1],))
 
@@ -93,10 +93,12 @@ def _choose(rows: NumericRows, job: FaceJob, offsets: F64, pairs: float) -> tupl
 
 
 def _meetings(rows: NumericRows, job: FaceJob, offsets: F64) -> list[CollisionStatistics]:
-    """How often ranges meet, for pairs of any items and for pairs at the threshold: from pairs of a sample that agree
-    just enough, or where these are few, by the law that measurements within the tolerance always meet and of the
-    others as many as in pairs of any items. Of probes and a gallery, the pairs are of a probe and an item of the
-    gallery."""
+    """Estimate how often ranges collide, for random pairs and for pairs at the threshold, by width of the ranges.
+
+    The latter is estimated from sampled pairs near the threshold. If these are too few, measurements within the
+    tolerance count as colliding, and the others collide as often as in random pairs. With probes and a gallery, each
+    sampled pair consists of a probe and an item of the gallery.
+    """
     left, right = _sampled_pairs(rows, np.random.default_rng([job.seed, 5]))
     agree, meet = np.empty(len(left)), np.empty(len(left))
     out = []
@@ -112,7 +114,7 @@ def _meetings(rows: NumericRows, job: FaceJob, offsets: F64) -> list[CollisionSt
 
 
 def _sampled_pairs(rows: NumericRows, random: np.random.Generator) -> tuple[I64, I64]:
-    """Rows of all pairs of about SAMPLED items."""
+    """Return the rows of all pairs of about SAMPLED_FACES items."""
     if rows.split < 0:
         chosen = np.sort(random.choice(len(rows), min(len(rows), SAMPLED_FACES), replace=False))
         left, right = (chosen[at] for at in np.nonzero(np.tri(len(chosen), k=-1)))
@@ -126,7 +128,7 @@ def _sampled_pairs(rows: NumericRows, random: np.random.Generator) -> tuple[I64,
 
 @dataclass
 class RangeJoin:
-    """The tables of a plan over the items of the gallery, or over all items."""
+    """The hash tables of a plan, over all items."""
 
     rows: NumericRows
     job: FaceJob
@@ -158,7 +160,7 @@ class RangeJoin:
             buckets.bucket_sizes(table, KEY_ABOVE, trace.buckets)
 
     def pairs(self, trace: Trace) -> Pairs:
-        """The matches of every item, or of every probe, among the members of its buckets."""
+        """Return the matches of every item, or of every probe, among the items in its buckets."""
         rows, job = self.rows, self.job
         step = max(16, len(rows) // (16 * self.pool.threads))
         spans = [(at, min(at + step, len(rows))) for at in range(0, len(rows), step)]
@@ -189,7 +191,7 @@ class RangeJoin:
 
 
 def _audit(join: RangeJoin, got: Pairs, trace: Trace) -> Audit:
-    """How many of the exact partners of a sample were found."""
+    """Measure the share of the exact partners of sampled items that were found."""
     rows, job = join.rows, join.job
     with trace.stage("audit"):
         sample = draw(found_partners(got, len(rows)), job.audit, job.seed)
@@ -203,7 +205,7 @@ def _audit(join: RangeJoin, got: Pairs, trace: Trace) -> Audit:
 
 
 def _exact(rows: NumericRows, job: FaceJob, pool: Pool, trace: Trace, others: I64) -> Pairs:
-    """Every match with one of `others`, each once."""
+    """Return every match with one of `others`, each pair once."""
     every = len(others) == len(rows)
     step = max(16, len(rows) // (16 * pool.threads))
     spans = [(at, min(at + step, len(rows))) for at in range(0, len(rows), step)]

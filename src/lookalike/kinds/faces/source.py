@@ -1,4 +1,4 @@
-"""The way in for faces: measurement vectors as they are, or aligned pictures as averages of blocks."""
+"""Open sources of faces: measurement vectors, or aligned pictures, measured by the mean brightness of blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lookalike.errors import InputError, UsageError
 from lookalike.io.pictures import Picture, PictureFolder, has_pictures, load_picture, open_pictures
 from lookalike.io.vectors import VectorBatch, Vectors, open_vectors
 
-BOX = 4  # Pillow's number for averages
+BOX = 4  # Pillow's number of the box filter, which averages
 DEFAULT_GRID = (24, 28)  # columns and rows of blocks
 
 
@@ -66,7 +66,7 @@ def open_faces(
     id: str | None = None,  # noqa: A002
     grid: str | tuple[int, int] = DEFAULT_GRID,
 ) -> Vectors:
-    """Measurement vectors (see `open_vectors`), or a folder of aligned pictures as averages of a grid of blocks."""
+    """Open measurement vectors (see `open_vectors`), or a folder of aligned pictures as means of a grid of blocks."""
     if isinstance(source, Vectors) or not has_pictures(source):
         return open_vectors(source, column=column, id=id)
     part = FacePart(open_pictures(source), parse_grid(grid))
@@ -77,7 +77,7 @@ def open_faces(
 
 
 def parse_grid(given: str | tuple[int, int]) -> tuple[int, int]:
-    """Parse how many columns and rows of blocks a picture is cut into.
+    """Parse the number of columns and rows of blocks into which a picture is cut.
 
     >>> parse_grid("24x28")
     (24, 28)

@@ -1,4 +1,8 @@
-"""What a run over measurements is asked to do, and the tables of ranges for it."""
+"""Specification of a run over measurements, and the plan of its hash tables of ranges.
+
+The range of a measurement is its value, quantised with a width and a random offset. The ranges of two measurements
+collide if the lookup of one, which includes the adjacent range near an edge, finds the other.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +24,18 @@ RANGE_WIDTHS = (
     3.0,
     4.0,
     6.0,
-)  # of a range, in units of the tolerance; from 2 on, at most two ranges are looked up
-MAX_FACE_TABLES = 600  # tables
+)  # widths of a range, in units of the tolerance; from 2 on, at most two ranges are looked up
+MAX_FACE_TABLES = 600  # hash tables
 # Nanoseconds on one core; only their ratios matter.
 COST_PER_FACE_KEY, PER_LOOKUP, PER_MEASUREMENT = 40.0, 90.0, 0.4
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaceJob:
-    """Items match where a share of the measurements differ by at most `tolerance`."""
+    """The options that determine the result.
+
+    Items match if a share of at least `threshold` of their measurements differ by at most `tolerance`.
+    """
 
     noun: ClassVar[str] = "faces"
     verify: ClassVar[bool] = True
@@ -66,7 +73,7 @@ class FaceJob:
         check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
 
     def need(self, measurements: int) -> int:
-        """How many measurements must agree: the share as the user wrote it, in integers."""
+        """Return how many measurements must agree, computed exactly from the share that the user wrote."""
         return max(1, math.ceil(Fraction(repr(float(self.threshold))) * measurements))
 
     def words(self) -> str:
@@ -78,10 +85,12 @@ class FaceJob:
 
 @dataclass(frozen=True, kw_only=True)
 class RangePlan:
-    """bands tables of rows of the measurements, in ranges of this width. meeting: the share of the measurements whose
-    ranges meet for a pair at the threshold, from a sample; scored: the share of all pairs that will be scored.
-    recall_at_threshold: the mean over the sampled pairs at the threshold. A pair whose other measurements meet less
-    often than theirs is found less often."""
+    """A plan for hash tables of ranges: `bands` tables of `rows` measurements each, in ranges of this width.
+
+    meeting: share of the measurements whose ranges collide for a pair at the threshold, from a sample; scored: share of
+    all pairs that will be scored; recall_at_threshold: mean over the sampled pairs at the threshold. A pair whose other
+    measurements collide less often than in the sample is found less often.
+    """
 
     threshold: float
     recall: float
@@ -94,7 +103,7 @@ class RangePlan:
     measurements: int
 
     def probability(self, meeting: F64) -> F64:
-        """The chance that pairs with such shares of meeting ranges are found."""
+        """Return the probability that pairs are found, given the shares of their measurements whose ranges collide."""
         return found(meeting, self.rows, self.bands, self.measurements)
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,8 +115,10 @@ class RangePlan:
 
 @dataclass(frozen=True)
 class CollisionStatistics:
-    """For one width of ranges: near f64[k], of pairs at the threshold, and far f64[p], of pairs of any items: the share
-    of the measurements whose ranges meet."""
+    """Shares of the measurements whose ranges collide, for one width of ranges.
+
+    near f64[k]: of pairs at the threshold; far f64[p]: of random pairs.
+    """
 
     width: float
     near: F64
@@ -115,8 +126,9 @@ class CollisionStatistics:
 
 
 def found(meeting: F64, rows: int, bands: int, measurements: int) -> F64:
-    """The chance that all the measurements of at least one table meet, each table taking `rows` of them without
-    repeats.
+    """Return the probability that all measurements of at least one table collide.
+
+    Each table takes `rows` measurements without repeats.
 
     >>> found(np.array([0.5]), rows=2, bands=1, measurements=4)  # 2 of 4 meet: 2/4 * 1/3
     array([0.16666667])
@@ -132,8 +144,10 @@ def found(meeting: F64, rows: int, bands: int, measurements: int) -> F64:
 def plan_ranges(
     job: FaceJob, samples: list[CollisionStatistics], items: int, pairs: float, measurements: int
 ) -> tuple[RangePlan, float]:
-    """(the cheapest plan that promises the recall at the threshold, its seconds on one core); with `max_scored`, the
-    cheapest that scores no larger share of the pairs."""
+    """Return the cheapest plan that reaches the recall at the threshold, and its cost in seconds on one core.
+
+    With `max_scored`, it is the cheapest plan that scores at most this share of the pairs.
+    """
     best: tuple[float, float, float, RangePlan] | None = None
     for sample in samples:
         for rows in [job.rows] if job.rows else RANGES_PER_KEY:
@@ -157,7 +171,7 @@ def plan_ranges(
 
 
 def _bands(near: F64, rows: int, recall: float, measurements: int) -> int:
-    """The fewest tables that reach the recall, at most MOST."""
+    """Return the smallest number of tables that reaches the recall, at most MAX_FACE_TABLES."""
     low, high = 1, MAX_FACE_TABLES
     while low < high:
         middle = (low + high) // 2

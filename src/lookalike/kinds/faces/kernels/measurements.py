@@ -1,4 +1,4 @@
-"""Items as lists of measurements: keys from a few of them, each in a range, and the count of those that agree."""
+"""Kernels for rows of measurements: keys of a few of them, quantised into ranges, and the count of those that agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HASH_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 @jit
 def agreeing(x: Any, y: Any, tolerance: float) -> int:  # x, y f32[d]
-    """How many measurements differ by at most the tolerance. The difference of two float32 is taken in float64."""
+    """Count the measurements that differ by at most the tolerance. Differences of float32 are computed in float64."""
     count = 0
     for k in range(len(x)):
         count += int(abs(np.float64(x[k]) - np.float64(y[k])) <= tolerance)
@@ -25,7 +25,7 @@ def agreeing(x: Any, y: Any, tolerance: float) -> int:  # x, y f32[d]
 
 @jit
 def word(measurement: int, number: int) -> Any:  # -> u64
-    """The share of one measurement and its range in a key: keys are sums of these."""
+    """Return the hash of one measurement and its range; a key is a sum of these."""
     return mix(np.uint64(number) ^ (np.uint64(measurement) + np.uint64(1)) * HASH_STEP)
 
 
@@ -34,11 +34,11 @@ def table_keys(
     values: Any,  # f32[n, d]
     rows: Any,  # i64[m]: the row of each item
     chosen: Any,  # i64[r]: measurements of this table
-    offsets: Any,  # f64[d]: where the ranges of each measurement begin
-    width: float,  # of a range
+    offsets: Any,  # f64[d]: offsets of the ranges of each measurement
+    width: float,  # width of a range
     out: Any,  # u64[m], out
 ) -> None:
-    """out[i] = the key of the ranges in which item i lies, in the high 32 bits, then i."""
+    """Set out[i] to the key of the ranges of item i in the high 32 bits, and i in the low bits."""
     for i in range(len(rows)):
         row = values[rows[i]]
         key = np.uint64(0)
@@ -50,7 +50,7 @@ def table_keys(
 
 @jit
 def find(packed: Any, key: Any) -> int:  # packed u64[m], sorted; key u64
-    """The first position whose high half is that of `key`, or where it would stand."""
+    """Return the first position whose high half is that of `key`, or the position where it would be inserted."""
     low, high = 0, len(packed)
     wanted = key >> HALF
     while low < high:
@@ -67,24 +67,24 @@ def probe(
     values: Any,  # f32[n, d]
     rows: Any,  # i64[m]
     sides: Any,  # u8[m]: 1 left, 2 right, 3 both
-    once: bool,  # one collection: a pair is looked for from its later item only
+    once: bool,  # one collection: a pair is searched from its later item only
     chosen: Any,  # i64[b, r]
     offsets: Any,  # f64[d]
     width: float,
     tolerance: float,
-    need: int,  # measurements that must agree
+    need: int,  # number of measurements that must agree
     packed: Any,  # u64[b, m], each table sorted
-    seen: Any,  # i64[m], -1 at first: the last item that met each
-    x: int,  # item to begin with
+    seen: Any,  # i64[m], initially -1: the last item compared with each
+    x: int,  # first item
     stop: int,
     out_left: Any,  # u32[>= m], out
     out_right: Any,  # u32, out
     out_score: Any,  # f64, out
 ) -> Any:  # (item reached, pairs written, items scored)
-    """All matches among the members of each item's buckets. A measurement within the tolerance of the edge of its
-    range is looked up in the adjacent range too, so that measurements which agree always meet.
+    """Find all matches among the items in each item's buckets.
 
-    Stops before an item for which there may be no room.
+    A measurement within the tolerance of the edge of its range is also looked up in the adjacent range, so measurements
+    that agree always collide. Stops before an item whose pairs may not fit into the output.
     """
     r = chosen.shape[1]
     m = len(rows)
@@ -142,7 +142,7 @@ def all_pairs(
     values: Any, rows: Any, sides: Any, tolerance: float, need: int, x: int, stop: int, others: Any, once: bool,
     out_left: Any, out_right: Any, out_score: Any,
 ) -> Any:  # (item reached, pairs written)  # fmt: skip
-    """Every match of the items x to stop with `others` (i64[q]; those below the item where `once`).
+    """Find every match of the items [x, stop) with `others` (i64[q]); with `once`, only with those below the item.
 
     The arrays are as in `probe`; out arrays hold at least q.
     """
@@ -173,9 +173,9 @@ def meet_shares(
     width: float,
     tolerance: float,
     agree: Any,  # f64[p], out: share of measurements within the tolerance
-    meet: Any,  # f64[p], out: share whose ranges meet, as in `probe`
+    meet: Any,  # f64[p], out: share whose ranges collide, as in `probe`
 ) -> None:
-    """What a sample of pairs tells of ranges of this width."""
+    """Compute, for pairs of a sample, the share of measurements that agree and the share whose ranges collide."""
     for p in range(len(left)):
         x, y = values[left[p]], values[right[p]]
         met = 0
@@ -196,7 +196,7 @@ def range_keys(
     salts: Any,  # u64[b]: one for each table
     out: Any,  # u64[n, b], out
 ) -> None:
-    """out[i, t] = the key, of 64 bits, of the ranges in which the measurements of table t of item i lie."""
+    """Set out[i, t] to the 64-bit key of the ranges of the measurements of table t of item i."""
     for i in range(len(values)):
         for t in range(len(chosen)):
             key = salts[t]
@@ -210,11 +210,14 @@ def range_keys(
 def range_probes(
     values: Any, chosen: Any, offsets: Any, width: float, salts: Any,  # as in `range_keys`
     tolerance: float,
-    ends: Any,  # i64[n+1], out: where the probes of each item begin
-    out: Any,  # u64[], out: the probes; where there is room for none, they are only counted
+    ends: Any,  # i64[n+1], out: start of the probes of each item
+    out: Any,  # u64[], out: the probes; if it is empty, they are only counted
 ) -> None:  # fmt: skip
-    """Write the keys of all items that agree in the measurements of some table: as `range_keys`, and the adjacent range
-    too where a measurement lies within the tolerance of the edge of its range. width: at least twice the tolerance."""
+    """Write the keys of all items that agree in the measurements of some table.
+
+    These are the keys of `range_keys`, and those of the adjacent range if a measurement lies within the tolerance of
+    the edge of its range. width: at least twice the tolerance.
+    """
     r = chosen.shape[1]
     steps = np.empty(r, np.uint64)
     at = 0
@@ -251,10 +254,10 @@ def score_measurements(
     data: Any,  # f32[]: rows of the candidates
     starts: Any,  # i64[c]
     tolerance: float,
-    need: int,  # measurements that must agree
-    out: Any,  # f64[c]: the share that agree, or -inf where these are fewer
+    need: int,  # number of measurements that must agree
+    out: Any,  # f64[c]: the share that agree, or -inf if they are too few
 ) -> None:
-    """Count the measurements in which each candidate agrees with its query."""
+    """Score each candidate by the share of the measurements that agree with its query."""
     width = queries.shape[1]
     for i in range(len(query)):
         agree = agreeing(queries[query[i]], data[starts[i] : starts[i] + width], tolerance)
