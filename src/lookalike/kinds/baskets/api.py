@@ -1,4 +1,4 @@
-"""Baskets: similar customers by what they have, similar products by who has them, and what to suggest."""
+"""Public API for baskets: similar customers by their items, similar products by their customers, and suggestions."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
 
-    set: str | None  # the column that says whose basket it is
+    set: str | None  # the column that identifies the basket, such as the customer
     item: str | None  # the column of items, or of lists of items
     lines: bool  # each line of the file is a basket
-    separator: str | None  # between the items of a line, or of a text in the column `item`
+    separator: str | None  # separator between the items of a line, or of a text in the column `item`
     rating: str | None  # the column of ratings
-    min_rating: float | None  # items rated lower are not in the basket
-    bag: bool  # repeated items, or ratings, count as multiplicity
-    dual: bool  # compare items, by who has them
+    min_rating: float | None  # items with a lower rating are not in the basket
+    bag: bool  # repeated items, or ratings, count as multiplicities
+    dual: bool  # compare items by the baskets that contain them
     via_groups: bool  # group items first, then compare baskets by the groups of their items
-    group_threshold: float | None  # of these groups; unless given, as `threshold`, or 0.2 with `min_shared`
-    threshold: float  # 0.2
-    measure: str  # jaccard
-    min_shared: int | None  # pairs that share this many items, or groups with `via_groups`; measure="overlap"
-    method: Method  # exact
-    recall: float  # 0.99, at the threshold, where the method is not exact
+    group_threshold: float | None  # threshold of these groups; default: `threshold`, or 0.2 with `min_shared`
+    threshold: float  # default 0.2
+    measure: str  # default "jaccard"
+    min_shared: int | None  # find pairs that share this many items (groups with `via_groups`); sets measure="overlap"
+    method: Method  # default "exact"
+    recall: float  # at the threshold, if the method is not exact; default 0.99
     num_hashes: int
     seed: int
     max_share: float | None  # items in more than this share of the baskets are left out
     max_pairs: int
-    audit: int  # baskets whose recall is measured
+    audit: int  # number of baskets to sample when measuring recall
     threads: int | None
     progress: Progress
 
 
 class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
+    """Options of a run on this machine."""
 
 
 class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
+    """Options of a run on Spark."""
 
 
 @overload
@@ -64,12 +64,14 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of similar baskets in `source`, or between `source` and `against`: what comparing every two would find,
-    unless a method that is not exact is asked for. With `dual`, pairs of similar items.
+    """Find all pairs of similar baskets in `source`, or between `source` and `against`.
 
-    source: a path (two columns, a column of lists, one basket a line, a sparse .npz), a list or dict of collections,
-    Arrow data, or a SciPy sparse matrix. With engine="spark" also a Spark DataFrame, or tables that Spark reads; then
-    DataFrames come back.
+    The result is that of comparing every pair, unless `method` requests one that is not exact. With `dual`, find pairs
+    of similar items.
+
+    source: a path (two columns, a column of lists, one basket per line, a sparse .npz), a list or dict of collections,
+    Arrow data, or a SciPy sparse matrix. With engine="spark", the source may also be a Spark DataFrame or tables that
+    Spark can read, and the results are DataFrames.
 
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap"]}
@@ -90,8 +92,9 @@ def groups(
 ) -> Result | SparkResult:
     """Group similar baskets (or, with `dual`, items) by their verified pairs.
 
-    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
-    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar: mutually similar products).
+    grouping: "components" (items connected by pairs, also through chains), "stars" (every member is similar to the
+    representative, which `keep` chooses; see `dedup`) or "cliques" (every two members are similar, such as mutually
+    similar products).
 
     >>> import lookalike as la
     >>> la.baskets.groups([["milk", "tea"], ["tea", "milk"], ["soap"]]).groups["id"].to_pylist()
@@ -105,9 +108,9 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The rows without baskets that are similar to one kept.
+    """Return the rows without baskets that are similar to one that is kept.
 
-    keep: first, last, longest, shortest; where each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
+    keep: first, last, longest, shortest; if each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
 
     >>> import lookalike as la
     >>> la.baskets.dedup([["milk", "tea"], ["tea", "milk", "soap"], ["soap"]], threshold=0.5).removed.to_pylist()
@@ -117,10 +120,10 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
 
 
 def suggest(source: Any, who: Any, *, limit: int = 10, neighbours: int = 20, **options: Unpack[Options]) -> Suggestions:
-    """What the baskets most like that of `who` hold and this one does not: at most `limit` items, from at most so many
-    `neighbours`. Options as for `pairs`; without a threshold, whatever shares an item is similar.
+    """Suggest at most `limit` items that the baskets most similar to that of `who` contain and this one does not.
 
-    Every basket is compared, exactly; linear in the input.
+    At most `neighbours` baskets are used. Options are as for `pairs`; without a threshold, every basket that shares an
+    item is a neighbour. Every basket is compared exactly; the cost is linear in the input.
 
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap", "tea"]}
@@ -182,7 +185,7 @@ def _on_spark(
 def _read(
     options: dict[str, Any], source: Any, against: Any = None, keep: str = "first"
 ) -> tuple[list[Baskets], BasketJob]:
-    """The baskets of one or two sources, with one numbering of their items, and the job that the other options make."""
+    """Read the baskets of one or two sources, with one numbering of items; the other options form the job."""
     rule, job = _asked(options)
     column = preferred_column(keep)
     baskets = [open_baskets(source, rule, extra=[column] if column else [])]
@@ -192,7 +195,7 @@ def _read(
 
 
 def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:
-    """How to read, and what to do."""
+    """Split the options into the rule for reading and the job."""
     rule = BasketRule(**{name: options.pop(name) for name in READING if name in options})
     shared = options.pop("min_shared", None)
     if shared is not None:

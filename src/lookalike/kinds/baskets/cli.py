@@ -1,4 +1,4 @@
-"""lookalike baskets: pairs, groups and dedup of baskets, and suggest."""
+"""Command-line options of `lookalike baskets pairs`, `groups` and `dedup`, and the command `suggest`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BASKETS = "Baskets"
-SHOWN_NEIGHBOURS = 5  # neighbours by name
+SHOWN_NEIGHBOURS = 5  # number of neighbours shown by name
 
 
 def open_baskets(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Any:
-    """Paths, which the app reads."""
+    """Return the paths; the API reads them."""
     return o.paths(inputs)
 
 
@@ -64,7 +64,7 @@ def reading_options(
         ),
     ] = None,
 ) -> None:
-    """What every command of baskets takes."""
+    """Declare the options of every command of baskets."""
 
 
 def basket_options(
@@ -85,7 +85,7 @@ def basket_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """What pairs, groups and dedup of baskets take."""
+    """Declare the options of pairs, groups and dedup of baskets."""
 
 
 OPTIONS = o.together(reading_options, basket_options)
@@ -146,7 +146,7 @@ def suggest(
 
 
 def _print_items(items: pa.Table) -> None:
-    """On a terminal, the first few names say enough."""
+    """Print the items; on a terminal, only the first few neighbours of each by name."""
     from lookalike.cli import output as show
 
     few = SHOWN_NEIGHBOURS if sys.stdout.isatty() else sys.maxsize

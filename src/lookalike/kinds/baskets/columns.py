@@ -1,4 +1,4 @@
-"""Which columns hold the baskets, the items and the ratings."""
+"""Choose the columns that hold the baskets, the items and the ratings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USUAL_RATING = ("rating", "ratings", "stars")
 
 @dataclass(frozen=True)
 class BasketColumns:
-    """The names of the columns; "" where there is none. listed: an item column holds lists."""
+    """The names of the columns; "" if there is none. listed: the item column holds lists."""
 
     set: str
     item: str
@@ -33,9 +33,9 @@ def choose_columns(
     rate: bool,
     split: bool,
 ) -> BasketColumns:
-    """The columns named, else the only ones that can be meant.
+    """Return the named columns, else the only possible ones.
 
-    rate: ratings are needed. split: a row is a basket whose items stand in one text.
+    rate: ratings are needed. split: a row is a basket whose items are written in one text.
 
     >>> two = pa.schema([("customer", pa.string()), ("product", pa.string())])
     >>> choose_columns(two, "a.csv", set=None, item=None, rating=None, rate=False, split=False)

@@ -1,4 +1,4 @@
-"""The forms that baskets come in: two columns, a column of lists, one basket a line, a sparse matrix, Python's own."""
+"""Read baskets from two columns, a column of lists, one basket per line, a sparse matrix, or Python collections."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EXPECTED_BASKETS = (
 
 @dataclass(frozen=True, kw_only=True)
 class BasketRule:
-    """How an input becomes baskets.
+    """The rule by which an input is read as baskets.
 
-    set, item: the columns; item may hold lists, and set may then be left out. lines: each line of a file is a basket.
-    separator: between the items of a line or of a text. rating: the column of ratings; min_rating: only items rated so
-    high are in a basket. bag: an item counts as often as it stands there, or as its rating says.
+    set, item: the columns; item may hold lists, and set may then be omitted. lines: each line of a file is a basket.
+    separator: between the items of a line or of a text. rating: the column of ratings; min_rating: items with a lower
+    rating are not in a basket. bag: the multiplicity of an item is how often it occurs, or its rating.
     """
 
     set: str | None = None
@@ -53,10 +53,10 @@ class BasketRule:
 
 @dataclass(frozen=True)
 class BasketEntries:
-    """Baskets before they are put in order: entry i says that basket owners[i] holds values[i].
+    """Unsorted entries of baskets: basket owners[i] contains values[i].
 
-    owners i64[nnz]; values: Arrow, as long; ratings f64[nnz], or None; given, per_row: as `Baskets` has them, per_row
-    True where entry i is row i of the user's.
+    owners i64[nnz]; values: Arrow, of the same length; ratings f64[nnz], or None; given: the input rows, as in
+    `Baskets`; per_row: True if entry i is input row i.
     """
 
     ids: pa.Array
@@ -69,7 +69,7 @@ class BasketEntries:
 
 
 def open_baskets(source: Any, rule: BasketRule, *, extra: Sequence[str] = ()) -> Baskets:
-    """Read baskets whole. `extra`: columns to bring along, where each row is one basket.
+    """Read baskets into memory. extra: further columns to read, if each row is one basket.
 
     >>> made = open_baskets([["milk", "bread"], ["milk", "eggs"]], BasketRule())
     >>> made.ids.to_pylist(), made.items.to_pylist(), made.numbers.tolist()
@@ -87,7 +87,7 @@ def open_baskets(source: Any, rule: BasketRule, *, extra: Sequence[str] = ()) ->
 def of_lists(
     name: str, ids: Sequence[Any], lists: Sequence[PythonCollection[Any]], rule: BasketRule | None = None
 ) -> Baskets:
-    """Baskets that Python holds; of the rule only ratings could matter, and there are none."""
+    """Create baskets from Python collections; the rule matters only for ratings, and there are none."""
     owners = np.repeat(np.arange(len(lists)), [len(items) for items in lists]).astype(np.int64)
     try:
         values, keys = pa.array([item for items in lists for item in items]), pa.array(ids)
@@ -179,7 +179,7 @@ def _of_table(table: OpenTable, rule: BasketRule, extra: Sequence[str]) -> Baske
 def _of_rows(
     table: OpenTable, rule: BasketRule, found: BasketColumns, given: Collection, extra: Sequence[str]
 ) -> Baskets:
-    """One row is one basket: a list, or a text with separators."""
+    """Read one basket per row: a list, or a text with separators."""
     if found.rating:
         raise UsageError(f"--rating goes with one rating in a row; in {table.name} a row is a whole basket.")
     names = [*dict.fromkeys([found.item, *([found.set] if found.set else []), *extra])]
@@ -200,7 +200,7 @@ def _of_rows(
 
 
 def _of_texts(table: OpenTable, rule: BasketRule, name: str) -> Baskets:
-    """One basket a line."""
+    """Read one basket per line."""
     texts = table.read(["text"])["text"].combine_chunks()
     texts, _, _ = as_texts(texts, on_bad_text="error", where=lambda row: f"{name} line {row + 1}")
     lists = _split(texts, rule.separator or guess_separator(texts))
@@ -226,7 +226,7 @@ def _assembled(made: BasketEntries, rule: BasketRule, name: str, form: str, colu
 
 
 def _given(table: OpenTable, item: str) -> Collection:
-    """The user's rows, to be read once more where they are wanted."""
+    """Return the input rows, to be read again when they are needed."""
     names = dict.fromkeys(name for reader in table.readers for name in reader.schema.names)
     return Collection(
         name=table.name, text_column=item, id_column=None, columns=tuple(names), nbytes=0, rows_hint=None,
@@ -235,9 +235,9 @@ def _given(table: OpenTable, item: str) -> Collection:
 
 
 def _by_appearance(numbers: I64, names: pa.Array) -> tuple[I64, pa.Array]:
-    """The same with numbers in the order of first appearance."""
+    """Renumber in the order of first appearance."""
     first = np.empty(len(names), np.int64)
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several, the last assignment stays
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several assignments, the last one wins
     order = np.argsort(first)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
@@ -249,7 +249,7 @@ def _owners(lists: pa.Array) -> I64:
 
 
 def guess_separator(texts: pa.Array) -> str:
-    """The separator that stands in most of the first texts, else white space."""
+    """Return the separator that occurs in most of the first texts, or "" for white space."""
     some = texts.slice(0, 1000)
     counts = {one: pc.sum(pc.match_substring(some, one)).as_py() or 0 for one in SEPARATORS}
     best = max(counts, key=lambda one: counts[one])
@@ -257,7 +257,7 @@ def guess_separator(texts: pa.Array) -> str:
 
 
 def _split(texts: pa.Array, separator: str) -> pa.Array:
-    """large_list of the trimmed items of each text, without empty ones."""
+    """Return a large_list of the trimmed items of each text, without empty ones."""
     parts = (
         pc.split_pattern(texts, separator)
         if separator.strip() or separator == "\t"

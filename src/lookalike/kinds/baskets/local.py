@@ -1,4 +1,4 @@
-"""Baskets on the engine of documents: lists of tokens, which are items, in shingles of one."""
+"""Baskets, compared by the engine for documents: lists of tokens (the items), in shingles of one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from lookalike.kinds.documents.local import run
 from lookalike.kinds.documents.spec import Job, Method
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-GROUP_THRESHOLD = 0.2  # Jaccard similarity at which items form a group where baskets are compared by a count
+GROUP_THRESHOLD = 0.2  # Jaccard similarity at which items form a group if baskets are compared by a count
 
 
 @dataclass(frozen=True, kw_only=True)
 class BasketJob(Job):
-    """As a job of documents. of: what is in a basket, in words. via_groups: the threshold of the groups of items, where
-    baskets are compared by these."""
+    """The options of a run over baskets, which extend those for documents.
+
+    of: the name of the items, for messages. via_groups: the threshold of the groups of items, if baskets are compared
+    by these groups.
+    """
 
     noun: ClassVar[str] = "baskets"
 
@@ -39,7 +42,7 @@ class BasketJob(Job):
 
 
 class ItemJob(BasketJob):
-    """The dual: items are compared, as sets of the baskets that hold them."""
+    """The dual job: compare items as sets of the baskets that contain them."""
 
     noun: ClassVar[str] = "items"
 
@@ -47,7 +50,7 @@ class ItemJob(BasketJob):
 def search(
     baskets: Sequence[Baskets], job: BasketJob, want: OutputKind, trace: Trace, *, keep: str = "first"
 ) -> RunOutput:
-    """The pairs (or groups) of one collection of baskets, or the pairs between two with one numbering of items."""
+    """Find the pairs (or groups) of one collection of baskets, or the pairs between two with one numbering of items."""
     found = run([one.collection() for one in baskets], job, want, trace, keep=keep)
     trace.counts[job.noun] = trace.counts.pop("documents")
     trace.counts["entries"] = trace.counts.pop("shingles")
@@ -58,11 +61,11 @@ def search(
 def through_groups(
     baskets: Sequence[Baskets], job: BasketJob, threshold: float | None, trace: Trace
 ) -> tuple[list[Baskets], BasketJob]:
-    """Replace every item by the representative of its group; return the baskets and the job that says so.
+    """Replace every item by the representative of its group; return the baskets and the job with its `via_groups`.
 
-    Groups are stars of items that similar sets of baskets hold, around the most common items, so every item is itself
-    similar to its representative. threshold: of these groups, by the measure of the job, or by Jaccard similarity
-    where the job counts shared groups; None for the threshold of the job, or the usual one where it counts.
+    Groups are stars of items that occur in similar sets of baskets, around the most common items, so every item is
+    itself similar to its representative. threshold: of these groups, by the measure of the job, or by Jaccard
+    similarity if the job counts shared groups; None for the threshold of the job, or GROUP_THRESHOLD if it counts.
     """
     counts = job.set_measure().is_count
     near = (GROUP_THRESHOLD if counts else job.threshold) if threshold is None else threshold
@@ -72,7 +75,7 @@ def through_groups(
         found = search(
             [items], replace(job, measure=measure, threshold=near, method="exact"), "pairs", Trace(), keep="longest"
         )
-        assert found.pairs is not None  # they were asked for
+        assert found.pairs is not None  # pairs were requested
         made = stars(found.pairs, found.order)
         representative = of_items(made, found.classes, len(found), found.own).representative
     grouped = int((representative != np.arange(len(representative))).sum())

@@ -1,4 +1,4 @@
-"""Ratings: which items count, and how often."""
+"""Ratings: which items count, and with which multiplicity."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 from lookalike.core.arrays import F64, I64
 from lookalike.errors import InputError, UsageError
 
-RATING_FRACTIONS = (1, 2, 4, 5, 10, 20, 100)  # parts of one in which ratings may be given
-MAX_ELEMENTS = 1 << 31  # elements of all baskets that ratings may make
+RATING_FRACTIONS = (1, 2, 4, 5, 10, 20, 100)  # accepted denominators of ratings
+MAX_ELEMENTS = 1 << 31  # maximum number of elements of all baskets after applying ratings
 
 
 def rated(column: pa.ChunkedArray, *, what: str) -> F64:
-    """The ratings as numbers; NaN where there is none.
+    """Convert the ratings to numbers; NaN if there is none.
 
     >>> rated(pa.chunked_array([["4", "3.5", None]]), what="column 'stars'").tolist()
     [4.0, 3.5, nan]
@@ -32,17 +32,19 @@ def rated(column: pa.ChunkedArray, *, what: str) -> F64:
 
 @dataclass(frozen=True)
 class Ratings:
-    """least: the lowest rating that counts, or None. bag: ratings are multiplicities. what: the column, in messages."""
+    """How ratings are applied.
+
+    least: the lowest rating that counts, or None. bag: ratings are multiplicities. what: the column, for messages.
+    """
 
     least: float | None
     bag: bool
     what: str
 
     def times(self, ratings: F64 | None) -> I64 | None:
-        """How often each entry counts, or None where each counts once. An entry without a rating does not count.
+        """Return the multiplicity of each entry, or None if each counts once. An entry without a rating does not count.
 
-        In a bag, ratings in steps of a half count two for each whole: the similarity of two bags is the same whatever
-        the unit.
+        In a bag, ratings in steps of a half are doubled: the similarity of two bags does not depend on the unit.
 
         >>> Ratings(3.0, False, "stars").times(np.array([5.0, 2.5, 3.0])).tolist()
         [1, 0, 1]

@@ -1,4 +1,4 @@
-"""Baskets: sets of the user's own items, and what of the user's rows belongs to each."""
+"""Baskets: sets of items, and the input rows that belong to each."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lookalike.io.origin import origin
 from lookalike.io.reader import Reader
 from lookalike.io.tables import numbered
 
-BASKETS_PER_BATCH = 1 << 14  # baskets of a batch
+BASKETS_PER_BATCH = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
 class Baskets:
     """Baskets in the order of their first appearance, each a list of item numbers.
 
-    set_name, item_name: what baskets and items are called. form: how the input was read. ids: one of each basket;
-    items: the name of each item number. numbers i64[nnz]: item numbers, basket by basket, as often as they count;
-    offsets i64[n+1]. given: the user's rows with all their columns, or None where the baskets themselves are the rows.
-    owners: (basket, item) of each of these rows, i64[rows] each; None where each row is one basket.
-    extra: more columns of the user's, with one value for each basket. paths: those that the user named, files: what
-    they stand for, read_by: the rule by which they were read.
+    set_name, item_name: column names of baskets and items. form: how the input was read. ids: the id of each basket;
+    items: the name of each item number. numbers i64[nnz]: item numbers, basket by basket, repeated by multiplicity;
+    offsets i64[n+1]. given: the input rows with all their columns, or None if the baskets themselves are the rows.
+    owners: (basket, item) of each of these rows, i64[rows] each; None if each row is one basket. extra: further input
+    columns, with one value for each basket. paths: as given by the user; files: what they expand to; read_by: the rule
+    by which they were read.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Baskets:
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """Where the user's rows come from; none where the baskets themselves are the rows."""
+        """Return the readers of the input rows; none if the baskets themselves are the rows."""
         return () if self.given is None else self.given.readers
 
     def describe(self) -> dict[str, Any]:
@@ -68,25 +68,25 @@ class Baskets:
         return {**read, "rule": self.read_by, "origin": origin(self.paths, self.files)}
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """One row for each basket: the user's own where there are such, else its id and the list of its items."""
+        """Return one row for each basket: the input row if there is one, else its id and the list of its items."""
         if self.given is not None and self.owners is None:
             return self.given.rows()
         return iter(self.named_lists().to_batches(max_chunksize=BASKETS_PER_BATCH))
 
     def named_lists(self) -> pa.Table:
-        """Two columns: the id of each basket, and the list of its items."""
+        """Return a table of two columns: the id of each basket, and the list of its items."""
         return self._lists(self.items.take(int64(self.numbers)))
 
     def given_rows(self) -> Iterator[pa.RecordBatch]:
-        """The user's rows, of which a basket may have several; where there are none, as `rows`."""
+        """Return the input rows, of which a basket may have several; without input rows, the same as `rows`."""
         return self.given.rows() if self.given is not None else self.rows()
 
     def rows_that_stay(self, stays: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Which of `given_rows` belong to the baskets that stay (bool[n])."""
+        """Return which of `given_rows` belong to the baskets that are kept. stays bool[n]."""
         return stays if self.owners is None else stays[self.owners[0]]
 
     def collection(self) -> Collection:
-        """The baskets as documents: lists of tokens, which are item numbers."""
+        """Return the baskets as documents: lists of tokens, which are item numbers."""
         table = self._lists(int64(self.numbers))
         for name, values in self.extra.items():
             table = table.append_column(name, values)
@@ -102,7 +102,7 @@ class Baskets:
         )
 
     def dual(self) -> Baskets:
-        """Each item as the set of the baskets that hold it, as often as it counts there.
+        """Return the transpose: each item as the set of the baskets that contain it, with the same multiplicities.
 
         >>> from lookalike.kinds.baskets.formats import of_lists
         >>> made = of_lists("the list", ["a", "b"], [["milk", "bread"], ["milk"]]).dual()
@@ -126,7 +126,7 @@ class Baskets:
         )
 
     def renamed(self, number_of: I64, items: pa.Array) -> Baskets:
-        """The same baskets, with item number_of[i] of `items` in the place of each item i."""
+        """Return the same baskets with each item i replaced by item number_of[i] of `items`."""
         return replace(self, numbers=number_of[self.numbers], items=items)
 
     def _lists(self, values: pa.Array) -> pa.Table:
@@ -135,7 +135,7 @@ class Baskets:
 
 
 def aligned(left: Baskets, right: Baskets) -> tuple[Baskets, Baskets]:
-    """The two with one numbering of their items.
+    """Renumber the items of two collections so that equal items have equal numbers.
 
     >>> from lookalike.kinds.baskets.formats import of_lists
     >>> a, b = of_lists("a", [0], [["milk"]]), of_lists("b", [0], [["bread", "milk"]])
@@ -147,7 +147,7 @@ def aligned(left: Baskets, right: Baskets) -> tuple[Baskets, Baskets]:
 
 
 def together(baskets: Sequence[Baskets]) -> Baskets:
-    """One or two aligned collections as one; baskets are known by their number."""
+    """Concatenate one or two aligned collections; the ids of two are replaced by numbers."""
     if len(baskets) == 1:
         return baskets[0]
     left, right = baskets
@@ -163,7 +163,7 @@ def together(baskets: Sequence[Baskets]) -> Baskets:
 
 
 def by_owner(owners: I64, values: I64, count: int) -> tuple[I64, I64]:
-    """(the values owner by owner, i64[nnz]; offsets i64[count+1]). owners i64[nnz], below `count`."""
+    """Return (the values sorted by owner, i64[nnz]; offsets i64[count+1]). owners i64[nnz], below `count`."""
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=count), out=offsets[1:])
     if np.all(owners[1:] >= owners[:-1]):
@@ -172,5 +172,5 @@ def by_owner(owners: I64, values: I64, count: int) -> tuple[I64, I64]:
 
 
 def int64(values: I64) -> pa.Array:
-    """The numbers as an Arrow array, without a copy. (`pa.array` would import pandas to ask about them.)"""
+    """Return the numbers as an Arrow array, without a copy. (`pa.array` would import pandas to inspect them.)"""
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

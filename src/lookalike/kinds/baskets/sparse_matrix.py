@@ -1,4 +1,4 @@
-"""Sparse matrices in .npz files, as SciPy writes them, read without SciPy."""
+"""Read sparse matrices from .npz files, as SciPy writes them, without SciPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class MatrixEntries:
-    """The stored entries of a matrix, row by row or as they came. rows, columns i64[nnz]; values f64[nnz]."""
+    """The stored entries of a matrix, in the order in which they are given. rows, columns i64[nnz]; values f64[nnz]."""
 
     shape: tuple[int, int]
     rows: I64
@@ -30,7 +30,7 @@ class MatrixEntries:
 
 
 def read_npz(path: Path) -> MatrixEntries:
-    """The entries of a matrix that `scipy.sparse.save_npz` has written in the format csr, csc or coo."""
+    """Read the entries of a matrix that `scipy.sparse.save_npz` has written in the format csr, csc or coo."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -55,13 +55,13 @@ def read_npz(path: Path) -> MatrixEntries:
 
 
 def of_matrix(matrix: Any) -> MatrixEntries:
-    """The entries of a SciPy matrix or array in memory."""
+    """Return the entries of a SciPy matrix or array in memory."""
     whole = matrix.tocoo()
     return entries(whole.shape, whole.row, whole.col, whole.data, "the matrix")
 
 
 def entries(shape: Any, rows: Any, columns: Any, values: Any, name: str) -> MatrixEntries:
-    """The stored entries but for zeros; refuses arrays that do not fit one another or the shape."""
+    """Return the nonzero entries; raise an error if the arrays do not fit one another or the shape."""
     height, width = (int(size) for size in shape)
     if not len(rows) == len(columns) == len(values):
         raise InputError(
@@ -81,7 +81,7 @@ def entries(shape: Any, rows: Any, columns: Any, values: Any, name: str) -> Matr
 
 
 def _format(stored: Any) -> str:
-    """The name of the format, which SciPy writes as bytes."""
+    """Return the name of the format, which SciPy writes as bytes."""
     if stored is None:
         return ""
     value = stored.item() if stored.ndim == 0 else ""

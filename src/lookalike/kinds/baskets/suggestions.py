@@ -1,4 +1,4 @@
-"""Recommendations: what the baskets most like one hold, and this one does not."""
+"""Recommendations: items in the baskets most similar to a given one that this one does not contain."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from lookalike.kinds.baskets.source import Baskets
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestions:
-    """What to suggest to `who`, best first.
+    """Items to suggest to `who`, best first.
 
-    items: item, score (the share of the neighbours' similarity that speaks for it), count, by (the neighbours that have
-    it, most similar first). neighbours: id, similarity, shared.
+    items: item, score (the share of the neighbours' total similarity that comes from those with the item), count, by
+    (the neighbours that have it, most similar first). neighbours: id, similarity, shared.
     """
 
     who: Any
@@ -40,8 +40,10 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class BasketNeighbours:
-    """The baskets most like one, most similar first, the earlier among equals. places i64[m]; similarity f64[m];
-    shared i64[m], how many items they have in common."""
+    """The baskets most similar to a given one, most similar first; ties in input order.
+
+    places i64[m]; similarity f64[m]; shared i64[m]: number of items in common.
+    """
 
     places: I64
     similarity: F64
@@ -49,7 +51,7 @@ class BasketNeighbours:
 
 
 def find(baskets: Baskets, who: Any) -> int:
-    """The number of the basket with this id, which may be given as text."""
+    """Return the number of the basket with this id, which may be given as text."""
     names = baskets.ids.cast(pa.large_string())
     at = pc.index(names, pa.scalar(str(who), pa.large_string())).as_py()
     if at < 0:
@@ -61,7 +63,10 @@ def find(baskets: Baskets, who: Any) -> int:
 def neighbours_of(
     baskets: Baskets, me: int, measure: SetMeasure, *, bag: bool, least: float, most: int
 ) -> BasketNeighbours:
-    """Up to `most` baskets that share anything with basket `me` and are at least so similar. Linear in the entries."""
+    """Return up to `most` baskets that share an item with basket `me` and have at least similarity `least`.
+
+    Linear in the entries.
+    """
     shared, sizes = overlaps(baskets, me, bag=bag)
     n = len(baskets)
     similarity = np.empty(n)
@@ -73,7 +78,7 @@ def neighbours_of(
 
 
 def overlaps(baskets: Baskets, me: int, *, bag: bool) -> tuple[I64, I64]:
-    """(how many items each basket shares with basket `me`, how many it has); in a bag every copy counts."""
+    """Return how many items each basket shares with basket `me`, and how many it has; in a bag every copy counts."""
     owners = np.repeat(np.arange(len(baskets)), np.diff(baskets.offsets))
     width = max(1, len(baskets.items))
     cells, times = np.unique(owners * width + baskets.numbers, return_counts=True)
@@ -86,7 +91,7 @@ def overlaps(baskets: Baskets, me: int, *, bag: bool) -> tuple[I64, I64]:
 
 
 def suggestions(baskets: Baskets, me: int, near: BasketNeighbours, limit: int) -> Suggestions:
-    """Up to `limit` items that neighbours have and basket `me` has not, by the similarity that speaks for each."""
+    """Return up to `limit` items that neighbours have and basket `me` lacks, by the neighbours' total similarity."""
     lists = [np.unique(baskets[int(one)]) for one in near.places]
     numbers = np.concatenate([np.empty(0, np.int64), *lists])
     rank = np.repeat(np.arange(len(lists)), [len(one) for one in lists]).astype(np.int64)

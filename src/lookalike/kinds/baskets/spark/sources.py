@@ -1,4 +1,4 @@
-"""Baskets on Spark: rows become lists of items, and these are documents of tokens."""
+"""Baskets on Spark: rows are converted to lists of items, which are compared as documents of tokens."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from lookalike.runtime.spark.sources import PLACE, SparkSource, any_column, is_r
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-GUESSED = 1000  # texts that tell the separator
+GUESSED = 1000  # number of texts from which the separator is guessed
 
 
 @dataclass(frozen=True)
 class BasketRun(DocumentRun):
-    """As a run over documents. origins: one row for each basket; given: the user's rows, of which dedup keeps some."""
+    """The run over baskets. origins: one row for each basket; given: the input rows, which dedup filters."""
 
     given: Sequence[SparkSource] = ()
 
@@ -49,7 +49,7 @@ def run_baskets(
     sources: Sequence[Any], rule: BasketRule, job: BasketJob, want: OutputKind, keep: str, cluster: dict[str, Any],
     trace: Trace,
 ) -> BasketRun:  # fmt: skip
-    """The run over one collection of baskets, or over two where the second of the sources is not None."""
+    """Create the run over one collection of baskets, or over two if the second source is not None."""
     if rule.bag and rule.rating:
         raise UsageError("ratings as multiplicity run on one machine; on Spark leave --bag or --rating out.")
     session = open_session(**cluster)
@@ -62,7 +62,7 @@ def run_baskets(
 
 
 def _described(made: SparkSource, rule: BasketRule) -> SparkSource:
-    """With what a receipt says of baskets."""
+    """Add the description of baskets for the receipt."""
     columns = {"set": made.id_column, "item": made.text_column, "rule": asdict(rule)}
     return replace(made, shown={"form": "two columns", **made.shown, **columns})
 
@@ -70,7 +70,7 @@ def _described(made: SparkSource, rule: BasketRule) -> SparkSource:
 def open_there(
     session: SparkSession, source: Any, rule: BasketRule, keep: str, *, several: bool
 ) -> tuple[SparkSource, SparkSource]:
-    """(one row for each basket, the user's rows)."""
+    """Open a source and return one row for each basket, and the input rows."""
     paths = source if isinstance(source, list | tuple) else [source]
     if not is_read_by_spark(source):
         return _of_memory(session, source, rule)
@@ -100,7 +100,7 @@ def open_there(
 def _grouped(
     rows: SparkSource, frame: DataFrame, owner: str, held: str, counts: str
 ) -> tuple[SparkSource, SparkSource]:
-    """Rows (owner, held) to one row for each owner, in the order of first appearance where rows have one."""
+    """Group rows (owner, held) to one row for each owner, in the order of first appearance if rows have an order."""
     from pyspark.sql import functions as F  # noqa: N812
 
     listed = [F.collect_list(F.when(F.expr(counts), _present(held, rows.name))).alias(held)]
@@ -113,7 +113,7 @@ def _grouped(
 
 
 def _counts(found: BasketColumns, rule: BasketRule) -> str:
-    """Which rows count, in Spark's words."""
+    """Return the Spark SQL condition for rows that count."""
     if not found.rating:
         return "true"
     rating = f"cast(`{found.rating}` as double)"
@@ -122,7 +122,7 @@ def _counts(found: BasketColumns, rule: BasketRule) -> str:
 
 
 def _present(column: str, where: str) -> Column:
-    """The column; an error of ours where it is null."""
+    """Return the column, with a lookalike error if it is null."""
     from pyspark.sql import functions as F  # noqa: N812
 
     told = f"lookalike.errors.InputError: column {column!r} in {where} has a row without a value; drop such rows."
@@ -130,7 +130,7 @@ def _present(column: str, where: str) -> Column:
 
 
 def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple[SparkSource, SparkSource]:
-    """One row is one basket: a list, or a text with separators."""
+    """Read one basket per row: a list, or a text with separators."""
     from pyspark.sql import functions as F  # noqa: N812
 
     frame = rows.frame
@@ -156,7 +156,7 @@ def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple
 
 
 def _of_memory(session: SparkSession, source: Any, rule: BasketRule) -> tuple[SparkSource, SparkSource]:
-    """Baskets that this machine holds, with their places."""
+    """Send baskets that the driver holds to Spark, with their positions."""
     baskets = open_baskets(source, rule)
     table = baskets.named_lists()
     table = table.append_column(PLACE, as_arrow(np.arange(len(baskets))))
