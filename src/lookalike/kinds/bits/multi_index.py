@@ -109,7 +109,8 @@ class MultiIndexPlan:
 def missed(bits: int, distance: int, widths: tuple[int, ...], flips: tuple[int, ...]) -> float:
     """Return the probability that in every segment more bits differ than it allows, for codes at this Hamming distance.
 
-    The differing bits are drawn without replacement: as independent bits of the same rate, conditioned on their number.
+    Of `bits` positions, `distance` random ones differ. They are drawn without replacement: as independent bits of the
+    same rate, conditioned on their number.
 
     >>> missed(64, 8, (16, 16, 16, 16), (2, 1, 1, 1)), round(missed(64, 8, (16,) * 4, (1,) * 4), 4)
     (0.0, 0.0468)

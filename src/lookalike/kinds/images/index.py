@@ -248,7 +248,7 @@ def _name(item: PathLike[str] | bytes) -> str:
 
 
 def _is_first(values: U64) -> npt.NDArray[np.bool_]:
-    """Return whether a value is the first of its kind in its row. values u64[n, m]."""
+    """Return whether each value is its first occurrence in its row. values u64[n, m]."""
     order: I64 = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
     first = np.ones(values.shape, np.bool_)

@@ -34,7 +34,10 @@ class Planes:
 
 
 def draw_planes(space: VectorSpace, plan: SignPlan, seed: int) -> Planes:
-    """Draw normal directions: hyperplanes through the shrunk centre, or buckets with random offsets."""
+    """Draw normal directions: hyperplanes through the shrunk centre, or buckets with random offsets.
+
+    The buckets have the planned width.
+    """
     random = np.random.default_rng(seed)
     directions = random.standard_normal((space.width, plan.bits), np.float32)
     if space.is_flat:
