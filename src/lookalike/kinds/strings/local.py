@@ -229,7 +229,7 @@ class StringsJoin:
     ) -> tuple[U64, I64, U64, int]:
         """Return an index of the first `last` strings: (sorted words, directory, bitmap, bits of the directory).
 
-        words: maximum number of entries of a string, by length. alike: anchors probe exactly the keys that they store,
+        words: maximum number of entries of a string, by length. alike: anchors probe only keys that they also store,
         so only keys with at least two entries are kept.
         """
         one = self.strings
