@@ -1,4 +1,4 @@
-"""On which engine a run is asked for: this machine, or a cluster."""
+"""Choice of the engine of a run: this machine, or a Spark cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLUSTER = ("master", "spark_conf")
 
 
 def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Take `engine` and what goes with it out of the options: how to reach the cluster, or None for this machine.
+    """Remove `engine` and its settings from the options; return how to reach the cluster, or None for this machine.
 
     >>> spark_options({"engine": "spark", "threshold": 0.8})
     {'master': None, 'spark_conf': None}

@@ -1,4 +1,4 @@
-"""The receipt of a run: what was asked, what was derived, what was counted."""
+"""The receipt of a run: a record of what was requested, planned, counted and measured."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lookalike.kernels.unicode import unicode_version
 from lookalike.runtime.local.work_folder import Workspace
 from lookalike.runtime.run_output import RunOutput, RunSpec, Source
 
-NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # of a run without a folder of its own
+NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # for a run without a work folder
 
 
 def make_receipt(asked: str, sources: Sequence[Source], job: RunSpec, found: RunOutput, trace: Trace) -> dict[str, Any]:
-    """A plain dict that can be written as JSON."""
+    """Return the receipt of a local run as a plain dict that can be written as JSON."""
     return {
         "asked": asked,
         "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, found.ids, strict=True)],
@@ -53,7 +53,7 @@ def source_warnings(sources: Sequence[Source]) -> list[str]:
 
 
 def recall_facts(found: RunOutput, job: RunSpec) -> dict[str, Any]:
-    """What was planned, which recall that promises at the threshold, and which recall the run had."""
+    """Return the plan, the recall that it promises at the threshold, and the measured recall of the run."""
     return {
         "plan": None if found.plan is None else found.plan.as_dict(),
         "recall_at_threshold": _planned_recall(found),
@@ -62,7 +62,7 @@ def recall_facts(found: RunOutput, job: RunSpec) -> dict[str, Any]:
 
 
 def recall_warnings(audit: Audit | None, planned: float | None, job: RunSpec) -> list[str]:
-    """Warn where the whole interval of the measured recall lies below what was promised."""
+    """Warn if the whole confidence interval of the measured recall lies below the promised recall."""
     if audit is None or planned is None or audit.share.interval is None or audit.share.recall is None:
         return []
     promised, (_, high) = min(planned, float(getattr(job, "recall", planned))), audit.share.interval
@@ -75,7 +75,7 @@ def recall_warnings(audit: Audit | None, planned: float | None, job: RunSpec) ->
 
 
 def bucket_sizes(trace: Trace) -> dict[str, int]:
-    """How many buckets there were of each size, in doublings; empty where the way has none.
+    """Return the number of buckets per size class (1, 2-3, 4-7, ...); empty for methods without buckets.
 
     >>> trace = Trace()
     >>> trace.buckets[:3] = 10, 0, 2
@@ -92,7 +92,7 @@ def work_summary(space: Workspace) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that may change an answer."""
+    """Return the versions of everything that may change a result."""
     return {
         "lookalike": __version__,
         "unicode": unicode_version(),
@@ -102,13 +102,13 @@ def versions() -> dict[str, str]:
 
 
 def _planned_recall(found: RunOutput) -> float | None:
-    """Of pairs at the threshold: 1 where the answer is exact, None where only measuring tells (keys of records)."""
+    """Return the recall of pairs at the threshold: 1 for exact methods, None for record keys (only measured)."""
     if found.plan is not None:
         return found.plan.recall_at_threshold
     return None if found.choice.method == "keys" else 1.0
 
 
 def peak_memory() -> int:
-    """Bytes of memory this process has held at most."""
+    """Return the peak resident memory of this process in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

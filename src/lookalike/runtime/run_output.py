@@ -1,4 +1,4 @@
-"""What an engine finds, whatever the items are, and what it must know of the question."""
+"""The interface between engines and kinds of items: what an engine needs of a run's settings, and what it returns."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ OutputKind = Literal["pairs", "components", "stars"]
 
 
 class RunSpec(Protocol):
-    """What every job has, of documents as of any other kind of item. A dataclass, so that it can be replaced."""
+    """The settings that all kinds of items share. Implementations are dataclasses, for `dataclasses.replace`."""
 
     @property
-    def noun(self) -> str: ...  # what the items are called, in the plural
+    def noun(self) -> str: ...  # plural name of the items, such as "documents"
 
     @property
     def scale(self) -> Scale: ...
 
     @property
-    def threshold(self) -> float: ...  # as the user gave it: a distance is positive here
+    def threshold(self) -> float: ...  # as given by the user: a distance is positive here
 
     @property
     def max_pairs(self) -> int: ...
@@ -38,13 +38,13 @@ class RunSpec(Protocol):
     @property
     def verify(self) -> bool: ...
 
-    def words(self) -> str: ...  # what was compared, for the summary
+    def words(self) -> str: ...  # description of what was compared, for the summary
 
     def as_dict(self) -> dict[str, Any]: ...
 
 
 class Source(Protocol):
-    """Where items come from: what a result needs of it."""
+    """An input of items, with the parts that a result needs."""
 
     @property
     def name(self) -> str: ...
@@ -52,39 +52,40 @@ class Source(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
-    def rows(self) -> Iterator[pa.RecordBatch]: ...  # the user's rows, one per item, in the order of the items
+    def rows(self) -> Iterator[pa.RecordBatch]: ...  # the rows of the input, one per item, in the order of the items
 
     def describe(self) -> dict[str, Any]: ...  # for the receipt
 
 
 @runtime_checkable
 class ManyRows(Protocol):
-    """A source whose items may have several of the user's rows each, or none."""
+    """A source in which an item may come from several input rows, or from none."""
 
-    def given_rows(self) -> Iterator[pa.RecordBatch]: ...  # the user's rows
+    def given_rows(self) -> Iterator[pa.RecordBatch]: ...  # the rows of the input
 
-    def rows_that_stay(self, stays: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]: ...  # of them, by bool[items]
+    def rows_that_stay(self, stays: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]: ...  # bool[items] to bool[rows]
 
 
 class Planned(Protocol):
-    """What was planned for an approximate answer: bands and rows, or whatever the kind of item has."""
+    """The plan of an approximate search: bands and rows, or the corresponding parameters of another family."""
 
     @property
     def recall_at_threshold(self) -> float: ...
 
-    def as_dict(self) -> dict[str, Any]: ...  # with a line for people, shape, unless it has bands and rows
+    def as_dict(self) -> dict[str, Any]: ...  # has a readable "shape" unless it has bands and rows
 
 
 @dataclass(frozen=True)
 class RunOutput:
-    """The answer in numbers of classes of equal items; of two collections, the second's items come after the first's.
+    """The result of an engine, in numbers of classes of equal items.
 
-    ids: one array per collection. split: items of the first of two collections; -1 for one.
-    own: the score of equal items, class by class. order: classes, the best to keep first.
-    plan: of the bands, or the like; None where the answer is exact.
-    pairs: every verified pair of classes, or None where `groups` was made without writing them down.
-    space: what the arrays live in.
-    details: (left, right, score) of pairs of items to further columns of the table of pairs.
+    With two collections, the items of the second are numbered after those of the first.
+    ids: one array per collection. split: number of items in the first of two collections; -1 for one collection.
+    own: the score of equal items, per class. order: class numbers, from the most to the least preferred to keep.
+    plan: the plan of an approximate method; None if the result is exact.
+    pairs: every verified pair of classes, or None if `groups` was computed without storing pairs.
+    space: the workspace that holds the arrays.
+    details: maps (left, right, score) of pairs of items to extra columns of the table of pairs.
     """
 
     ids: list[pa.ChunkedArray]
@@ -101,5 +102,5 @@ class RunOutput:
     details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
 
     def __len__(self) -> int:
-        """How many items there are in all."""
+        """Return the number of items in all collections."""
         return sum(len(ids) for ids in self.ids)

@@ -1,1 +1,1 @@
-"""The engine of many machines: the same stages over Arrow batches, shuffled by keys. Only this room imports pyspark."""
+"""The Spark engine: the same stages over Arrow batches, shuffled by key. Only this package imports pyspark."""

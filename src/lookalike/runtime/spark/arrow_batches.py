@@ -1,4 +1,4 @@
-"""Stages as functions over the Arrow batches of a partition: what Spark hands to Python, and how it comes back."""
+"""Run stages as functions over the Arrow batches of a Spark partition, and convert between columns and arrays."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Batches = Iterator[pa.RecordBatch]
-LARGE_BATCH_BYTES = 1 << 30  # bytes of a batch from which its offsets may not fit 31 bits
+LARGE_BATCH_BYTES = 1 << 30  # larger batches get 64-bit offsets, as 32-bit ones may overflow
 Stage = Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
 
 
 def mapped(frame: DataFrame, stage: Stage, schema: str) -> DataFrame:
-    """The frame with each Arrow batch replaced by what the stage makes of it. schema: of these, in Spark's words."""
+    """Apply a stage to each Arrow batch of the frame. schema: of the batches that it returns, as a Spark DDL string."""
 
     def work(batches: Batches) -> Batches:
         for batch in batches:
@@ -33,7 +33,7 @@ def mapped(frame: DataFrame, stage: Stage, schema: str) -> DataFrame:
 
 
 def mapped_whole(frame: DataFrame, work: Callable[[Batches], Batches], schema: str | StructType) -> DataFrame:
-    """As `mapped`, for a stage that must see all batches of a partition, one after the other."""
+    """Apply a function to the iterator of all batches of a partition; like `mapped` for stages with state."""
     with quiet():
         return frame.mapInArrow(work, schema)
 
@@ -41,7 +41,7 @@ def mapped_whole(frame: DataFrame, work: Callable[[Batches], Batches], schema: s
 def mapped_runs(
     frame: DataFrame, by: str | list[str], stage: Stage, schema: str, *, then: Iterable[Any] = ()
 ) -> DataFrame:
-    """One shuffle: rows with equal `by` come together, sorted by it (and `then`), and no two batches share them."""
+    """Shuffle the rows by `by`, sort them by it (and `then`), and apply the stage to batches of whole runs of `by`."""
     columns = [by] if isinstance(by, str) else by
 
     def work(batches: Batches) -> Batches:
@@ -52,7 +52,7 @@ def mapped_runs(
 
 
 def whole_runs(batches: Batches, columns: list[str]) -> Batches:
-    """The batches cut anew: rows that follow one another with equal columns stand in one of them.
+    """Re-cut batches so that each run of consecutive rows with equal columns lies within one batch.
 
     >>> some = [pa.record_batch({"k": pa.array(keys)}) for keys in ([1, 1, 2], [2], [2, 3])]
     >>> [batch["k"].to_pylist() for batch in whole_runs(iter(some), ["k"])]
@@ -70,7 +70,7 @@ def whole_runs(batches: Batches, columns: list[str]) -> Batches:
             waiting.append(batch)
             continue
         last = int(starts[-1])
-        if waiting:  # its run ends in this batch
+        if waiting:  # the waiting run ends in this batch
             first = int(starts[1])
             yield joined([*waiting, batch.slice(0, first)])
             batch, last = batch.slice(first), last - first
@@ -82,12 +82,12 @@ def whole_runs(batches: Batches, columns: list[str]) -> Batches:
 
 
 def run_starts(batch: pa.RecordBatch, columns: list[str]) -> I64:
-    """Where rows differ from the one before them; the first row starts a run."""
+    """Return the row numbers at which the columns differ from the row before; the first row starts a run."""
     return starts_of(*(numbers(batch, name) for name in columns))
 
 
 def starts_of(*columns: npt.NDArray[Any]) -> I64:
-    """As `run_starts`, of the columns themselves."""
+    """Return the starts of runs like `run_starts`, given the columns as arrays."""
     new = np.zeros(len(columns[0]), np.bool_)
     new[:1] = True
     for values in columns:
@@ -100,7 +100,7 @@ def _equal(one: pa.RecordBatch, other: pa.RecordBatch, columns: list[str]) -> bo
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch of several; binary columns get room for more than 2 GB where they need it."""
+    """Concatenate batches; binary columns become large_binary if the whole may exceed 2 GB."""
     if len(batches) == 1:
         return batches[0]
     whole = pa.Table.from_batches(batches)
@@ -111,14 +111,14 @@ def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def numbers(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
-    """A column of numbers without nulls, not copied."""
+    """Return a numeric column without nulls as an array, without a copy unless it is boolean."""
     column = batch[name]
     values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=not pa.types.is_boolean(column.type))
     return values
 
 
 def words(batch: pa.RecordBatch, name: str, kind: Any = np.uint64) -> tuple[npt.NDArray[Any], I64, I64]:
-    """A column of binary values that hold numbers of one kind: (all numbers, where each value starts, how many it has).
+    """Read a binary column whose values hold numbers of dtype `kind`: (all numbers, starts, counts per value).
 
     >>> two = pa.record_batch({"w": pa.array([b"\\x01\\0\\0\\0\\x02\\0\\0\\0", b""])})
     >>> [part.tolist() for part in words(two, "w", np.int32)]
@@ -133,23 +133,23 @@ def words(batch: pa.RecordBatch, name: str, kind: Any = np.uint64) -> tuple[npt.
 
 
 def together(batch: pa.RecordBatch, name: str, kind: Any = np.uint64) -> npt.NDArray[Any]:
-    """The numbers of all values of such a column, one after the other."""
+    """Return the numbers of all values of such a binary column as one array."""
     values, starts, counts = words(batch, name, kind)
     return values[starts[0] : starts[0] + counts.sum()] if len(starts) else values[:0]
 
 
 def as_binary(values: npt.NDArray[Any], offsets: I64) -> pa.Array:
-    """A column of binary values: item i is values[offsets[i]:offsets[i+1]], its bytes as they are."""
+    """Return a binary column in which value i holds the bytes of values[offsets[i]:offsets[i+1]]."""
     whole = np.ascontiguousarray(values)
     ends = (offsets * whole.itemsize).astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, pa.py_buffer(ends), pa.py_buffer(whole)])
 
 
 def signed(values: U64) -> pa.Array:
-    """64-bit words as Spark's longs."""
+    """Return 64-bit words as signed integers, for Spark's long type."""
     return as_arrow(values.view(np.int64))
 
 
 def nothing(count: int) -> pa.Array:
-    """So many binary values without bytes."""
+    """Return `count` empty binary values."""
     return as_binary(np.empty(0, np.int32), np.zeros(count + 1, np.int64))

@@ -1,4 +1,4 @@
-"""The sample of an audit on Spark: the one that one machine draws, from the same numbers of items."""
+"""Draw the sample of an audit on Spark; it is the sample that the local engine draws from the same item numbers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lookalike.runtime.spark.arrow_batches import mapped, numbers
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STRATUM = "cast(if(partners = 0, 0, length(bin(partners))) as long)"  # as `core.audit_sample.strata_of`
+STRATUM = "cast(if(partners = 0, 0, length(bin(partners))) as long)"  # same as `core.audit_sample.strata_of`
 
 
 def ends_of(edges: DataFrame) -> DataFrame:
-    """item, partners, group, of every item that has a pair: as `core.audit_sample.found_partners`."""
+    """Return item, partners and group of every item that has a pair, like `core.audit_sample.found_partners`."""
     ends = edges.selectExpr("left as item", "right as other").union(edges.selectExpr("right", "left"))
     nearest = ends.groupBy("item").agg({"other": "min"}).toDF("other", "nearest")
     return ends.join(nearest, "other").groupBy("item").agg({"*": "count", "nearest": "min"}).selectExpr(
@@ -31,9 +31,9 @@ def ends_of(edges: DataFrame) -> DataFrame:
 
 
 def draw(items: DataFrame, partners: DataFrame, size: int, seed: int) -> tuple[Sample, I64]:
-    """(about `size` items by their numbers, the same items as they are named in pairs).
+    """Draw about `size` items; return the sample by item numbers, and the items as named in pairs.
 
-    items: number, item. partners: item, partners, group; items without partners may be left out.
+    items: number, item. partners: item, partners, group; items without partners may be omitted.
     """
     known = items.join(partners, "item", "left").selectExpr(
         "number", "item", "coalesce(partners, 0L) as partners", "coalesce(group, item) as group"
@@ -61,8 +61,7 @@ def draw(items: DataFrame, partners: DataFrame, size: int, seed: int) -> tuple[S
 
 
 def _divided(known: DataFrame, strata: Strata) -> Strata:
-    """Make strata of the groups from which several items would be drawn: at most half as many as the sample has items
-    come to the driver."""
+    """Split off groups from which several items would be drawn as strata; collects at most half the sample size."""
     from pyspark.sql import functions as F  # noqa: N812
 
     tickets = f"element_at(array({', '.join(f'{each}L' for each in strata.tickets)}), cast(stratum + 1 as int))"
@@ -82,13 +81,13 @@ def _divided(known: DataFrame, strata: Strata) -> Strata:
 
 
 def named(sample: Sample, items: I64) -> Sample:
-    """The sample with other, ascending or not, names of its items. items i64[n]"""
+    """Return the sample with its items renamed to items i64[n], which need not be ascending."""
     order = np.argsort(items)
     return replace(sample, items=items[order], stratum=sample.stratum[order])
 
 
 def counted(edges: DataFrame) -> Counted:
-    """How many pairs have a score at or above each of these."""
+    """Return a function that counts the pairs with at least each of the given scores."""
 
     def count(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> I64:
         finite = [(n, float(score)) for n, score in enumerate(scores) if np.isfinite(score)]

@@ -1,6 +1,7 @@
-"""Exact joins without keys: items in blocks, and a task for every two blocks in which the local engine joins them.
+"""Exact joins without keys: the items are divided into blocks, and the local engine joins every two blocks in a task.
 
-A task holds two blocks, whatever the data; an item travels once for each block that its own may match.
+A task holds two blocks, independent of the size of the data. An item is shuffled once for each block that may match
+its own block.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from lookalike.runtime.spark.row_numbers import numbered
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SECOND = 1 << 62  # items of the second collection come after all of the first
-Join = Callable[[pa.RecordBatch, int], Pairs]  # of a cell, and how many of its rows are of the first block
+SECOND = 1 << 62  # added to items of the second collection, to sort them after the first
+Join = Callable[[pa.RecordBatch, int], Pairs]  # joins a cell, given the number of its rows in the first block
 
 
 def number_classes(firsts: DataFrame, copies: Copies, payload: Sequence[str], *, several: bool) -> DataFrame:
-    """One row for each class of equal items, numbered as one machine numbers them, by the first item: number, item,
-    side, and these columns of things. firsts: as `copies.representatives` gives them."""
+    """Return one row per class of equal items: number, item, side and the payload columns.
+
+    Classes are numbered by their first items, as in the local engine. firsts: as returned by `representatives`.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     place = f"if(item % 2 = 1, item + {SECOND}, item)" if several else "item"
@@ -42,10 +45,11 @@ def number_classes(firsts: DataFrame, copies: Copies, payload: Sequence[str], *,
 def cell_edges(
     rows: DataFrame, each: int, blocks: int, join: Join, payload: str, *, wanted: npt.NDArray[np.bool_] | None = None
 ) -> DataFrame:
-    """Every pair that the join finds (EDGES). rows: number, item, side and the payload; each: items of a block; wanted
-    bool[blocks, blocks]: which two blocks can have a pair, symmetric.
+    """Return every pair that the join finds (EDGE_COLUMNS).
 
-    join: pairs of rows of a cell, between the rows of the first block and the others; of all where there are no others.
+    rows: number, item, side and the payload. each: number of items per block. wanted bool[blocks, blocks]: which two
+    blocks can have a pair, symmetric.
+    join: returns the pairs of rows of a cell, between the first block and the second; all pairs if there is no second.
     """
 
     def spread(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -74,8 +78,10 @@ def cell_edges(
 
 
 def cell_sides(cell: pa.RecordBatch, split: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """(the sides that a join of the two blocks must see, the sides of the items): where there is a second block, only
-    pairs between the two are wanted."""
+    """Return (sides for a join of the two blocks, real sides of the items).
+
+    If there is a second block, the sides for the join restrict it to pairs between the two blocks.
+    """
     real = numbers(cell, "side").astype(np.uint8)
     if split == cell.num_rows:
         return real, real
@@ -85,6 +91,6 @@ def cell_sides(cell: pa.RecordBatch, split: int) -> tuple[npt.NDArray[np.uint8],
 
 
 def across(pairs: Pairs, sides: npt.NDArray[np.uint8]) -> Pairs:
-    """Those between which a pair is wanted."""
+    """Keep the pairs whose sides together are 3: between two collections, or within one."""
     keep = (sides[pairs.left] | sides[pairs.right]) == 3
     return Pairs(pairs.left[keep], pairs.right[keep], pairs.similarity[keep])

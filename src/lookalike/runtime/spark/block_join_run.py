@@ -1,4 +1,4 @@
-"""A run over items that the local engine joins, block with block."""
+"""A run in which the local engine joins blocks of items, as Spark tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellRun(ItemRun):
-    """Items in blocks. A kind of item brings `things`, `edges`, and a payload for its join."""
+    """A run that joins blocks of items. A kind of item provides `things`, `edges` and the payload of its join."""
 
     payload = ""
 
@@ -29,7 +29,7 @@ class CellRun(ItemRun):
 
     @cached_property
     def listed(self) -> DataFrame:
-        """One row for each class, numbered as one machine numbers them."""
+        """One row per class of equal items, numbered as in the local engine."""
         return self.roots.keep(number_classes(self.firsts, self.copies, [self.payload], several=self.several))
 
     @property
@@ -50,7 +50,7 @@ class CellRun(ItemRun):
 
     @property
     def own(self) -> str:
-        """The score of equal items, in Spark's words."""
+        """The score of equal items, as a Spark SQL expression."""
         return "0.0D"
 
     @cached_property

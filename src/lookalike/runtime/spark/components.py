@@ -1,8 +1,8 @@
-"""Connected components of pairs that no machine holds alone: large-star and small-star rounds.
+"""Connected components of pairs that do not fit on one machine, by rounds of large-star and small-star.
 
-Each round turns every item to the least neighbour it knows (Kiveris et al. 2014, "Connected components in MapReduce and
-beyond"). Before the rounds every partition replaces its pairs by a forest; as soon as that is small enough one task
-finishes it.
+Each round links every item to the least neighbour it knows (Kiveris et al. 2014, "Connected components in MapReduce and
+beyond"). Before the first round, every partition reduces its pairs to a forest. Once the forest is small enough, one
+task finishes it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from lookalike.runtime.spark.session import ClusterError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MAX_LOCAL_PAIRS = 1 << 22  # pairs that one task may hold
-MAX_ROUNDS = 60  # far more than the square of the logarithm of the longest chain that a forest of any data has shown
+MAX_LOCAL_PAIRS = 1 << 22  # maximum pairs in one task
+MAX_ROUNDS = 60  # far above the squared logarithm of the longest chain observed in a forest
 LABEL_COLUMNS = "item long, root long"
 
 
 def components(pairs: DataFrame, *, small: int = MAX_LOCAL_PAIRS, rounds: int = MAX_ROUNDS) -> DataFrame:
-    """Of pairs (left, right): each item that has one, and the least item of its component (item, root).
+    """Return the least item of the component of each item in pairs (left, right), as (item, root).
 
-    ClusterError where `rounds` rounds were not enough; else the answer is complete: the last round changed nothing.
+    Raises ClusterError if `rounds` rounds do not suffice. Otherwise it is complete: the last round changed nothing.
     """
     forest = mapped_whole(pairs.select("left", "right"), contracted, LABEL_COLUMNS).persist()
     count = forest.count()
@@ -50,12 +50,12 @@ def components(pairs: DataFrame, *, small: int = MAX_LOCAL_PAIRS, rounds: int = 
 
 
 def with_roots(forest: DataFrame) -> DataFrame:
-    """A forest of stars, with the items in the middle as their own roots."""
+    """Add the roots of a forest of stars as items with themselves as root."""
     return forest.union(forest.selectExpr("root as item", "root").distinct())
 
 
 def contracted(batches: Batches) -> Batches:
-    """The pairs of a partition (left, right) as a forest of stars: every item with the least of its component."""
+    """Reduce the pairs (left, right) of a partition to a forest of stars: each item with the least of its component."""
     ends: list[tuple[I64, I64]] = []
     for batch in batches:
         ends.append(forest_of(numbers(batch, "left"), numbers(batch, "right")))
@@ -65,7 +65,7 @@ def contracted(batches: Batches) -> Batches:
 
 
 def forest_of(left: I64, right: I64) -> tuple[I64, I64]:
-    """(items, the least item of the component of each), least items themselves left out.
+    """Return (items, least item of the component of each); the least items themselves are omitted.
 
     >>> [part.tolist() for part in forest_of(np.array([7, 3]), np.array([9, 7]))]
     [[7, 9], [3, 3]]
@@ -78,7 +78,7 @@ def forest_of(left: I64, right: I64) -> tuple[I64, I64]:
 
 
 def large_star(forest: DataFrame) -> DataFrame:
-    """Every neighbour of an item that is larger than it, with the least of its neighbours and itself."""
+    """Link every neighbour that is larger than an item to the least of the item and its neighbours."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         item, other, least = neighbourhoods(batch)
@@ -90,7 +90,7 @@ def large_star(forest: DataFrame) -> DataFrame:
 
 
 def small_star(forest: DataFrame) -> DataFrame:
-    """Every neighbour of an item that is smaller than it, and itself, with the least of them; each once."""
+    """Link each item and its smaller neighbours to the least of them; the resulting rows are distinct."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         item, other, least = neighbourhoods(batch)
@@ -107,7 +107,7 @@ def small_star(forest: DataFrame) -> DataFrame:
 
 
 def neighbourhoods(batch: pa.RecordBatch) -> tuple[I64, I64, I64]:
-    """(item, neighbour, the least of all neighbours of the item and itself) of each row; rows of an item together."""
+    """Return (item, neighbour, minimum of the item and all its neighbours) per row; rows are grouped by item."""
     item, other = numbers(batch, "item"), numbers(batch, "root")
     starts = run_starts(batch, ["item"])
     counts = np.diff(starts, append=batch.num_rows)

@@ -1,6 +1,6 @@
-"""Equal items are found first, and stand for one another: the rest of a run sees one of each class.
+"""Find classes of equal items first, so that the rest of a run only sees one representative of each class.
 
-Most items equal no other. A frame of copies has rows for those alone that do.
+Most items equal no other, so a frame of copies only has rows for items that do.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ MEMBER_COLUMNS = {
     "named": np.bool_,
 }
 MEMBER_ROW = "item long, rep long, count long, side byte, size int"
-COPY_COUNTS = ("members", "classes", "pairs", "across", "most", "twice")  # of a part: what `Copies` has of all
+COPY_COUNTS = ("members", "classes", "pairs", "across", "most", "twice")  # per partition; `Copies` has the totals
 COPY_COLUMNS = f"{MEMBER_ROW}, told array<long>"
 NAME_SALT = np.uint64(0x1D)
 
 
 @dataclass(frozen=True)
 class Copies:
-    """The items that equal others (frame, MEMBERS). rep: the best of the class, of the first collection if it has any
-    there; count, side: of the whole class.
+    """The items that equal other items (frame, MEMBER_ROW), with counts.
 
-    members, classes: how many there are; pairs, across: that they make, in all, and between two collections; most:
-    members of the largest class; twice: how often an id may stand that stands elsewhere.
+    rep: the best item of the class, from the first collection if it has any there. count, side: of the whole class.
+    members, classes: their numbers. pairs, across: pairs of equal items in all, and between two collections.
+    most: size of the largest class. twice: number of ids that may repeat another id.
     """
 
     frame: DataFrame
@@ -56,24 +56,26 @@ class Copies:
 
     @property
     def gone(self) -> int:
-        """How many items another one stands for."""
+        """The number of items that are represented by another one."""
         return self.members - self.classes
 
     def sent(self, *columns: str) -> DataFrame:
-        """Columns of the frame, for a join: to every task, where they are few."""
+        """Select columns of the frame for a join; broadcast if it has few rows."""
         return near(self.frame.selectExpr(*columns), self.members)
 
 
 def near(frame: DataFrame, rows: int) -> DataFrame:
-    """For a join: the frame is sent to every task, where it has few rows."""
+    """Mark the frame to be broadcast in a join if it has few rows."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.broadcast(frame) if rows <= MAX_BROADCAST_SETS else frame
 
 
 def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
-    """The items of size `least` or more that are not alone (COPIES), and one row for each part that tells how many they
-    are. One shuffle, on the prints and on the ids."""
+    """Return the items of size `least` or more that equal another (COPY_COLUMNS), and a row of counts per partition.
+
+    Takes one shuffle, by the hashes of the contents and of the ids.
+    """
     name = "if(id is null, null, xxhash64(id, side))" if "id" in things.columns else "cast(null as long)"
     narrow = things.selectExpr("print", "other", "item", "side", "size", f"{name} as name")
     smallest = max(1, least)
@@ -104,7 +106,7 @@ def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
 
 
 def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatch]:
-    """The rows whose word and other are not theirs alone, the best of a class first, and what there is to tell."""
+    """Return the rows whose (word, other) occurs more than once, the best of a class first, and then the counts."""
     by = np.argsort(rows["word"])
     counts = run_lengths(rows["word"][by])
     some = by[np.repeat(counts > 1, counts)]
@@ -135,7 +137,7 @@ def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatc
 
 
 def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
-    """The copies with the best member of each class as their rep, where that takes a look at columns of things."""
+    """Set `rep` to the best member of each class when the order depends on columns of things."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -145,7 +147,7 @@ def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
 
 
 def count_copies(alike: DataFrame) -> Copies:
-    """What `collapse` gave (kept), counted."""
+    """Return the Copies of the (persisted) frame that `collapse` returns."""
     rows = [row["told"] for row in alike.where("told is not null").select("told").collect()]
     columns = dict(zip(COPY_COUNTS, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(COPY_COUNTS, (0,))
     frame = alike.where("told is null").drop("told")
@@ -153,7 +155,7 @@ def count_copies(alike: DataFrame) -> Copies:
 
 
 def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:
-    """One item of each class, of size `least` or more: the columns of things, with the side of the class, and count."""
+    """Return one item per class, of size `least` or more: the columns of things, with side and count of the class."""
     whole = things.where(f"size >= {max(1, least)}")
     if not copies.members:
         return whole.selectExpr("*", "1L as count")

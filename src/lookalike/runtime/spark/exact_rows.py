@@ -1,4 +1,4 @@
-"""Rows that leave Spark as they came: the lines of JSON Lines files, and exact text for the values of other tables."""
+"""Keep rows exact on Spark: the original lines of JSON Lines files, and exact text for values of other tables."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 LINE = "_lookalike_line"  # the line of a JSON Lines file that a row was read from
 PARSED = "_lookalike_parsed"
 BYTE_ORDER_MARK = "\ufeff"
-SHOWN_VALUE = 60  # characters of a value in a message
+SHOWN_VALUE = 60  # maximum characters of a value in a message
 
 
 def read_json_lines(session: SparkSession, urls: list[str], hidden: Sequence[str]) -> DataFrame:
     """Read JSON Lines with the columns that Spark infers, and LINE: each line without its line break.
 
-    hidden: more columns, as SQL over the metadata of the files. Blank lines are no rows. A carriage return before the
-    line break stays a part of the line.
+    hidden: additional columns, as SQL over the metadata of the files. Blank lines are skipped. A carriage return before
+    the line break stays part of the line.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -46,10 +46,10 @@ def read_json_lines(session: SparkSession, urls: list[str], hidden: Sequence[str
 
 
 def with_checked_values(frame: DataFrame, names: Sequence[str], file: str) -> DataFrame:
-    """Return the columns `names`; fail at a value that is not what its line says. file: the column with file names.
+    """Return the columns `names`; raise InputError at a value that differs from its line. file: the file name column.
 
-    Spark gives a column one type: where numbers stand next to text, or large integers next to fractions, it changes
-    values to fit.
+    Spark gives a column one type: where a column mixes numbers and text, or large integers and fractions, it changes
+    values to fit that type.
     """
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
@@ -73,7 +73,7 @@ def with_checked_values(frame: DataFrame, names: Sequence[str], file: str) -> Da
 
 
 def as_json_lines(frame: DataFrame, name: str) -> DataFrame:
-    """Return each row as a line of JSON (value), as one machine writes it. name: of the input, for messages."""
+    """Return each row as a line of JSON (value), as the local engine writes it. name: of the input, for messages."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         try:
@@ -86,7 +86,7 @@ def as_json_lines(frame: DataFrame, name: str) -> DataFrame:
 
 
 def as_exact_text(frame: DataFrame, name: str) -> DataFrame:
-    """Return each column as the text that one machine writes to CSV. name: of the input, for messages."""
+    """Return each column as the text that the local engine writes to CSV. name: of the input, for messages."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         try:
@@ -119,7 +119,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A table cannot tell an absent key from null, nor an object of nulls from null."""
+    """Drop nulls, since a table cannot distinguish an absent key from null, nor an object of nulls from null."""
     if isinstance(value, dict):
         members = {key: _without_nulls(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if member is not None} or None
@@ -127,7 +127,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _is_same(given: Any, read: Any) -> bool:
-    """Compare values of JSON with what Spark read; numbers by their value, whatever their type."""
+    """Compare JSON values with what Spark read; numbers are compared by value, regardless of their type."""
     if isinstance(given, dict) and isinstance(read, dict):
         return given.keys() == read.keys() and all(_is_same(given[key], read[key]) for key in given)
     if isinstance(given, list) and isinstance(read, list):

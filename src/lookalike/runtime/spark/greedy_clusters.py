@@ -1,4 +1,4 @@
-"""Stars and cliques on Spark: the greedy walk of the local engine in each component, which holds whole groups."""
+"""Stars and cliques on Spark: the local engine's greedy algorithm, run on each whole connected component."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STARS = "item long, kept long, similarity double"
 
 
 def walked(edges: DataFrame, labels: DataFrame, grouping: Walk) -> DataFrame:
-    """Every item that is not its group's representative, the representative, and their similarity (STARS).
+    """Return item, representative and similarity of every item that is not the representative of its group (STARS).
 
-    edges: left, right, similarity, left_rank, right_rank (the lower the better); labels: item, root. One join, and one
-    shuffle of the edges: all edges of a component come to one task.
+    edges: left, right, similarity, left_rank, right_rank (lower is better). labels: item, root. Takes one join and one
+    shuffle of the edges, which brings all edges of a component to one task.
     """
     rooted = edges.join(labels.selectExpr("item as left", "root"), "left")
 

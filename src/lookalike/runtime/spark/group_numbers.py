@@ -1,4 +1,4 @@
-"""Members to groups, and groups to numbers, in two shuffles."""
+"""Gather the members of groups and number the groups, in two shuffles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUPS = "item long, group long, size long, representative long"
 
 
 def gather_groups(members: DataFrame, order: Order) -> DataFrame:
-    """Of members (root, item, and what the order looks at): each with the first, the best and the size of its group."""
+    """Add the first member, the best member and the size of the group to members (root, item, columns of the order)."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         starts = run_starts(batch, ["root"])
@@ -39,7 +39,7 @@ def gather_groups(members: DataFrame, order: Order) -> DataFrame:
 
 
 def number_groups(gathered: DataFrame) -> DataFrame:
-    """The groups by number, 0, 1, ... by their first members, and sorted so. One job sorts them and counts by range."""
+    """Number the groups 0, 1, ... by first member, and sort them so. One job sorts and counts the groups by range."""
     from pyspark.sql import functions as F  # noqa: N812
 
     ranges = gathered.repartitionByRange("first").sortWithinPartitions("first", "item").persist()

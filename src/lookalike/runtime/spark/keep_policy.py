@@ -1,4 +1,4 @@
-"""Which of several look-alikes to keep, as an order in Spark's words: the same as core.keep_policy gives."""
+"""Policies for which item of a group to keep, as a Spark sort order; same as `core.keep_policy`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lookalike.runtime.spark.key_join import Order
 
 
 def order_of(keep: str, kind: str) -> Order:
-    """The order of a policy. kind: the type of the column that it looks at, in Spark's words.
+    """Return the order of a policy. kind: the Spark type of the column that it sorts by.
 
-    Among equals the earlier item; nulls and unlisted values come last, numbers that are none before these.
+    Ties are broken by the earlier item. Nulls and unlisted values come last, and NaN just before nulls.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -1,16 +1,17 @@
-"""Keys, buckets, candidates, scores: written once for every kind of item that has keys and a score.
+"""Join items by key on Spark: buckets, candidates and scores, for every kind of item that has keys and a score.
 
-A kind of item brings a frame of *things*, made by one pass over its input (`batches.mapped`), with the columns
+A kind of item provides a frame `things`, computed in one pass over its input (`arrow_batches.mapped`), with the columns
 
-    item          long    its number; the order of the numbers is the order of the input
-    side          byte    3; of two collections, 1 for items of the first and 2 for those of the second
-    size          int     0 for an item that matches nothing; where a Bar is given, the size of its set
-    print, other  long    128 bits that are equal for equal items, and for these only
-    keys          binary  64-bit words (as many as it likes): items that share one may match
-    places        binary  32-bit places of the keys in the item's set (exact joins), or no bytes
+    item          long    item number; the order of the numbers is the order of the input
+    side          byte    3; with two collections, 1 for items of the first and 2 for items of the second
+    size          int     0 for an item that matches nothing; if a Bar is given, the size of the item's set
+    print, other  long    128 bits that are equal for equal items only
+    keys          binary  any number of 64-bit words: items that share one are candidates
+    places        binary  32-bit positions of the keys in the item's set (exact joins), or empty
 
-and whatever its score needs. A score takes two record batches of these columns, in which rows i are a pair, and gives a
-float for each pair, NaN where the two do not match. `collapse`, `meet`, `candidates` and `verify` do the rest.
+and the columns that its score needs. A score takes two record batches of these columns, in which rows i are a pair, and
+returns a float for each pair, NaN if the two do not match. `collapse`, `bucket_items`, `candidates` and `verify` are
+shared by all kinds.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ if TYPE_CHECKING:
 
 Score = Callable[[pa.RecordBatch, pa.RecordBatch], F64]
 Both = Callable[[pa.RecordBatch, pa.RecordBatch], Iterator[pa.RecordBatch]]
-GIANT = 4096  # rows of a bucket above which its pairs are made by several tasks
-ROWS_PER_BUCKET_BLOCK = 1 << 18  # rows of a block of buckets, candidate pairs of a block
-PAIRS_SCORED_TOGETHER = 4096  # candidate pairs that are scored together
-BLOCKS = 4  # times as many, in a task
-MAX_PART_PAIRS = 1 << 22  # pairs, above which one part of a shuffle would be too full
+GIANT = 4096  # larger buckets are split into parts, joined by several tasks
+ROWS_PER_BUCKET_BLOCK = 1 << 18  # approximate rows of a block of buckets, and candidate pairs of a block
+PAIRS_SCORED_TOGETHER = 4096  # maximum candidate pairs scored together
+BLOCKS = 4  # rows of pairs, of up to PAIRS_SCORED_TOGETHER each, per task
+MAX_PART_PAIRS = 1 << 22  # pairs per shuffle partition, above which there are more partitions
 KEY_COLUMNS = {"key": np.uint64, "item": np.int64, "side": np.int8, "size": np.int32, "place": np.int32}
 PAIR = {"left": np.int64, "right": np.int64}
 BUCKETS = "rows long, pairs long, largest long, " + ", ".join(f"{name} binary" for name in KEY_COLUMNS)
@@ -73,9 +74,9 @@ EDGE_COLUMNS = "left long, right long, similarity double"
 
 @dataclass(frozen=True)
 class Order:
-    """Which of several items is the best: first by `sort`, in Spark's words, of `item` and these `columns` of things.
+    """The preference among items: a Spark sort order `sort` over `item` and the `columns` of things, best first.
 
-    number: an expression over `item` that gives the same order, where there is one: it saves a global sort.
+    number: an expression over `item` with the same order, or None; it saves a global sort.
     """
 
     sort: tuple[Any, ...] = ("item",)
@@ -84,10 +85,10 @@ class Order:
 
 
 def bucket_items(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
-    """The rows of every bucket with two items or more between which a pair is wanted, in blocks of whole buckets
-    (BUCKETS). One shuffle, on the keys. No pair is made here.
+    """Return the rows of every bucket with at least one wanted pair, in blocks of whole buckets (BUCKETS).
 
-    rows, pairs, largest: what the buckets of a block come to; pairs of buckets with more than `most` rows do not count.
+    Takes one shuffle, by key. Pairs are not generated here.
+    rows, pairs, largest: totals per block; pairs in buckets with more than `most` rows are not counted.
     """
 
     def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
@@ -110,13 +111,13 @@ def bucket_items(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
 
 
 def _buckets(columns: Columns, counts: I64, most: int | None) -> Iterator[pa.RecordBatch]:
-    """Blocks of whole buckets. counts: rows of each bucket, which stand one after the other."""
+    """Pack buckets into blocks of whole buckets. counts: number of rows of each bucket; the buckets are consecutive."""
     if not len(counts):
         return
     ends = np.cumsum(counts)
     first = np.concatenate(
         [[0], np.flatnonzero(np.diff((ends - 1) // ROWS_PER_BUCKET_BLOCK)) + 1]
-    )  # bucket that begins each block
+    )  # first bucket of each block
     rows = np.concatenate([(ends - counts)[first], ends[-1:]])
     weighed = counts * (counts - 1) // 2
     if most is not None:
@@ -131,7 +132,7 @@ def _buckets(columns: Columns, counts: I64, most: int | None) -> Iterator[pa.Rec
 
 @dataclass(frozen=True)
 class BucketStatistics:
-    """What buckets come to. rows: of all; pairs: that share one, counted in each; largest: rows of the largest one."""
+    """Totals over buckets. rows: of all buckets; pairs: summed over buckets; largest: rows of the largest bucket."""
 
     rows: int
     pairs: int
@@ -139,14 +140,14 @@ class BucketStatistics:
 
 
 def bucket_statistics(met: DataFrame) -> BucketStatistics:
-    """The weight of the buckets that `meet` gives."""
+    """Return the totals of the buckets that `bucket_items` returns."""
     blocks = met.select("rows", "pairs", "largest").collect()
     rows, pairs, largest = zip(*blocks, strict=True) if blocks else ((), (), (0,))
     return BucketStatistics(sum(rows), sum(pairs), max(largest))
 
 
 def opened(met: DataFrame) -> DataFrame:
-    """The rows of buckets, one by one: key, item."""
+    """Return the rows of the buckets one by one: key, item."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for block in each_block(batch, KEY_COLUMNS):
@@ -164,11 +165,11 @@ def candidates(
     crowded: bool = True,
     at_once: int = PAIRS_SCORED_TOGETHER,
 ) -> DataFrame:
-    """The pairs of every bucket that sizes and places allow (left < right), each once (PAIRS): a row holds some pairs,
-    at most `at_once`, and the items that they are of.
+    """Return the distinct candidate pairs (left < right) of all buckets that pass the size and position filters.
 
-    A bucket of more than `giant` rows is cut into parts; one task for every two parts, and for each with itself, makes
-    its pairs. Without `crowded` such buckets are left out.
+    A row (PAIR_COLUMNS) holds at most `at_once` pairs and the items that occur in them.
+    A bucket of more than `giant` rows is split into parts; one task for every two parts, and for each part with itself,
+    generates its pairs. Without `crowded` such buckets are skipped.
     """
     parts = min(max(parts_for(met), weight.pairs // MAX_PART_PAIRS), MAX_TASKS)
 
@@ -203,7 +204,7 @@ def candidates(
 
 
 def lots(pairs: DataFrame) -> DataFrame:
-    """Pairs (left, right) of any origin, each once, as `candidates` gives them (PAIRS)."""
+    """Return pairs (left, right) from any source without duplicates, in the form of `candidates` (PAIR_COLUMNS)."""
 
     def spread(batch: pa.RecordBatch) -> Iterator[Columns]:
         yield {"left": numbers(batch, "left"), "right": numbers(batch, "right")}
@@ -215,7 +216,7 @@ def lots(pairs: DataFrame) -> DataFrame:
 
 
 def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> Iterator[Columns]:
-    """The pairs (left, right) of buckets that stand one after the other, as `meetings.run_pairs` finds them."""
+    """Generate the pairs (left, right) of consecutive buckets, as `meetings.pairs_of_runs` finds them."""
     n = len(half)
     columns = [rows["key"], rows["item"], rows["side"], half, rows["size"], rows["place"]]
     left, right = np.empty(max(ROWS_PER_BUCKET_BLOCK, n), np.int64), np.empty(max(ROWS_PER_BUCKET_BLOCK, n), np.int64)
@@ -238,7 +239,7 @@ def _block(columns: Columns) -> pa.RecordBatch:
 
 
 def _cells(bucket: Columns, giant: int) -> Iterator[Columns]:
-    """A giant bucket as one bucket for every two of its parts, and for each with itself, under keys of their own."""
+    """Split a giant bucket: one bucket with its own key for every two of its parts, and for each part with itself."""
     rows = len(bucket["key"])
     starts = range(0, rows, giant)
     names = np.empty(len(starts) * len(starts), np.uint64)
@@ -252,7 +253,7 @@ def _cells(bucket: Columns, giant: int) -> Iterator[Columns]:
 
 
 def _each_once(left: I64, right: I64, at_once: int) -> Iterator[pa.RecordBatch]:
-    """The different pairs (PAIRS), in the order of the left."""
+    """Return the distinct pairs (PAIR_COLUMNS), sorted by left item."""
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
     new = np.ones(len(left), np.bool_)
@@ -272,7 +273,7 @@ def _each_once(left: I64, right: I64, at_once: int) -> Iterator[pa.RecordBatch]:
 
 
 def verify(pairs: DataFrame, things: DataFrame, score: Score, payload: Sequence[str]) -> DataFrame:
-    """The pairs that match, with their score (EDGES). payload: as in `brought`."""
+    """Return the pairs that match, with their scores (EDGE_COLUMNS). payload: as in `join_payload`."""
 
     def work(left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         similarity = score(left, right)
@@ -283,10 +284,10 @@ def verify(pairs: DataFrame, things: DataFrame, score: Score, payload: Sequence[
 
 
 def join_payload(pairs: DataFrame, things: DataFrame, work: Both, payload: Sequence[str], schema: str) -> DataFrame:
-    """What the work makes of two batches in which rows i are a pair: `item` and the `payload`, columns of things.
+    """Apply `work` to two batches in which rows i are a pair; their columns are `item` and the `payload`.
 
-    pairs: as `candidates` gives them, kept. Their items travel to them, nobody else does: where these are few, things
-    are not shuffled to find them.
+    pairs: as returned by `candidates`, persisted. Only items that occur in pairs are shuffled; if these are few, their
+    numbers are broadcast instead of shuffling all things.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -326,11 +327,11 @@ def join_payload(pairs: DataFrame, things: DataFrame, work: Both, payload: Seque
         for batch in whole_runs(batches, ["name"]):
             yield from one_part(iter([batch]))
 
-    # Each task gets more rows than it should hold: Spark sorts them on disk, and one name at a time is in memory.
+    # Each task gets more rows than fit in memory: Spark sorts them on disk, and one name at a time is loaded.
     return mapped_whole(placed.sortWithinPartitions("name"), name_by_name, schema)
 
 
 def holders(keys: U64) -> I64:
-    """For each row, how many have its key; equal keys stand together."""
+    """Return for each row the number of rows with its key; equal keys are consecutive."""
     counts = run_lengths(keys)
     return np.repeat(counts, counts)

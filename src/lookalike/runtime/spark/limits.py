@@ -1,6 +1,6 @@
-"""Limits of a run on Spark that the cost model knows too."""
+"""Limits of a run on Spark, shared with the cost model."""
 
 from __future__ import annotations
 
-MAX_BROADCAST_SETS = 1 << 20  # sets that candidate pairs want, up to which every task may know which these are
-MAX_TASKS = 20_000  # of one shuffle: the driver keeps a map of what each made for each
+MAX_BROADCAST_SETS = 1 << 20  # maximum rows of a frame that is broadcast, such as the items of candidate pairs
+MAX_TASKS = 20_000  # maximum of one shuffle: the driver holds a map of the output of each task for each

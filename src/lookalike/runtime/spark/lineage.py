@@ -1,8 +1,8 @@
-"""Frames that are kept, with what they were made from forgotten by the planner.
+"""Persist frames and cut their lineage for the query planner.
 
-Spark plans every question anew from the first source on, and a frame that is joined with itself is planned twice: after
-a few rounds of a loop, plans take longer than the work. A frame from here is, to the planner, a source. To the cluster
-it is not: what a lost worker had is made again from what it came from.
+Spark plans every query from the first source on, and a frame that is joined with itself is planned twice: after a few
+rounds of a loop, planning takes longer than the work. To the planner, a frame from here is a source. To the cluster it
+is not: partitions lost with a worker are recomputed from their lineage.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineageCutter:
-    """The frames that a run keeps."""
+    """Persists the frames of a run without their lineage."""
 
     kept: list[DataFrame] = field(default_factory=list)
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """The same rows, in the same partitions and order, kept by the executors from their first use on."""
+        """Return a frame with the same rows, partitions and order, which executors persist from its first use on."""
         from pyspark.sql import DataFrame as Frame
 
         session = frame.sparkSession
@@ -32,7 +32,7 @@ class LineageCutter:
         return Frame(made, session)
 
     def forget(self) -> None:
-        """Let go of all of them."""
+        """Unpersist all frames."""
         for frame in self.kept:
             frame.unpersist()
         self.kept.clear()

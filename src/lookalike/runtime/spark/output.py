@@ -1,4 +1,4 @@
-"""Verified pairs of classes to what was asked, as DataFrames with the user's own ids. Any kind of item."""
+"""Turn verified pairs of classes into pairs, groups or kept rows with the user's ids, for any kind of item."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Matched:
-    """What a kind of item has found (frames, none of them evaluated here).
+    """The matches among items of any kind, as frames that are not evaluated here.
 
-    things: as in `flow`. edges: every verified pair of representatives of classes (left, right, similarity).
-    order: the best to keep first. own: the score of equal items, as an expression over copies.
+    things: as in `key_join`. edges: every verified pair of representatives of classes (left, right, similarity).
+    order: the preference for which item to keep. own: the score of equal items, as an SQL expression over copies.
     """
 
     origins: Sequence[SparkSource]
@@ -45,14 +45,16 @@ class Matched:
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """left, right (items), similarity: of all members of all classes. The lower item is on the left; of two
-        collections, the item of the first."""
+        """left, right (items), similarity of all pairs of members of all classes.
+
+        The lower item is on the left; with two collections, the item of the first.
+        """
         edges = self.edges
         if self.is_cross:
             edges = edges.union(edges.selectExpr("right as left", "left as right", "similarity"))
         if not self.copies.members:
             return edges.where("left % 2 = 0 and right % 2 = 1") if self.is_cross else edges
-        copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: it is sent once
+        copies = self.copies.sent("rep", "item", f"{self.own} as own")  # the same for all joins: broadcast once
         for side in ("left", "right"):
             edges = edges.join(copies, edges[side] == copies["rep"], "left").drop("rep", "own")
             edges = edges.withColumn(side, _or("item", side)).drop("item")
@@ -65,7 +67,7 @@ class Matched:
         return apart.union(within.where("left < right"))
 
     def check_copies(self, limit: int) -> int:
-        """How many pairs equal items make; TooManyPairs above `limit`."""
+        """Return the number of pairs of equal items; raise TooManyPairs above `limit`."""
         pairs = self.copies.across if self.is_cross else self.copies.pairs
         if pairs > limit:
             advice = fewer_pairs("pairs", cross=self.is_cross, method="")
@@ -79,7 +81,7 @@ class Matched:
 
     @property
     def graph(self) -> DataFrame:
-        """Pairs (left, right) whose components are those of all edges."""
+        """Pairs (left, right) with the same connected components as all edges."""
         return self.edges
 
     @cached_property
@@ -88,8 +90,10 @@ class Matched:
         return components(self.graph).persist()
 
     def grouped(self, tops: DataFrame) -> DataFrame:
-        """item, group, size, representative of the members of every group of two or more. tops: of classes that are
-        in a group with others, the representative (item) and what stands for the group (root)."""
+        """Return item, group, size and representative of the members of every group of two or more.
+
+        tops: the representative of each class in a group with other classes (item), and the label of the group (root).
+        """
         tops = tops.toDF("rep", "root")
         members = tops.selectExpr("rep as item", "root")
         if self.copies.members:
@@ -107,20 +111,20 @@ class Matched:
         return self.grouped(self.labels)
 
     def walked_groups(self, grouping: Walk) -> DataFrame:
-        """item, group, size, representative of the members of every star or clique of two or more."""
+        """Return item, group, size and representative of the members of every star or clique of two or more."""
         walked = self.stars if grouping == "stars" else self._walked(grouping)
         gone = walked.select("item", "kept")
         return self.grouped(gone.union(gone.selectExpr("kept as item", "kept").distinct()))
 
     @property
     def star_roots(self) -> DataFrame:
-        """item, root: of every representative of a class in a star, the item that is kept."""
+        """item (each representative of a class in a star), root: the item that is kept for the star."""
         gone = self.stars.selectExpr("item", "kept as root")
         return gone.union(gone.selectExpr("root as item", "root").distinct())
 
     @cached_property
     def stars(self) -> DataFrame:
-        """item, kept, similarity: of every representative of a class that goes."""
+        """item, kept, similarity of every representative of a class that is removed."""
         return self._walked("stars")
 
     def _walked(self, grouping: Walk) -> DataFrame:
@@ -140,7 +144,7 @@ class Matched:
 
     @cached_property
     def removed(self) -> DataFrame:
-        """item, kept, similarity: of every item that goes."""
+        """item, kept, similarity of every item that is removed."""
         if self.is_cross:
             return self._best_matches.persist()
         if not self.copies.members:
@@ -153,7 +157,7 @@ class Matched:
 
     @property
     def _best_matches(self) -> DataFrame:
-        """For each item of the first collection the most similar of the second, the first among equals."""
+        """For each item of the first collection, the most similar item of the second; the first one on ties."""
         copies = self.copies.frame
         rights = copies.where("item % 2 = 1").groupBy("rep").agg(_sql("min(item) as right_item"))
         firsts = copies.where("item = rep and side = 3").selectExpr("rep", "rep", f"{self.own} as similarity")
@@ -168,7 +172,7 @@ class Matched:
 
     @property
     def kept(self) -> DataFrame:
-        """The rows of the first collection that stay, with all their columns."""
+        """The rows of the first collection that are kept, with all their columns."""
         origin = self.origins[0]
         if origin.has_lines:
             return with_checked_values(self._rows_that_stay, origin.columns, FILE)
@@ -193,14 +197,14 @@ class Matched:
     # ids
 
     def named(self, frame: DataFrame, left: Sequence[str], right: Sequence[str] = ()) -> DataFrame:
-        """The frame with the users' ids instead of numbers."""
+        """Replace item numbers by the user's ids."""
         return named(frame, self.origins, self.things, left, right)
 
 
 def named(
     frame: DataFrame, origins: Sequence[SparkSource], things: DataFrame, left: Sequence[str], right: Sequence[str] = ()
 ) -> DataFrame:
-    """The frame with the users' ids instead of numbers: columns of the first collection, and of the last."""
+    """Replace item numbers by the user's ids. left: columns with items of the first collection; right: of the last."""
     order, cross = frame.columns, len(origins) == 2
     for number, columns in ((0, left), (len(origins) - 1, right)):
         origin = origins[number]
@@ -218,7 +222,7 @@ def named(
 
 
 def check_ids(origins: Sequence[SparkSource], things: DataFrame) -> None:
-    """Raise DuplicateIds unless the ids of each collection tell its rows apart."""
+    """Raise DuplicateIds unless the ids are unique in each collection."""
     for number, origin in enumerate(origins):
         if origin.id_column is None:
             continue

@@ -1,4 +1,4 @@
-"""One pass over the texts: from the rows of one or two collections to things (see flow) with sets and keys."""
+"""Read the items of one or two collections into `things` (see `key_join`) with sets and keys, in one pass."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Made = Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]
-BOTH = 3  # the side of items that may match any other
+BOTH = 3  # side of items that may match any other item
 
 
 def read_items(
     origins: Sequence[SparkSource], make: Callable[[pa.RecordBatch], Made], columns: str, *, preferred: str | None
 ) -> DataFrame:
-    """The things of all collections: these columns, item, side, id where rows have one beside their number, and
-    `preferred`, the column that decides which item to keep.
+    """Return the things of all collections.
 
-    make: of a batch of rows (item, text), parts of it with the columns of each.
+    Columns: item, side, `columns`, id if rows have one besides their number, and `preferred`, the column that decides
+    which item to keep.
+    make: yields parts of a batch of rows (item, text), each with its columns.
     """
     whole = None
     for number, origin in enumerate(origins):

@@ -1,4 +1,4 @@
-"""What a run on Spark gives back: DataFrames with the user's own ids, and a receipt that is counted on demand."""
+"""The result of a run on Spark: DataFrames with the user's ids, and a receipt that is computed on demand."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Grouping = Literal["components", "stars", "cliques"]
 
 @dataclass(frozen=True)
 class SparkResult:
-    """The answer to `pairs`, `groups` or `dedup` on Spark. DataFrames are evaluated when something is asked of them.
+    """The result of `pairs`, `groups` or `dedup` on Spark. DataFrames are evaluated lazily, by Spark actions.
 
-    Before it makes a DataFrame it runs what must be known first: that ids differ, how large the answer will be, and for
-    groups the rounds that join chains. `receipt` runs the rest, and counts.
+    Creating a DataFrame runs the jobs that it depends on: the check for unique ids, the size of the result, and for
+    groups the rounds of connected components. `receipt` runs the rest, and counts.
     """
 
     asked: Asked
@@ -42,15 +42,15 @@ class SparkResult:
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """left, right, similarity: every verified pair."""
+        """left, right, similarity of every verified pair."""
         with self._working():
-            _ = self.run.edges  # refused where groups were made without pairs
+            _ = self.run.edges  # raises if groups were computed without pairs
             self.run.matched.check_copies(self.run.job.max_pairs)
             return self._shown(self.run.matched.named(self.run.matched.pairs, ["left"], ["right"]))
 
     @cached_property
     def groups(self) -> DataFrame:
-        """id, group (0, 1, ... by first member), size, representative: the members of every group of two or more."""
+        """id, group (0, 1, ... by first member), size, representative of the members of every group of two or more."""
         if len(self.run.origins) == 2:
             raise UsageError("groups are made within one collection; with `against` ask for pairs or dedup.")
         with self._working():
@@ -64,16 +64,16 @@ class SparkResult:
 
     @cached_property
     def removed(self) -> DataFrame:
-        """id, kept, similarity: what goes, and what is kept in its stead."""
+        """id, kept, similarity: every item that is removed, and the item that is kept for it."""
         with self._working():
             named = self.run.matched.named(self.run.matched.removed, ["item"], ["kept"])
             return self._shown(named.withColumnRenamed("item", "id"))
 
     @cached_property
     def kept(self) -> DataFrame:
-        """The rows that stay, with all their columns, in the types that Spark reads.
+        """The rows that are kept, with all their columns, in the types that Spark reads.
 
-        An action on it fails where these types would change a value of a JSON Lines file.
+        An action on it fails if these types would change a value of a JSON Lines file.
         """
         with self._working():
             if self.run.on_bad_text != "replace":
@@ -82,18 +82,18 @@ class SparkResult:
 
     @property
     def frame(self) -> DataFrame:
-        """The DataFrame that was asked for: pairs, groups, or the kept rows."""
+        """The requested DataFrame: pairs, groups, or the kept rows."""
         return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
 
     @cached_property
     def audit(self) -> Audit | None:
-        """The recall as measured; None where the answer is exact, or nobody asked."""
+        """The measured recall; None if the result is exact, or if no audit was requested."""
         with translated_errors():
             return self.run.audited()
 
     @cached_property
     def receipt(self) -> dict[str, Any]:
-        """What was asked, planned, counted and measured."""
+        """The record of what was requested, planned, counted and measured."""
         run, trace = self.run, self.run.trace
         with translated_errors():
             counts = self._counts()
@@ -129,7 +129,7 @@ class SparkResult:
         }
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
-        """Write the tables that were asked for as folders of Parquet, with receipt.json, into a new folder or URL."""
+        """Write the requested tables as folders of Parquet, with receipt.json, into a new folder or URL."""
         pairs = self._listed_pairs()
         tables = {} if pairs is None else {"pairs": pairs}
         if len(self.run.origins) == 1:
@@ -141,7 +141,7 @@ class SparkResult:
             return write_result(tables, lambda: self.receipt | complete, os.fspath(folder), force=force)
 
     def _listed_pairs(self) -> DataFrame | None:
-        """The pairs, or None where groups or rows were asked for and their pairs are more than `max_pairs`."""
+        """Return the pairs, or None if groups or rows were requested and their pairs exceed `max_pairs`."""
         if not self.run.pairs_complete:
             return None
         try:
@@ -152,10 +152,10 @@ class SparkResult:
             return None
 
     def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
-        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells.
+        """Write a DataFrame as a folder of part files, in the format given by the extension of its name.
 
-        Kept rows of JSON Lines are written to JSON Lines as the lines of the input. Other kept rows become text as on
-        one machine, or are refused.
+        Kept rows of JSON Lines are written to JSON Lines as the lines of the input. Other kept rows are converted to
+        text as in the local engine; values that have no exact text raise OutputError.
         """
         name = os.fspath(path)
         with translated_errors(), self.run.trace.stage("write"):
@@ -165,14 +165,14 @@ class SparkResult:
             return write_frame(frame, name, force=force)
 
     def done(self) -> None:
-        """Let go of what executors keep for the next question."""
+        """Unpersist what executors hold for further queries."""
         self.run.forget()
 
     def __repr__(self) -> str:
         return f"<SparkResult of {self.asked}: {self.run.job.words()}>"
 
     def _shown(self, frame: DataFrame) -> DataFrame:
-        """With scores under the name that the kind of item has for them; a distance is held with its sign turned."""
+        """Rename scores to the score column of the kind of item; distances, held as negative, become positive."""
         scale = self.run.job.scale
         if scale.sign < 0:
             frame = frame.withColumn("similarity", -frame["similarity"] + 0.0)
@@ -180,9 +180,9 @@ class SparkResult:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Around what makes a DataFrame: ids are checked, time is counted, errors are told."""
+        """Wrap the creation of a DataFrame: check the ids, measure the time, translate errors."""
         with translated_errors(), self.run.trace.stage("match"):
-            _ = self.run.copies  # and that ids differ
+            _ = self.run.copies  # this also checks that ids are unique
             yield
 
     @cached_property

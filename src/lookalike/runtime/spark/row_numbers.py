@@ -1,4 +1,4 @@
-"""Rows in a global order, numbered from 0, without bringing them to one place."""
+"""Number rows in a global order from 0, without collecting them in one place."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-IN_PARTITION = 33  # bits in which Spark numbers the rows of a partition
+IN_PARTITION = 33  # bits that Spark uses for the row number within a partition (monotonically_increasing_id)
 
 
 def numbered(frame: DataFrame, sort: Sequence[Any], name: str) -> DataFrame:
-    """The frame with a column `name`: 0, 1, 2, ... in the order of `sort`.
+    """Add a column `name` with 0, 1, 2, ... in the order of `sort`.
 
-    A job sorts the rows by ranges and counts those of each range; the sorted rows are kept.
+    One job sorts the rows by ranges and counts the rows of each range; the sorted rows are persisted.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -1,6 +1,6 @@
-"""A run on Spark over any kind of item: its frames, and the counts that are needed before the next can be made.
+"""A run on Spark over any kind of item: its frames, and the counts on which the next frame depends.
 
-A kind of item brings `things`, `plan`, `choice`, `edges` and `matched`; what every kind has is here.
+A kind of item provides `things`, `choice`, `banded`, `edges`, `matched`, `weight`, `counted` and `audited`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkRun(ABC):
-    """What is asked of which collections. Frames are made when they are first needed, and are lazy then."""
+    """The settings and collections of a run. Frames are created on first use, and evaluated lazily."""
 
     origins: Sequence[SparkSource]
     job: Any
@@ -47,17 +47,17 @@ class SparkRun(ABC):
     @property
     @abstractmethod
     def things(self) -> DataFrame:
-        """All items, with their features, and with keys where they have some."""
+        """All items with their features, and their keys if they have any."""
 
     @property
     @abstractmethod
     def choice(self) -> Choice:
-        """The method, and why."""
+        """The method, with the reason for its choice."""
 
     @property
     @abstractmethod
     def banded(self) -> Any:
-        """The plan of an approximate method; None where the method is exact."""
+        """The plan of an approximate method; None if the method is exact."""
 
     @property
     @abstractmethod
@@ -67,20 +67,20 @@ class SparkRun(ABC):
     @property
     @abstractmethod
     def matched(self) -> Matched:
-        """The verified pairs, ready to be named and grouped."""
+        """The verified pairs, from which named pairs and groups are computed."""
 
     @property
     @abstractmethod
     def weight(self) -> BucketStatistics:
-        """How many pairs share a key."""
+        """The totals of the buckets, such as the number of pairs that share a key."""
 
     @abstractmethod
     def counted(self) -> dict[str, int]:
-        """What there is, in the words of the kind of item."""
+        """Return counts of the items, under the names of the kind of item."""
 
     @abstractmethod
     def audited(self) -> Audit | None:
-        """The recall as measured; None where the answer is exact, or nobody asked."""
+        """Return the measured recall; None if the result is exact, or if no audit was requested."""
 
     @property
     def least(self) -> int:
@@ -89,12 +89,12 @@ class SparkRun(ABC):
 
     @property
     def pairs_complete(self) -> bool:
-        """False where groups are made without a list of pairs."""
+        """False if groups are computed without a list of pairs."""
         return True
 
     @property
     def promised(self) -> float | None:
-        """The recall at the threshold; None where only measuring tells."""
+        """The planned recall at the threshold; None if it can only be measured."""
         return 1.0 if self.banded is None else float(self.banded.recall_at_threshold)
 
     @cached_property
@@ -108,7 +108,7 @@ class SparkRun(ABC):
 
     @cached_property
     def copies(self) -> Copies:
-        """The items that others are equal to; DuplicateIds where ids do not tell the rows apart."""
+        """The items that equal other items; raises DuplicateIds if ids are not unique."""
         copies = count_copies(self.alike)
         if copies.twice:
             check_ids(self.origins, self.things)
@@ -121,18 +121,18 @@ class SparkRun(ABC):
 
     @cached_property
     def classes(self) -> int:
-        """How many different items there are."""
+        """The number of distinct items."""
         return int(self.things.where(f"size >= {max(1, self.least)}").count()) - self.copies.gone
 
     def count_pairs(self) -> int:
-        """How many pairs there are; TooManyPairs above the limit."""
+        """Return the number of pairs; raise TooManyPairs above the limit."""
         count, limit = self.matched.pairs.count(), self.job.max_pairs
         if count > limit:
             raise TooManyPairs(f"the answer has {count:,} pairs, more than --max-pairs {limit:,}. {SETS_ADVICE}")
         return count
 
     def forget(self) -> None:
-        """Let go of all frames that are kept for the next question."""
+        """Unpersist all frames that are held for further queries."""
         for frame in self.__dict__.values():
             if hasattr(frame, "unpersist"):
                 frame.unpersist()

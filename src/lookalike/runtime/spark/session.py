@@ -1,4 +1,4 @@
-"""The Spark session of a run: the caller's own, or one that is started with what lookalike needs."""
+"""The Spark session of a run: the active one, or a new one with the settings that lookalike needs."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 LOOPBACK = "127.0.0.1"
-UNKNOWN = 1 << 60  # bytes: what Spark says of data whose size it cannot tell
+UNKNOWN = 1 << 60  # the size Spark reports for data of unknown size is at least this many bytes
 TUNED = "spark.lookalike.tuned"
-INPUT_BYTES_PER_PART = 32 << 20  # bytes of input for each part of a shuffle, of which there are MOST_TASKS at most
-# Java only moves bytes here: what its second compiler would win is less than what that compiler takes.
+INPUT_BYTES_PER_PART = 32 << 20  # bytes of input per shuffle partition; there are at most MAX_TASKS partitions
+# Java only moves bytes here: its C2 compiler would cost more time than it saves.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
 
 
 class ClusterError(LookalikeError):
-    """A cluster that cannot be reached, or a job that it could not do."""
+    """A cluster that cannot be reached, or a job that failed on it."""
 
 
 def settings(master: str) -> dict[str, str]:
-    """What a session of ours is started with. Executors compile into a folder of their own, beside no user's home."""
+    """Return the settings of a new session. Executors cache compiled code in a temporary folder, not in $HOME."""
     cache = os.path.join(tempfile.gettempdir(), f"lookalike-executors-{os.getuid()}")
     made = {
         "spark.app.name": "lookalike",
@@ -50,7 +50,7 @@ def settings(master: str) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": str(32 << 20),
-        "spark.buffer.pageSize": "4m",  # else every small table that is sent around takes 64 MB
+        "spark.buffer.pageSize": "4m",  # otherwise every small broadcast table takes 64 MB
         "spark.sql.ui.retainedExecutions": "5",
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
@@ -68,7 +68,7 @@ def settings(master: str) -> dict[str, str]:
 
 
 def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
-    """Cut shuffles into as many parts as the input is worth, in a session of ours that was told nothing else."""
+    """Set the number of shuffle partitions by the input size, if lookalike started the session without that setting."""
     if session.conf.get(TUNED, None) != "yes":
         return
     nbytes = sum(size for size in map(plan_bytes, frames) if size < UNKNOWN)
@@ -77,13 +77,13 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
 
 
 def plan_bytes(frame: DataFrame) -> int:
-    """The size of the files and kept frames that a frame is made from; UNKNOWN or more where Spark cannot tell."""
+    """Return the total size of a frame's source files and persisted frames; UNKNOWN or more if Spark cannot tell."""
     leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
     return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
 
 
 def check_master(master: str) -> None:
-    """Refuse at once a standalone master that nobody answers for: Spark itself would try for a minute."""
+    """Raise ClusterError at once if no standalone master answers; Spark itself would retry for a minute."""
     if not master.startswith("spark://"):
         return
     for place in master.removeprefix("spark://").split(","):
@@ -102,7 +102,7 @@ def is_near(master: str) -> bool:
 
 
 def check_options(options: dict[str, Any]) -> None:
-    """Take out what only one machine understands; refuse it where it was given."""
+    """Remove options that only the local engine has; raise UsageError if one was given."""
     for name in ("threads", "memory", "work_dir"):
         if options.pop(name, None) is not None:
             raise UsageError(
@@ -113,9 +113,9 @@ def check_options(options: dict[str, Any]) -> None:
 
 
 def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None = None) -> SparkSession:
-    """The session that is active, or a new one on this master (default: all cores of this machine).
+    """Return the active session, or a new one on this master (default: all cores of this machine).
 
-    MissingExtra says how to install Spark; ClusterError tells of a master that does not answer.
+    Raises MissingExtra, with the install command, without Spark; ClusterError if the master does not answer.
     """
     try:
         with quiet():
@@ -127,7 +127,7 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
         return active
     master = master or os.environ.get("MASTER") or "local[*]"
     check_master(master)
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # it prints errors that are raised as well
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # it logs errors that are raised as well
     os.environ["JAVA_HOME"] = java_home()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_near(master):
@@ -147,18 +147,18 @@ def open_session(master: str | None = None, spark_conf: Mapping[str, str] | None
 
 
 def engine_facts(session: SparkSession) -> dict[str, Any]:
-    """What a receipt says of where it ran."""
+    """Return the engine and the master, for a receipt."""
     return {"engine": "spark", "master": session.sparkContext.master}
 
 
 def spark_versions() -> dict[str, Any]:
-    """The versions of a receipt, with Spark's."""
+    """Return the versions of a receipt, including Spark's."""
     return {"versions": {**versions(), "pyspark": version("pyspark")}}
 
 
 @contextmanager
 def own_session() -> Iterator[None]:
-    """Stop, at the end of the block, a session that was started in it."""
+    """Stop a session that was started within the block when the block ends."""
     before = active_session()
     try:
         yield
@@ -169,7 +169,7 @@ def own_session() -> Iterator[None]:
 
 
 def active_session() -> SparkSession | None:
-    """The session of this process, if it has one: of this thread, or of the one that started it."""
+    """Return the session of this thread, or else the one started in this process, or None."""
     if "pyspark.sql" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
@@ -182,8 +182,10 @@ def active_session() -> SparkSession | None:
 
 @contextmanager
 def silenced() -> Iterator[Callable[[], list[str]]]:
-    """Java starts, and goes on, without a word on our standard error; what it says meanwhile is given back. What we
-    say ourselves, as when Ctrl-C ends all, is still heard."""
+    """Redirect the standard error of Java to a file, from its start on; yield a function that returns the lines so far.
+
+    Python's own standard error, such as messages on Ctrl-C, is still shown.
+    """
     with tempfile.TemporaryFile("w+b") as heard:
         kept, ours = os.dup(2), sys.stderr
         ours.flush()
@@ -206,7 +208,7 @@ def silenced() -> Iterator[Callable[[], list[str]]]:
 
 
 class quiet(warnings.catch_warnings):  # noqa: N801  (used as a word, not as a type)
-    """Without the warning that pyspark gives for a pandas that lookalike does not use."""
+    """Suppress the pyspark warning about the version of pandas, which lookalike does not use."""
 
     def __enter__(self) -> Any:
         entered = super().__enter__()
@@ -215,6 +217,6 @@ class quiet(warnings.catch_warnings):  # noqa: N801  (used as a word, not as a t
 
 
 def first_line(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """Return the first line of an error message, or the error's type if it is empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

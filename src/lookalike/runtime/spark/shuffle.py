@@ -1,6 +1,6 @@
-"""Numbers travel in blocks: one row of Spark holds thousands of ours, column by column, so that Java only moves bytes.
+"""Shuffle arrays in blocks: one Spark row holds thousands of rows, column by column, so that Java only moves bytes.
 
-A frame of blocks has binary columns; each value holds the numbers of one column of some rows, as they lie in memory.
+A frame of blocks has binary columns; each value holds the numbers of one column of several rows, in memory layout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Columns = dict[str, npt.NDArray[Any]]
-Kinds = Mapping[str, Any]  # of each column, the type of its numbers
+Kinds = Mapping[str, Any]  # dtype of each column
 Spread = Callable[[pa.RecordBatch], Iterable[Columns]]
 Word = Callable[[Columns], U64]
 Gather = Callable[[Columns], Iterable[pa.RecordBatch]]
@@ -34,15 +34,18 @@ SHUFFLE_BLOCK_BYTES, MIN_GATHERED_BYTES, MAX_GATHERED_BYTES = (
     1 << 18,
     4 << 20,
     64 << 20,
-)  # bytes: of a block; that a task gathers before it sends blocks
-HELD_BYTES = 256 << 20  # of blocks that a receiving task holds in memory; beyond that it groups them on disk
-SPILL_FILES = 64  # into which it cuts them then, by word; each is read back whole
+)  # bytes: of a block; minimum and maximum that a task collects before it sends blocks
+HELD_BYTES = 256 << 20  # blocks that a receiving task holds in memory; beyond that it spills them to disk
+SPILL_FILES = 64  # number of files of a spill, partitioned by word; each is read back whole
 LOW = np.uint64(0xFFFFFFFF)
 
 
 def parts_for(frame: DataFrame) -> int:
-    """Into how many parts a shuffle of the frame is cut: by its size where Spark can tell, and two for each core; in a
-    session of ours that was told a number, that number."""
+    """Return the number of partitions for a shuffle of the frame.
+
+    It is derived from the size of the frame if Spark can tell it, and is at least two per core. In a session started by
+    lookalike with a given number of partitions, it is that number.
+    """
     session = frame.sparkSession
     asked = int(str(session.conf.get("spark.sql.shuffle.partitions")))
     size = plan_bytes(frame)
@@ -56,13 +59,14 @@ def shuffle_arrays(
 ) -> DataFrame:
     """Shuffle rows once, so that rows with equal words come together.
 
-    spread: of a batch, the rows to send (columns of these kinds). word: of such rows, a well-mixed word for each.
-    gather: of all rows of a part in any order, or of a share of it that has all rows of its words, what takes their
-    place. A part of more than HELD_BYTES is first cut by word into files, so that a worker never holds all of it.
+    spread: yields the rows of a batch to send (columns of these dtypes). word: returns a well-mixed word for each row.
+    gather: turns rows into record batches of the schema. It gets all rows of a partition in any order, or a share of it
+    with all rows of its words: a partition of more than HELD_BYTES is first split by word into files, so that a worker
+    never holds all of it.
     """
     count = parts_for(frame) if parts is None else parts
     limit = min(max(count * SHUFFLE_BLOCK_BYTES, MIN_GATHERED_BYTES), MAX_GATHERED_BYTES)
-    held_bytes = HELD_BYTES  # as this process has it, on all workers
+    held_bytes = HELD_BYTES  # the value of this process, for all workers
 
     def sent(batches: Batches) -> Batches:
         held: list[Columns] = []
@@ -102,7 +106,7 @@ def shuffle_arrays(
 
 
 class ShuffleSpill:
-    """Rows of one part of a shuffle on disk, cut by word into files: all rows of a word are in one of them."""
+    """Rows of one shuffle partition on disk, split by word into files: all rows of a word are in the same file."""
 
     def __init__(self, kinds: Kinds, word: Word) -> None:
         self.kinds, self.word = kinds, word
@@ -123,7 +127,7 @@ class ShuffleSpill:
         """Append the rows to their files."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="lookalike-shuffle-")
-        # The high bits of a word chose the part; the low ones choose the file.
+        # The high bits of a word choose the partition; the low bits choose the file.
         file = (((self.word(columns) & LOW) * np.uint64(SPILL_FILES)) >> np.uint64(32)).astype(np.int64)
         order = np.argsort(file, kind="stable")
         numbers, ends = _runs(np.bincount(file, minlength=SPILL_FILES))
@@ -134,7 +138,7 @@ class ShuffleSpill:
                     values[low:high].tofile(out)
 
     def parts(self) -> Iterator[Columns]:
-        """The rows file by file."""
+        """Yield the rows, file by file."""
         for number in range(SPILL_FILES):
             if self._folder is not None:
                 paths = {name: os.path.join(self._folder.name, f"{number}.{name}") for name in self.kinds}
@@ -143,7 +147,7 @@ class ShuffleSpill:
 
 
 def _cut(held: list[Columns], kinds: Kinds, word: Word, parts: int) -> pa.RecordBatch:
-    """One block for each part that has rows."""
+    """Return one block for each partition that has rows."""
     whole = {name: np.concatenate([columns[name] for columns in held]) for name in kinds}
     small = np.uint16 if parts <= 1 << 16 else np.uint32
     part = (((word(whole) >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)).astype(small)
@@ -157,18 +161,18 @@ def _cut(held: list[Columns], kinds: Kinds, word: Word, parts: int) -> pa.Record
 
 
 def _runs(counts: I64) -> tuple[I64, I64]:
-    """(which parts have rows, where the rows of each begin, and end)."""
+    """Return (the parts that have rows, the row offsets of these parts)."""
     there = np.flatnonzero(counts)
     return there, np.concatenate([[0], np.cumsum(counts[there])])
 
 
 def packed(columns: Columns, ends: I64) -> dict[str, pa.Array]:
-    """The columns of blocks: block i holds the rows ends[i] to ends[i + 1]."""
+    """Return the columns of blocks: block i holds the rows ends[i] to ends[i + 1]."""
     return {name: as_binary(values, ends) for name, values in columns.items()}
 
 
 def unpacked(blocks: Iterable[pa.RecordBatch], kinds: Kinds) -> Columns:
-    """The rows of all blocks.
+    """Concatenate the rows of all blocks.
 
     >>> two = pa.record_batch(packed({"n": np.array([4, 5, 6])}, np.array([0, 1, 3])))
     >>> unpacked([two, two], {"n": np.int64})["n"].tolist()
@@ -179,20 +183,20 @@ def unpacked(blocks: Iterable[pa.RecordBatch], kinds: Kinds) -> Columns:
 
 
 def each_block(batch: pa.RecordBatch, kinds: Kinds) -> Iterator[Columns]:
-    """The rows of the blocks of a batch, one block after the other."""
+    """Yield the rows of each block of a batch."""
     for at in range(batch.num_rows):
         yield unpacked([batch.slice(at, 1)], kinds)
 
 
 def mixed(values: U64) -> U64:
-    """Words that spread evenly, alike for equal ones."""
+    """Return evenly distributed hashes of the values."""
     out = np.empty(len(values), np.uint64)
     hashing.mix_all(values, BLOCK_SALT, out)
     return out
 
 
 def run_lengths(*columns: npt.NDArray[Any]) -> I64:
-    """How many rows follow one another with equal columns, run by run.
+    """Return the lengths of runs of consecutive rows with equal columns.
 
     >>> run_lengths(np.array([4, 4, 7, 4])).tolist()
     [2, 1, 1]

@@ -1,4 +1,4 @@
-"""Whatever Spark reads becomes rows with a place: in the order of the input where it has one, else by their ids."""
+"""Read inputs with Spark and number their rows: in the order of the input if it has one, else by id."""
 
 from __future__ import annotations
 
@@ -41,34 +41,33 @@ READERS: dict[str, tuple[str, dict[str, Any]]] = {
     TEXT_LINES: ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in FORMATS.items() if kind in READERS}, ".orc": "ORC"}
-IN_FILE = 40  # bits of a place within a file; the file's number stands above them
+IN_FILE = 40  # bits of a row's place within its file; the file number is in the bits above
 Placing = Literal["files", "column", "ids", "sorted ids"]
 
 
 class Choose(Protocol):
-    """Which column is compared: the one that is wanted, or the usual one."""
+    """Chooses the column that is compared: the requested one, or the usual one."""
 
     def __call__(self, schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str: ...
 
 
 class PathArguments(tuple[str, ...]):
-    """Paths and URLs as they were typed: pathlib would take a slash away from s3://."""
+    """Paths and URLs as the user typed them: pathlib would remove a slash from s3://."""
 
 
 class RowOffsets(Protocol):
-    """Of each block of a file, (file, where it starts), the place of its first row."""
+    """Maps each block of a file, (file, start of the block), to the place of its first row."""
 
     def __getitem__(self, block: tuple[str, int], /) -> int: ...
 
 
 @dataclass(frozen=True)
 class SparkSource:
-    """Rows that Spark reads. frame: the user's columns and the hidden ones; placing: what a row's number comes from.
+    """Rows that Spark reads. frame: the user's columns and the hidden ones; placing: the source of the row numbers.
 
-    bases: of each (file, start), the place of its first row; empty where places come from elsewhere.
-    id_column: None where rows are known by their place. given: paths on this machine, as they were named, and files:
-    what they stand for; none where the rows come from elsewhere. shown: what a receipt says of the columns, else text
-    and id.
+    bases: the place of the first row for each (file, start); empty unless placing is "files".
+    id_column: None if rows are identified by their place. given: local paths as the user named them; files: the files
+    that these match; both are empty for other inputs. shown: the columns in the receipt, if not text and id.
     """
 
     name: str
@@ -81,7 +80,7 @@ class SparkSource:
     given: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
-    lines: bool | None = None  # True where each line of text files is an item
+    lines: bool | None = None  # True if each line of text files is an item
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,22 +92,22 @@ class SparkSource:
 
     @property
     def id_type(self) -> str:
-        """long or string."""
+        """The Spark type of the ids: long or string."""
         if self.id_column is None:
             return "long"
         return "long" if pa.types.is_integer(schema_of(self.frame).field(self.id_column).type) else "string"
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says of the input, in the words of the local engine: it can be opened again by these."""
+        """Return the receipt's entry for the input, in the form of the local engine, from which it can be reopened."""
         columns = self.shown or {"text": self.text_column, "id": self.id_column, "lines": self.lines}
         return {"name": self.name, **columns, "origin": origin(self.given, map(Path, self.files))}
 
     def check(self, column: str) -> None:
-        """Refuse a column that is not there."""
+        """Raise an error unless the column exists."""
         check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
 
     def compared(self, column: str) -> Any:
-        """A column to order rows by; numbers that stand in a file without types are numbers (one pass to see)."""
+        """Return a column to order rows by. In untyped files, columns of numbers are cast (takes one pass)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         values = F.col(f"`{column}`")
@@ -120,11 +119,11 @@ class SparkSource:
 
     @property
     def has_lines(self) -> bool:
-        """True where the rows carry the lines of the files that they come from."""
+        """True if the rows carry the lines of the JSON Lines files that they come from."""
         return LINE in self.frame.columns
 
     def check_encoding(self) -> None:
-        """Refuse CSV files with bytes that are not UTF-8, which Spark would replace: one pass over the files."""
+        """Raise BadText for CSV files that are not UTF-8, whose bytes Spark would replace; takes one pass."""
         if not self.untyped:
             return
         lines = self.frame.sparkSession.read.text(self.frame.inputFiles())
@@ -136,9 +135,9 @@ class SparkSource:
             )
 
     def placed(self, *, lines: bool = False) -> DataFrame:
-        """All rows with all their columns, and PLACE: the number by which the rest of the run knows them.
+        """Return all rows with all their columns, and PLACE: the number that identifies them in the rest of the run.
 
-        lines: with LINE and FILE, where the rows have them.
+        lines: include LINE and FILE, if the rows have them.
         """
         if self.placing != "files":
             return self.frame
@@ -155,9 +154,11 @@ class SparkSource:
 
 
 def places(batches: Batches, bases: RowOffsets) -> Iterator[tuple[pa.RecordBatch, I64]]:
-    """Each batch of a partition with the places of its rows: the base of their block of their file, and how many rows
-    of it stand before. Batches come in the order of the files, as Spark reads them; `bases` knows what order these
-    have among one another."""
+    """Yield each batch of a partition with the places of its rows.
+
+    A place is the base of the row's file block plus the number of rows before it in the block. Batches come in the
+    order in which Spark reads the files; `bases` determines the order of the files.
+    """
     current: tuple[str, int] | None = None
     seen = 0
     for batch in batches:
@@ -179,7 +180,7 @@ def places(batches: Batches, bases: RowOffsets) -> Iterator[tuple[pa.RecordBatch
 
 
 def _changes(batch: pa.RecordBatch) -> I64:
-    """Where a new block of a file begins in a batch."""
+    """Return the rows of a batch at which a new block of a file begins."""
     names = batch[FILE].dictionary_encode().indices.to_numpy()
     starts = numbers(batch, START_COLUMN)
     new = np.zeros(batch.num_rows, np.bool_)
@@ -198,7 +199,7 @@ def open_origins(
     several: bool = False,
     lines: bool | None = None,
 ) -> list[SparkSource]:
-    """One collection, or two where the second of the sources is not None. lines: as for `open_collection`."""
+    """Open one collection, or two if the second source is not None. lines: as for `open_collection`."""
     given = [source for source in sources if source is not None]
     several = several or len(given) > 1
     origins = [
@@ -219,11 +220,11 @@ def open_origin(
     choose: Choose = choose_text,
     lines: bool | None = True,
 ) -> SparkSource:
-    """The documents of a DataFrame, of paths or URLs that Spark reads, of a table's name, or of what is in memory.
+    """Open a collection: a DataFrame, paths or URLs that Spark reads, the name of a table, or data in memory.
 
-    several: the collection is one of two, so that ids of both must fit one numbering. choose: the column that is
-    compared; documents are texts or token lists. lines: text files are read line by line, which is the only way that
-    Spark reads them; None where that is so for a single file only.
+    several: the collection is one of two, so the ids of both must fit one numbering. choose: selects the column that is
+    compared; documents are texts or token lists. lines: read text files line by line, the only way in which Spark reads
+    them; None allows that for a single file only.
     """
     from pyspark.sql import DataFrame
 
@@ -236,14 +237,14 @@ def open_origin(
 
 
 def any_column(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None) -> str:
-    """For kinds of items that choose later what is compared."""
+    """Return the first column, for kinds of items that choose the compared columns later."""
     if not schema.names:
         raise InputError(f"{where} has no columns; expected a table with rows.")
     return str(schema.names[0])
 
 
 def is_read_by_spark(source: Any) -> bool:
-    """True for a DataFrame, and for paths, URLs or the name of a table; else the source is what Python holds."""
+    """Return True for a DataFrame, paths, URLs or the name of a table; False for data held by Python."""
     from pyspark.sql import DataFrame
 
     if isinstance(source, DataFrame | PathArguments | str | os.PathLike):
@@ -305,7 +306,7 @@ def _of_paths(
             frame = read_json_lines(session, [_url(path) for path in paths], hidden)
         else:
             frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
-    except Exception as error:  # Spark's own, of many kinds
+    except Exception as error:  # Spark raises many types
         raise InputError(f"Spark cannot read {name} as {kind}: {root_cause(str(error))}") from error
     if kind == TEXT_LINES:
         frame = frame.withColumnRenamed("value", "text")
@@ -314,7 +315,7 @@ def _of_paths(
         raise InputError(f"{name} is in UTF-16 or another encoding; expected UTF-8. Convert it, for example by iconv.")
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
-    if kind == "Parquet":  # its rows are numbered, wherever a block begins
+    if kind == "Parquet":  # its rows have numbers, independent of blocks
         hidden = [hidden[0], f"cast(0 as long) as {START_COLUMN}", f"_metadata.row_index as {ROW_COLUMN}"]
     if FILE not in frame.columns:
         frame = frame.selectExpr("*", *hidden)
@@ -330,7 +331,7 @@ def _of_paths(
 
 
 def _bases(frame: DataFrame, paths: list[str], found: list[str], *, dense: bool) -> RowOffsets:
-    """Of each block of each file the place of its first row: dense (rows are counted first), or with room between."""
+    """Return the place of the first row of each file block: dense (after counting all rows), or with gaps."""
     roots = [plain(_url(path)).partition("*")[0] for path in paths]
 
     def order(file: str) -> tuple[int, str]:
@@ -347,7 +348,7 @@ def _bases(frame: DataFrame, paths: list[str], found: list[str], *, dense: bool)
 
 @dataclass(frozen=True)
 class SparseRowOffsets:
-    """Bases that leave room: a row takes at least a byte of its file, so that no two blocks overlap."""
+    """Row offsets with gaps: the byte offset of a block serves as its first row, as a row takes at least one byte."""
 
     files: dict[str, int]
 
@@ -356,7 +357,7 @@ class SparseRowOffsets:
 
 
 def plain(path: str) -> str:
-    """One way to write the name of a file: Spark has several.
+    """Normalise a file name, which Spark writes in several ways.
 
     >>> plain("file:///data/a%20b.parquet"), plain("s3://bucket/a.parquet")
     ('/data/a b.parquet', 's3://bucket/a.parquet')
@@ -377,7 +378,7 @@ def _no_text_files(name: str) -> InputError:
 
 
 def _kind(session: SparkSession, path: str, lines: bool | None) -> str:
-    """Parquet, CSV, ...: by the extension of a file, or of the first data file in a folder."""
+    """Return the format (Parquet, CSV, ...) by the extension of a file, or of the first data file in a folder."""
     kind = _by_name(path)
     system, found = reached(session, path)
     if not found:
@@ -396,13 +397,13 @@ def _kind(session: SparkSession, path: str, lines: bool | None) -> str:
 
 
 def reached(session: SparkSession, path: str) -> tuple[Any, Any]:
-    """(Hadoop's file system of a path or URL, what is found there); InputError, in one line, where nobody answers."""
+    """Return (Hadoop file system of a path or URL, the files found there); raise InputError if it cannot be reached."""
     jvm: Any = session._jvm
     where = jvm.org.apache.hadoop.fs.Path(path if "://" in path else "file://" + os.path.abspath(path))
     try:
         system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
         return system, system.globStatus(where)
-    except Exception as error:  # py4j's
+    except Exception as error:  # from py4j
         raise InputError(f"Spark cannot reach {path}: {root_cause(str(error))}") from error
 
 
@@ -412,7 +413,7 @@ def _by_name(path: str) -> str | None:
 
 
 def schema_of(frame: DataFrame) -> pa.Schema:
-    """The frame's columns as Arrow would have them."""
+    """Return the Arrow schema of the frame, without the hidden columns."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(frame.select(*(name for name in frame.columns if name not in HIDDEN)).schema)

@@ -1,4 +1,4 @@
-"""DataFrames as Spark writes them: folders of parts, on this machine or wherever Spark can write."""
+"""Write DataFrames as folders of part files, on this machine or to any URL that Spark can write to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def is_url(path: str) -> bool:
-    """s3://bucket/x, hdfs://..., and what pathlib makes of them (s3:/bucket/x).
+    """Return True for a URL such as s3://bucket/x, also after pathlib removed a slash (s3:/bucket/x).
 
     >>> is_url("s3:/bucket/x"), is_url("pairs.parquet"), is_url("file:///tmp/x")
     (True, False, True)
@@ -41,12 +41,12 @@ def is_url(path: str) -> bool:
 
 
 def as_url(path: str) -> str:
-    """With both slashes after the scheme, which pathlib takes one of."""
+    """Restore the slashes after the scheme of a URL, of which pathlib removes one."""
     return re.sub(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/+", r"\1://" + ("/" if path.startswith("file:") else ""), path)
 
 
 def check_target(path: str, *, force: bool) -> None:
-    """Refuse, before any long work, an output that Spark could not write in the end."""
+    """Raise an error, before any long work, for an output that Spark could not write."""
     ending = os.path.splitext(path)[1].lower()
     if ending and ending not in FORMATS:
         raise UsageError(f"{path} has the unknown extension {ending!r}. Spark writes {', '.join(FORMATS)}.")
@@ -61,17 +61,17 @@ def check_target(path: str, *, force: bool) -> None:
 
 
 def check_reached(session: SparkSession, url: str) -> None:
-    """Refuse, before any long work, a URL that Spark cannot reach."""
+    """Raise OutputError, before any long work, for a URL that Spark cannot reach."""
     jvm: Any = session._jvm
     where = jvm.org.apache.hadoop.fs.Path(url)
     try:
         where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(where)
-    except Exception as error:  # py4j's
+    except Exception as error:  # from py4j
         raise OutputError(f"Spark cannot write to {url}: {root_cause(str(error))}") from error
 
 
 def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
-    """Write a folder of parts; on this machine it appears whole or not at all."""
+    """Write a folder of part files; on this machine it appears complete or not at all."""
     check_target(path, force=force)
     form, options = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
     writer = frame.write.format(form).options(**options)
@@ -84,7 +84,7 @@ def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
 
 
 def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, *, force: bool) -> str:
-    """Write rows of an input so that their values read back as they are. lines: the same rows as lines of JSON (value).
+    """Write rows of an input without changing their values. lines: the same rows as lines of JSON (value), or None.
 
     name: of the input, for messages.
     """
@@ -105,19 +105,19 @@ def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, 
 
 
 def _rename_parts(session: SparkSession, folder: Path) -> None:
-    """Name parts of JSON Lines so: Spark's writer of text calls them .txt, which other readers take for text."""
+    """Rename parts of JSON Lines from .txt, the extension of Spark's text writer, so that readers recognise them."""
     jvm: Any = session._jvm
     where = jvm.org.apache.hadoop.fs.Path(folder.absolute().as_uri())
     system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
     for part in folder.glob("part-*.txt"):
         old, new = (jvm.org.apache.hadoop.fs.Path(where, file.name) for file in (part, part.with_suffix(".json")))
-        system.rename(old, new)  # with its checksum
+        system.rename(old, new)  # Hadoop renames the checksum file too
 
 
 def write_result(
     tables: Mapping[str, DataFrame], receipt: Callable[[], dict[str, Any]], folder: str, *, force: bool
 ) -> str:
-    """Write NAME.parquet for each table, a folder of parts, and receipt.json beside them."""
+    """Write each table as a folder NAME.parquet of part files, and receipt.json next to them."""
     check_target(folder, force=force)
     if is_url(folder):
         for name, frame in tables.items():
