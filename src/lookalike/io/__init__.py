@@ -1,1 +1,1 @@
-"""Readers, writers and result folders: `read`, `write`, `results`, and what they are made of."""
+"""Readers, writers and result folders: `read`, `write`, `results`, and their parts."""

@@ -1,4 +1,4 @@
-"""Files of arrays: .npy, .npz and .fvecs. They are mapped into memory where that is possible."""
+"""Read files of arrays (.npy, .npz and .fvecs), memory-mapped if possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARRAY_FILES = (".npy", ".npz", ".fvecs")
 
 
 def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.NDArray[Any], pa.Array | None]:
-    """The vectors of a file, and the names of its rows where a .npz file has an array of these."""
+    """Return the vectors of a file, and the row ids if a .npz file has an array of them."""
     if not file.exists():
         beside = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise InputError(f"no such file: {file}.{nearest(file.name, beside)}")
@@ -44,8 +44,10 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
 
 
 def as_matrix(values: npt.NDArray[Any], name: str, *, convert: bool = True) -> F32 | npt.NDArray[Any]:
-    """Refuse what is no matrix of real numbers; as float32 unless `convert` is off. Values beyond float32 become
-    infinite, and are refused where rows are checked."""
+    """Return a matrix of real numbers as float32, or in its own dtype unless `convert`; raise InputError for others.
+
+    Values beyond float32 become infinite, and are refused when the rows are checked.
+    """
     if values.ndim != 2:
         raise InputError(
             f"{name} has {values.ndim} dimension{'s' * (values.ndim != 1)}, shape {values.shape}; "
@@ -83,7 +85,7 @@ def _row_names(names: npt.NDArray[Any], rows: int, which: str, file: Path) -> pa
 
 
 def _fvecs(file: Path) -> npt.NDArray[Any]:
-    """Rows of float32, each behind its length as int32."""
+    """Read rows of float32, each preceded by its length as int32."""
     words = np.memmap(file, "<i4", "c") if file.stat().st_size % 4 == 0 else np.zeros(0, np.int32)
     width = int(words[0]) if len(words) else 0
     if width < 1 or len(words) % (width + 1):

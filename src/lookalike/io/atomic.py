@@ -1,4 +1,4 @@
-"""Outputs that appear whole or not at all."""
+"""Write outputs atomically: they appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lookalike.io.paths import KNOWN, kind_of
 
 
 def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence[str] = ()) -> None:
-    """Refuse, before any long work, an output that could not be written in the end.
+    """Raise an error, before any long work, for an output that could not be written.
 
-    A name without an extension is a result folder. `columns`: what the file will hold.
+    A name without an extension is a result folder. `columns`: the columns that the file will hold.
 
     >>> check_output("pairs.xlsx", force=False)
     Traceback (most recent call last):
@@ -47,7 +47,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
 
 
 def check_folder(folder: str | os.PathLike[str], *, force: bool) -> None:
-    """As `check_output`, for a result folder. `force` replaces only an empty folder or an earlier result."""
+    """Check a result folder, like `check_output`. `force` replaces only an empty folder or an earlier result."""
     folder = Path(folder)
     check_place(folder, force=force)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / "receipt.json").exists())):
@@ -55,7 +55,7 @@ def check_folder(folder: str | os.PathLike[str], *, force: bool) -> None:
 
 
 def one_column_only(path: Path, columns: Sequence[str]) -> str:
-    """The message for a table that a text file cannot hold."""
+    """Return the message for a table that a text file cannot hold."""
     lines = " Or read text files line by line, with --lines." if list(columns) == ["id", "text"] else ""
     return (
         f"{path} can hold one column of text, a document a line; this table has the columns {listed(columns)}. "
@@ -64,9 +64,10 @@ def one_column_only(path: Path, columns: Sequence[str]) -> str:
 
 
 def check_place(path: Path, *, force: bool) -> None:
-    """Refuse a place without a folder around it that may be written to, or taken already.
+    """Raise OutputError if the parent folder is missing or not writable, or if the path exists and `force` is not set.
 
-    What a killed process left for this place is cleared; an output of a set that it could not finish may be replaced.
+    Temporary files that a killed process left for this path are removed. An output of a set that such a process did
+    not complete may be replaced.
     """
     if not path.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {path.parent}. Create it first (mkdir -p), or use another name.")
@@ -79,7 +80,7 @@ def check_place(path: Path, *, force: bool) -> None:
 
 @dataclass
 class Draft:
-    """What is being written. path: its temporary name; nbytes: about how much room it takes, as far as is known."""
+    """An output that is being written. path: its temporary name; nbytes: its approximate size, as far as known."""
 
     path: Path
     nbytes: int = 0
@@ -91,7 +92,7 @@ _published: list[Path] = []
 
 
 def stop_writing() -> list[Path]:
-    """Remove what is being written now: the process ends. Return the outputs of `together` that have their names."""
+    """Remove unfinished outputs when the process ends. Return the outputs of `together` that are published."""
     with _renaming:
         for path in list(in_use):
             remove(path)
@@ -100,9 +101,9 @@ def stop_writing() -> list[Path]:
 
 @contextmanager
 def together(paths: Iterable[Path], *, force: bool) -> Iterator[None]:
-    """Give the outputs that the block writes to these paths their names when it ends, so that none is there alone.
+    """Publish the outputs that the block writes to these paths together at its end, so that none appears alone.
 
-    Where the process is killed between two names, a later run may replace those outputs without `force`.
+    If the process is killed between two renames, a later run may replace those outputs without `force`.
     """
     if _held.get() is not None:  # part of a larger set
         yield
@@ -124,9 +125,9 @@ def together(paths: Iterable[Path], *, force: bool) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
-    """Yield a draft next to `path`, file or folder, that replaces `path` when the block ends well.
+    """Yield a draft next to `path`, a file or folder, that replaces `path` if the block succeeds.
 
-    However the block ends, the temporary name is gone afterwards; within `together`, when its block ends.
+    The temporary name is always removed at the end of the block, or within `together`, at the end of its block.
     """
     draft = Draft(hidden_name(path, "tmp"))
     held = _held.get()
@@ -146,7 +147,7 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
 
 @contextmanager
 def _clear_errors(what: str, draft: Draft | None = None) -> Iterator[None]:
-    """Turn what the system and Arrow say about a file into an OutputError."""
+    """Convert file errors of the operating system and Arrow to OutputError."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
@@ -160,11 +161,11 @@ def _clear_errors(what: str, draft: Draft | None = None) -> Iterator[None]:
 
 
 def _publish(drafts: Mapping[Path, Path], *, force: bool) -> None:
-    """Give finished drafts their names (output to draft)."""
+    """Rename finished drafts to their final names. drafts: output to draft."""
     with _renaming:
         if not force:
             for path in drafts:
-                check_place(path, force=False)  # it may have appeared while the work was going on
+                check_place(path, force=False)  # it may have appeared during the run
         folders = {path.absolute().parent for path in drafts}
         marks = mark_set(drafts) if len(drafts) > 1 else []
         for mark in marks:
@@ -189,14 +190,14 @@ def _discard(path: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Ask the system to put a file, or all files of a folder, on the disk: a rename must not outrun the content."""
+    """Flush a file, or all files of a folder, to disk, so that a rename does not precede the content."""
     for file in (entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]:
         with open(file, "r+b") as handle:
             os.fsync(handle.fileno())
 
 
 def _flush_entry(folder: Path) -> None:
-    with suppress(OSError):  # not every system lets a folder be opened
+    with suppress(OSError):  # not every system can open a folder
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -205,7 +206,7 @@ def _flush_entry(folder: Path) -> None:
 
 
 def _swap(new: Path, old: Path) -> None:
-    """Put a folder in the place of another one; if that fails the old one is there again."""
+    """Replace a folder by another one; the old folder is restored on failure."""
     aside = hidden_name(old, "old")
     in_use.add(aside)
     try:

@@ -1,4 +1,4 @@
-"""A batch of documents, and how batches of any size become batches of a good size."""
+"""A batch of documents, and the re-cutting of batches to a target size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lookalike.io.reader import TARGET_BYTES, spans_by_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class TextBatch:
-    """Some rows: their texts and ids.
+    """The texts and ids of consecutive rows.
 
-    texts: large_string, or large_list of large_string or int64 (tokens), without nulls; ids: string or int64, or None
-    for row numbers; extra: the columns asked for; null_texts, bad_texts: how many of these rows had no text, or text
-    that is not UTF-8; first_row: the number of the first row in the collection.
+    texts: large_string, or large_list of large_string or int64 (tokens), without nulls. ids: string or int64, or None
+    for row numbers. extra: the requested extra columns. null_texts, bad_texts: number of rows without text, and with
+    text that is not UTF-8. first_row: number of the first row within the collection.
     """
 
     texts: pa.Array
@@ -31,12 +31,12 @@ class TextBatch:
 
 
 def resized(batches: Iterable[TextBatch]) -> Generator[TextBatch, None, None]:
-    """The same rows in batches of about TARGET_BYTES: small ones put together, large ones cut."""
+    """Re-cut the rows into batches of about TARGET_BYTES: small batches are joined, large ones are split."""
     waiting: list[TextBatch] = []
     nbytes = 0
     for batch in batches:
         for piece in _cut(batch):
-            if waiting and piece.texts.nbytes >= TARGET_BYTES:  # putting it together with others would copy it
+            if waiting and piece.texts.nbytes >= TARGET_BYTES:  # joining it with others would copy it
                 yield _joined(waiting)
                 waiting, nbytes = [], 0
             waiting.append(piece)
@@ -60,7 +60,7 @@ def _cut(batch: TextBatch) -> Iterator[TextBatch]:
             texts=batch.texts.slice(start, count),
             ids=None if batch.ids is None else batch.ids.slice(start, count),
             extra={name: column.slice(start, count) for name, column in batch.extra.items()},
-            # Only the sums are of use, so the first piece may carry them.
+            # Only the sums are used, so the first piece carries them.
             null_texts=0 if start else batch.null_texts,
             bad_texts=0 if start else batch.bad_texts,
             first_row=batch.first_row + start,

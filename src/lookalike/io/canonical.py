@@ -1,7 +1,7 @@
-"""The few Arrow types that items are compared in, and how columns of other types are brought to them.
+"""The few Arrow types in which items are compared, and the conversion of other types to them.
 
-Views, dictionaries, run-end encoded columns, extension types and half floats all become plain text, numbers or lists
-here, so that no other module has to know them.
+Views, dictionaries, run-end encoded columns, extension types and half floats become plain text, numbers or lists here,
+so that no other module has to handle them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def canonical_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def is_list(dtype: pa.DataType) -> bool:
-    """Tell whether a column of this type holds lists, in any layout; maps are no lists."""
+    """Return whether a type is a list type, in any layout; maps do not count as lists."""
     return bool(
         t.is_list(dtype)
         or t.is_large_list(dtype)
@@ -59,7 +59,7 @@ def is_list(dtype: pa.DataType) -> bool:
 
 
 def canonical(column: pa.Array) -> pa.Array:
-    """Return the same values in their canonical type; a column that has it already is not copied.
+    """Return the same values in their canonical type; a column that already has it is not copied.
 
     >>> canonical(pa.DictionaryArray.from_arrays([0, 1, None], pa.array(["a", None]))).to_pylist()
     ['a', None, None]
@@ -131,12 +131,12 @@ def _not_for_parquet(dtype: pa.DataType) -> bool:
 
 
 def holds_dictionary(dtype: pa.DataType) -> bool:
-    """Tell whether a column of this type has a dictionary, alone or in lists."""
+    """Return whether a type is a dictionary type, or a list type with dictionaries in it."""
     return bool(t.is_dictionary(dtype) or (is_list(dtype) and holds_dictionary(dtype.value_type)))
 
 
 def without_dictionary(dtype: pa.DataType) -> pa.DataType:
-    """Return the type of the values themselves, where values of this type come by way of a dictionary.
+    """Return the type of the decoded values of a dictionary type; other types are unchanged.
 
     >>> without_dictionary(pa.dictionary(pa.int8(), pa.string())), without_dictionary(pa.int8())
     (DataType(string), DataType(int8))
@@ -149,7 +149,7 @@ def without_dictionary(dtype: pa.DataType) -> pa.DataType:
 
 
 def without_null_entries(column: pa.Array) -> pa.Array:
-    """Return a dictionary column whose dictionary holds no null, which Parquet cannot store; others are unchanged.
+    """Remove nulls from the dictionary of a dictionary column, which Parquet cannot store; others are unchanged.
 
     >>> without_null_entries(pa.DictionaryArray.from_arrays([0, 1], pa.array([None, "a"]))).indices.to_pylist()
     [None, 0]
@@ -166,7 +166,7 @@ def without_null_entries(column: pa.Array) -> pa.Array:
 
 
 def bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch so that no piece of more than one row takes much more than TARGET_BYTES once it is canonical."""
+    """Split a batch so that no piece of more than one row takes much more than TARGET_BYTES in canonical types."""
     if len(batch) > 1 and sum(canonical_bytes(column) for column in batch.columns) > 2 * TARGET_BYTES:
         half = len(batch) // 2
         yield from bounded(batch.slice(0, half))
@@ -176,7 +176,7 @@ def bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def canonical_bytes(column: pa.Array) -> int:
-    """Return the approximate size of a column once it is canonical, without decoding it.
+    """Return the approximate size of a column in its canonical type, without decoding it.
 
     >>> canonical_bytes(pa.DictionaryArray.from_arrays([0] * 1000, pa.array(["a text of 22 characters"])))
     23000
@@ -208,7 +208,7 @@ def _value_sizes(values: pa.Array) -> I64:
 
 
 def _run_lengths(column: pa.Array) -> I64:
-    """Return how many rows of a run-end encoded column each of its physical values covers. i64[runs]."""
+    """Return the number of rows that each physical value of a run-end encoded column covers. i64[runs]."""
     ends = np.array(column.run_ends.to_numpy(), np.int64) - column.offset
     return np.array(np.diff(np.clip(ends, 0, len(column)), prepend=0), np.int64)
 

@@ -1,4 +1,4 @@
-"""A collection of documents: opened once, streamed as often as needed."""
+"""A collection of documents: opened once, and streamed any number of times."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text,
 from lookalike.io.unchanged import crc_of_file
 
 OnBadFile = Literal["error", "skip"]
-FAR_AHEAD_ROWS = 1 << 14  # rows between two wanted ones from which on it pays to open the input anew
-BEGUN = 8  # batches of a few MB that are read before anyone asks for them
-ROWS_AHEAD = 2  # batches of whole rows that are read ahead: those of text formats are blocks of many MB
+FAR_AHEAD_ROWS = 1 << 14  # gap between two requested rows above which the input is reopened
+BEGUN = 8  # batches of a few MB to read ahead after `begin`
+ROWS_AHEAD = 2  # batches of whole rows to read ahead: in text formats these are blocks of many MB
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
     """Documents that can be read more than once, always in the same order, with bounded memory.
 
-    id_column: None for row numbers; nbytes: about the size of the text, or of the files; rows_hint: None where only
-    reading tells; readers: where the rows come from, those without any rows left out; given: the paths that the user
-    named, if any.
+    id_column: None for row numbers. nbytes: approximate size of the text, or of the files. rows_hint: row count, or
+    None if it is only known after reading. readers: the sources of the rows, without empty ones. given: the paths that
+    the user named, if any.
     """
 
     name: str
@@ -52,39 +52,41 @@ class Collection:
 
     @property
     def is_tokens(self) -> bool:
-        """True where the documents are lists of tokens, not texts."""
+        """True if the documents are lists of tokens rather than texts."""
         kinds = {kind_of_text(reader.schema.field(self.text_column).type) for reader in self.readers}
         return bool(kinds) and "text" not in kinds
 
     @property
     def lines(self) -> bool | None:
-        """True where each line of text files is a document, False where each file is; None for rows of tables."""
+        """True if each line of text files is a document, False if each file is one; None for rows of tables."""
         return self.readers[0].lines if self.readers else None
 
     @property
     def warnings(self) -> list[str]:
-        """What a user should know about the way the files are read."""
+        """Warnings for the user about the way the files are read."""
         return [warning for reader in self.readers for warning in reader.warnings]
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says of the collection."""
+        """Return the receipt's entry for the collection."""
         return {
             "name": self.name, "text": self.text_column, "id": self.id_column, "lines": self.lines,
             "origin": origin(self.given, (path for reader in self.readers for path in reader.paths)),
         }  # fmt: skip
 
     def part(self, number: int) -> Collection:
-        """The documents of one reader alone."""
+        """Return the documents of one reader as a collection."""
         return replace(self, readers=(self.readers[number],), _begun=[], _stamps=[])
 
     @property
     def has_files(self) -> bool:
-        """Whether the documents stand in files, so that another process can read them again."""
+        """Whether all documents are in files, so that another process can read them again."""
         return bool(self.readers) and all(reader.paths for reader in self.readers)
 
     def stamp(self) -> list[dict[str, Any]] | None:
-        """What tells whether the input is still the same: paths, sizes, times of change, and checksums of the files,
-        which are read for that once. None where there are no files."""
+        """Return the paths, sizes, modification times and checksums of the files, to detect changes of the input.
+
+        The files are read once for the checksums. None if there are no files.
+        """
         if not self.has_files:
             return None
         if not self._stamps:
@@ -92,30 +94,30 @@ class Collection:
         return list(self._stamps)
 
     def state(self) -> dict[str, Any]:
-        """What reading has told so far: rows of each file, what is wrong with it, and checksums of what it held."""
+        """Return what is known from reading so far: the rows, damage and content checksums of each file."""
         damaged = [reader.damaged for reader in self.readers]  # before the rows, which are set first
         rows = [reader.rows for reader in self.readers]
         content = [reader.content() for reader in self.readers]
         return {"files": list(zip(rows, damaged, content, strict=True)), "left_out": list(self.left_out)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over what an earlier reading of the same input has told."""
+        """Restore the state of an earlier reading of the same input."""
         for reader, (rows, damaged, content) in zip(self.readers, state.get("files", ()), strict=False):
             reader.rows, reader.damaged = rows, damaged
             reader.expect(content)
         self.left_out[:] = state.get("left_out", self.left_out)
 
     def begin(self) -> None:
-        """Start reading now what `texts()` will give, so that it goes on while the caller is busy."""
+        """Start to read in the background what `texts()` will return."""
         self._begun.append(
             ahead(resized(self._texts((), 0)), depth=BEGUN, weight=_text_bytes, most=BEGUN * TARGET_BYTES)
         )
 
     def texts(self, extra: Sequence[str] = (), *, start: int = 0) -> Iterator[TextBatch]:
-        """Batches of a few MB from row `start` on, made ahead on a thread; only the text, the ids and the `extra`
-        columns are read.
+        """Yield batches of a few MB from row `start` on, read ahead by a thread.
 
-        An extra column has one type in all batches; for CSV and JSON lines the input is read once more to find it.
+        Only the text, the ids and the `extra` columns are read.
+        An extra column has one type in all batches; for CSV and JSON lines an additional pass determines it.
         """
         for reader in self.readers:
             for name in extra:
@@ -125,9 +127,9 @@ class Collection:
         return ahead(resized(self._texts(tuple(extra), start)), weight=_text_bytes, most=UNDER_WAY_BYTES)
 
     def picked(self, rows: Iterable[int]) -> dict[int, Any]:
-        """The texts (or token lists) of these rows, by number; those beyond the end are left out.
+        """Return the texts (or token lists) of these rows, by row number; rows beyond the end are omitted.
 
-        Row groups and files in between are skipped where the format allows it; nothing is read ahead.
+        Row groups and files in between are skipped if the format allows it; nothing is read ahead.
         """
         wanted = sorted(set(rows))
         found: dict[int, Any] = {}
@@ -147,7 +149,7 @@ class Collection:
         return found
 
     def ids(self) -> pa.ChunkedArray | None:
-        """The ids of all rows; None where rows are known by their number. Only the column of ids is read."""
+        """Return the ids of all rows, or None if rows are identified by number. Only the id column is read."""
         if self.id_column is None:
             return None
         chunks = [
@@ -158,14 +160,14 @@ class Collection:
         return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """All columns of the input, in the same order, in one schema; at least one batch.
+        """Yield all columns of the input, in the same order, in one schema; at least one batch.
 
-        Values stand as they are in the input; with on_bad_text="replace" the text is repaired as in `texts`.
+        Values are unchanged, except that on_bad_text="replace" repairs the text as in `texts`.
         """
         return ahead(self._rows(), depth=ROWS_AHEAD, weight=nbytes_of, most=UNDER_WAY_BYTES)
 
     def check_ids(self, ids: pa.Array | pa.ChunkedArray) -> None:
-        """Raise DuplicateIds unless all of these ids differ."""
+        """Raise DuplicateIds unless the ids are unique."""
         check_ids(ids, name=self.name)
 
     def _texts(self, extra: tuple[str, ...], start: int) -> Generator[TextBatch, None, None]:
@@ -188,7 +190,7 @@ class Collection:
             first_row += row
 
     def _good(self, reader: Reader, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a file from `start` on; where a bad file is skipped, as far as it can be read."""
+        """Yield the rows of a file from `start` on; if bad files are skipped, up to the first unreadable row."""
         row = start
         end = reader.rows if reader.damaged else None
         batches = reader.batches_from(schema, start)
@@ -241,7 +243,7 @@ def _stamp(path: Path) -> dict[str, Any]:
 def check_ids(
     ids: pa.Array | pa.ChunkedArray, *, name: str = "the input", of: str = "rows", option: str = "--id"
 ) -> None:
-    """Raise DuplicateIds unless all of these ids differ. of: what they name; option: names another column of ids.
+    """Raise DuplicateIds unless the ids are unique. of: what they identify; option: the option for another id column.
 
     >>> check_ids(pa.array(["a", "b", "a"]), name="a.csv")
     Traceback (most recent call last):
@@ -259,7 +261,7 @@ def check_ids(
 
 
 def _all_differ(ids: pa.Array | pa.ChunkedArray) -> bool:
-    """Numbers are sorted, which takes a tenth of the memory of counting; what counting took is given back."""
+    """Return whether all ids differ. Integers are sorted, which takes a tenth of the memory of counting values."""
     if pa.types.is_int64(ids.type) and not ids.null_count:
         chunks = ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]
         numbers = np.concatenate([np.empty(0, np.int64), *(np.from_dlpack(chunk) for chunk in chunks)])
@@ -277,10 +279,10 @@ def rows_of(
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yield all columns of all files in one schema, in the types of the input; at least one batch.
 
-    read: gives the batches of a reader in a schema. column: the only column where there is no file to name any.
+    read: returns the batches of a reader in a schema. column: the only column if there are no files.
     """
     schemas = [reader.row_schema() for reader in readers]
-    if len(schemas) > 1:  # each file has dictionaries of its own
+    if len(schemas) > 1:  # each file has its own dictionaries
         schemas = [_without_dictionaries(schema) for schema in schemas]
     whole = common_schema(readers, schemas) if schemas else pa.schema([(column, pa.string())] if column else [])
     empty = True
@@ -300,7 +302,7 @@ def rows_of(
 
 
 def _no_values(dtype: pa.DataType) -> pa.Array:
-    """Return an empty column, in the canonical type where Arrow can make none of this type (lists of encoded runs)."""
+    """Return an empty column, in the canonical type if Arrow cannot create this type (lists of encoded runs)."""
     try:
         values = pa.array([], dtype)
     except pa.ArrowNotImplementedError:  # unions
@@ -317,7 +319,7 @@ def _without_dictionaries(schema: pa.Schema) -> pa.Schema:
 
 
 def common_schema(readers: Sequence[Reader], schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """All columns of all files, each with a type that holds the values of every file."""
+    """Return all columns of all files, each with a type that holds the values of every file."""
     whole = schemas[0] if schemas else pa.schema([])
     for reader, schema in zip(readers[1:], schemas[1:], strict=True):
         for column in schema:
@@ -342,7 +344,7 @@ def _common_type(field: pa.Field, other: pa.Field, reader: Reader) -> pa.DataTyp
 
 
 def cast_exactly(column: pa.Array, field: pa.Field, reader: Reader) -> pa.Array:
-    """The same values in another type; InputError where one of them would become another value."""
+    """Cast a column to the type of a field; raise InputError if a value would change."""
     if column.type.equals(field.type):
         return column
     try:

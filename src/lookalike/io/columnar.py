@@ -1,4 +1,4 @@
-"""Formats that know their types: Parquet, Arrow files, and Arrow tables in memory."""
+"""Readers of typed formats: Parquet, Arrow files, and Arrow tables in memory."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from lookalike.io.reader import (
 )
 from lookalike.io.unchanged import crc_of_file, crc_of_range, unchanged
 
-# Without a buffer a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
+# Without a buffer, a whole column chunk is read at once: 106 MB for 200,000 documents in one row group.
 READ_BUFFER = 1 << 20
-# Sizes are averages; a file with thousands of row groups need not be summed up to its end.
+# Sizes are averages over these; the thousands of row groups of a large file are not all summed up.
 ROW_GROUPS_SAMPLED = 64
 # Arrow holds about five times the stored size of a dictionary column in memory, for a whole row group at once.
 DICTIONARY_BYTES = 16 << 20
-WHOLE_FILE = ""  # what checksums call a file that is not taken apart
+WHOLE_FILE = ""  # checksum key of a file that has one checksum for all columns
 
 
 class Columnar(Reader):
-    """An input that stores types. `schema` has unique names and canonical types, `row_schema` the stored types.
+    """A typed input. `schema` has unique names and canonical types, `row_schema` the stored types.
 
-    `batches` gives each column in the type that the asked schema has for it: stored or canonical.
+    `batches` returns each column in the type that the requested schema has for it: stored or canonical.
     """
 
-    _stored: pa.Schema  # names and types as they are stored
+    _stored: pa.Schema  # names and types as stored
 
     def _describe(self, stored: pa.Schema) -> None:
         self._stored = stored
@@ -60,11 +60,11 @@ class Columnar(Reader):
         return self._rows
 
     def _places(self, names: Sequence[str]) -> list[int]:
-        """The positions of these columns in the input, rising."""
+        """Return the positions of these columns in the input, ascending."""
         return sorted({self.schema.get_field_index(name) for name in names})
 
     def _as_asked(self, batch: pa.RecordBatch, places: Sequence[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Give the columns of `schema` in its types. places: where the columns of the batch are in the input."""
+        """Yield the columns of `schema` in its types. places: the positions of the batch's columns in the input."""
         column_at = {place: number for number, place in enumerate(places)}
         numbers = [column_at[self.schema.get_field_index(name)] for name in schema.names]
         stored = [batch.column(number) for number in numbers]
@@ -78,7 +78,7 @@ class Columnar(Reader):
 
 
 class ParquetFile(Columnar, ColumnReader):
-    """One Parquet file, decoded a few MB at a time, only the columns asked for."""
+    """A Parquet file, of which the requested columns are decoded a few MB at a time."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -99,7 +99,7 @@ class ParquetFile(Columnar, ColumnReader):
         yield from self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Row groups before `start` are not read."""
+        """Yield the rows from `start` on; row groups before it are not read."""
         places = self._places(schema.names)
         names = list(dict.fromkeys(self._stored.names[place] for place in places))
         with unchanged(self, names):
@@ -118,7 +118,7 @@ class ParquetFile(Columnar, ColumnReader):
             for group in range(self._metadata.num_row_groups):
                 here = self._metadata.row_group(group).num_rows
                 if start < here:
-                    # A row group is told apart from the file only where it is one of several.
+                    # Messages name the row group only if there are several.
                     where = f"{self.name} row group {group}" if self._metadata.num_row_groups > 1 else self.name
                     with reading(where, "Parquet"):
                         batches = file.iter_batches(
@@ -129,8 +129,10 @@ class ParquetFile(Columnar, ColumnReader):
                 start = max(0, start - here)
 
     def _rows_that_fit(self, names: list[str], start: int, limit: ReadLimit) -> int:
-        """Refuse pages that are too long to be read; return how many rows make a batch of about TARGET_BYTES even if
-        all of them hold the values of a dictionary."""
+        """Return how many rows make a batch of about TARGET_BYTES, even if each has the average dictionary value.
+
+        Raises an error for pages that exceed the limit.
+        """
         per_row = 1.0
         with open(self._path, "rb", buffering=0) as file:
             for group in range(self._metadata.num_row_groups):
@@ -150,19 +152,19 @@ class ParquetFile(Columnar, ColumnReader):
         return max(1, int(TARGET_BYTES / per_row))
 
     def _selected(self, names: Sequence[str]) -> list[int]:
-        """The positions of the columns of a batch: Parquet selects by name, so it has all columns of a name."""
+        """Return the positions of a batch's columns: Parquet selects by name, so it has all columns of a name."""
         rest = {name: iter(self._stored.get_all_field_indices(name)) for name in names}
         return [next(rest[name]) for name in names]
 
     def _decoded(self, field: pa.Field) -> pa.Field:
-        """A dictionary column that takes much memory, or has several dictionaries, is read as plain values."""
+        """Return a field of plain values for a dictionary column that takes much memory or has several dictionaries."""
         several = self._metadata.num_row_groups > 1
         if holds_dictionary(field.type) and (several or self.size([field.name]) > DICTIONARY_BYTES):
             return field.with_type(without_dictionary(field.type))
         return field
 
     def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
-        """Of the bytes in which the file holds these columns, and of its size."""
+        """Return the checksum of each column's bytes in the file, which also covers the file size."""
         sums = dict.fromkeys(names, self._path.stat().st_size)
         with open(self._path, "rb", buffering=0) as file:
             for group in range(self._metadata.num_row_groups):
@@ -175,7 +177,7 @@ class ParquetFile(Columnar, ColumnReader):
         return sums
 
     def size(self, names: Sequence[str]) -> int:
-        """Bytes of these columns before compression, from a sample of the row groups."""
+        """Estimate the uncompressed bytes of these columns from a sample of the row groups."""
         wanted, nbytes, rows = set(names), 0, 0
         for group in range(min(self._metadata.num_row_groups, ROW_GROUPS_SAMPLED)):
             info = self._metadata.row_group(group)
@@ -186,7 +188,7 @@ class ParquetFile(Columnar, ColumnReader):
 
 
 class ArrowFile(Columnar, ColumnReader):
-    """One Arrow file (also Feather), or one Arrow stream saved to a file; mapped into memory."""
+    """An Arrow (Feather) file, or an Arrow stream saved to a file; memory-mapped."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -231,7 +233,7 @@ class ArrowFile(Columnar, ColumnReader):
 
 
 class TableInMemory(Columnar):
-    """An Arrow table that the caller holds."""
+    """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
         self.name = name
@@ -251,7 +253,7 @@ class TableInMemory(Columnar):
 
 
 def refuse_empty(path: Path, name: str, expected: str) -> None:
-    """A format with a header cannot be an empty file."""
+    """Raise InputError for an empty file, in a format that has a header."""
     try:
         empty = path.stat().st_size == 0
     except OSError as error:
@@ -275,5 +277,5 @@ def _open_ipc(
 
 
 def _for_arrow(path: Path) -> Path | pa.OSFile:
-    """The path or, where its name is not UTF-8, which Arrow cannot take, the opened file."""
+    """Return the path, or the opened file if its name is not UTF-8, which Arrow does not accept."""
     return path if os.fsencode(path) == str(path).encode("utf-8", "replace") else pa.OSFile(os.fsencode(path))

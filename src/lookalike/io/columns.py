@@ -1,4 +1,4 @@
-"""Which column holds the text and which the ids, chosen by the user or by what is usual."""
+"""Choose the columns with the text and the ids: those that the user names, or the usual names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lookalike.io.names import name_in_input, named_alike
 from lookalike.io.texts import is_text, kind_of_text
 
 USUAL_TEXT = ("text", "content", "body", "document")
-ROW_NUMBERS = "none"  # the user's word for ids that are row numbers, whatever columns there are
+ROW_NUMBERS = "none"  # the user's value for row numbers as ids, even if there is a column 'id'
 
 
 def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
-    """Return the column asked for, else 'id' if there is one, else None: rows are known by their number.
+    """Return the requested column, else 'id' if it exists, else None: rows are identified by their number.
 
-    "none" asks for row numbers though there may be a column 'id'.
+    "none" requests row numbers even if there is a column 'id'.
 
     >>> choose_id(pa.schema([("id", pa.int64())]), None, "a.csv")
     'id'
@@ -30,9 +30,9 @@ def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
 
 
 def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
-    """The column asked for, else one with a usual name, else the only column that holds text and is not `besides`.
+    """Return the requested column, else one with a usual name, else the only text column other than `besides`.
 
-    besides: the column of ids. Texts may be their own ids where a column other than "id" was chosen for these.
+    besides: the id column. If it is not called "id", it may also be the text column: texts that are their own ids.
 
     >>> choose_text(pa.schema([("Body", pa.string()), ("url", pa.string())]), None, "a.csv")
     'Body'
@@ -40,7 +40,7 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if wanted is not None:
         check_text(schema, wanted, where)
         return wanted
-    # A frame's index travels as a column of its own and is never the text.
+    # The index of a pandas frame is stored as an extra column and is never the text.
     fields = [f for f in schema if kind_of_text(f.type) and not f.name.startswith("__index_level_")]
     for usual in USUAL_TEXT:
         if chosen := next((name for f in fields if (name := name_in_input(f)).lower() == usual), None):
@@ -56,7 +56,7 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
 
 
 def check_text(schema: pa.Schema, name: str, where: str) -> None:
-    """Refuse a text column that is missing, ambiguous or of another type."""
+    """Raise an error for a text column that is missing, ambiguous or of another type."""
     check_column(schema, name, where)
     dtype = schema.field(name).type
     if kind_of_text(dtype) is None:
@@ -66,7 +66,7 @@ def check_text(schema: pa.Schema, name: str, where: str) -> None:
 
 
 def check_id(schema: pa.Schema, name: str, where: str) -> None:
-    """Refuse an id column that is missing, ambiguous or of another type."""
+    """Raise an error for an id column that is missing, ambiguous or of another type."""
     check_column(schema, name, where)
     dtype = schema.field(name).type
     if not (is_text(dtype) or pa.types.is_integer(dtype)):
@@ -77,7 +77,7 @@ def check_id(schema: pa.Schema, name: str, where: str) -> None:
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:
-    """Refuse a column that is not there, or there several times."""
+    """Raise an error for a column that is missing or ambiguous."""
     if schema.get_field_index(name) >= 0:
         return
     if alike := named_alike(schema, name):

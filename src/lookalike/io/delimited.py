@@ -1,4 +1,4 @@
-"""CSV and TSV. These have no types: every column is text, so that 007 and 1.50 come out as they went in."""
+"""Reader of CSV and TSV. These have no types: every column is text, so 007 and 1.50 are written as they were read."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, RawRo
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
-BLOCK_BYTES = TARGET_BYTES  # of a file that are read and parsed at a time; a longer record is not cut
+BLOCK_BYTES = TARGET_BYTES  # bytes of a file that are read and parsed at a time; a longer record is not split
 
-OTHERS = (";", "\t", "|")  # what stands between columns where a header has no comma, as spreadsheets write it
+OTHERS = (";", "\t", "|")  # delimiters to try if a CSV header has no comma, as some spreadsheets write it
 
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
 class Delimited(ByteReader):
-    """A CSV or TSV file with a header line (perhaps compressed). An empty field is null, "" in quotes is empty text.
+    """A CSV or TSV file with a header line, optionally compressed. An empty field is null, a quoted "" is empty text.
 
-    A CSV whose header has no comma, but semicolons, tabs or bars, is parted by those.
+    If the header of a CSV file has no comma but semicolons, tabs or bars, these are the delimiter.
     """
 
     def __init__(self, path: Path, name: str, *, kind: str) -> None:
@@ -55,7 +55,7 @@ class Delimited(ByteReader):
             mark = max(OTHERS, key=lambda mark: len(self._header(head, mark)))
             if len(parted := self._header(head, mark)) > 1:
                 self.delimiter, names = mark, parted
-        # pa.field takes repeated and empty names as they are.
+        # pa.field accepts repeated and empty names.
         self.schema = with_unique_names(pa.schema([pa.field(column, pa.string()) for column in names]))
         self._marks = Marks()
 
@@ -69,7 +69,7 @@ class Delimited(ByteReader):
         return self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
+        """Yield the rows from `start` on; seeks to its block if that was read before and the file is not compressed."""
         mark = self._marks.before(start)
         row = mark.row
 
@@ -89,16 +89,16 @@ class Delimited(ByteReader):
                 yield rows
 
     def head(self) -> bytes:
-        """The byte order mark, if there is one, and the header line."""
+        """Return the byte order mark, if there is one, and the header line."""
         with reading(self.name, self._kind):
             first = next(self._blocks(0))
         mark = BOM if first.data.startswith(BOM) else b""
         return mark + first.data[first.starts[0] : first.ends[0]]
 
     def _numbered(self, mark: Mark) -> Iterator[tuple[int, RawRows]]:
-        """(number of the first row, the rows of a block)."""
+        """Yield (number of the first row, rows) for each block."""
         row = mark.row
-        is_first = not mark.offset  # it begins with the header
+        is_first = not mark.offset  # the first block begins with the header
         offset = mark.offset
         for block in self._blocks(mark.offset):
             rows = RawRows(block.data, block.starts[1:], block.ends[1:]) if is_first else block
@@ -110,7 +110,7 @@ class Delimited(ByteReader):
                 self._marks.add(Mark(row, 0, offset))
 
     def _blocks(self, offset: int) -> Iterator[RawRows]:
-        """Whole records of about BLOCK_BYTES from byte `offset` on, where one begins. The header is the first."""
+        """Yield whole records in blocks of about BLOCK_BYTES from byte `offset` on, the start of a record."""
         with self._open() as file:
             if offset:
                 file.seek(offset)
@@ -129,7 +129,7 @@ class Delimited(ByteReader):
                     offset += end
                 waiting = [block.data[end:]]
                 length = len(waiting[0])
-                enough = 0 if end else 2 * length  # so that a long record is not looked through many times
+                enough = 0 if end else 2 * length  # so that a long record is not scanned many times
                 if self.limit is not None and length > self.limit.nbytes and not end:
                     self.limit.refuse(f"a record of {self.name}", length + _to_record_end(waiting[0], pieces))
             block = self._records(b"".join(waiting), at_start=not offset, is_end=True)
@@ -137,7 +137,7 @@ class Delimited(ByteReader):
                 yield block
 
     def _records(self, data: bytes, *, at_start: bool, is_end: bool) -> RawRows:
-        """The complete records at the beginning of `data`."""
+        """Return the complete records at the beginning of `data`."""
         from lookalike.kernels.delimited import records  # not at the top: it loads the compiler
 
         skipped = len(BOM) if at_start and data.startswith(BOM) else 0
@@ -163,7 +163,7 @@ class Delimited(ByteReader):
         return table
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """Whole numbers, numbers or text: the narrowest that every value is. Reads the file, if there are names."""
+        """Return the narrowest of int64, float64 and string for each column. Reads the file, if there are names."""
         types: dict[str, Any] = dict.fromkeys(names, pa.int64())
         if not types:
             return pa.schema([])
@@ -176,10 +176,10 @@ class Delimited(ByteReader):
         return self._path.stat().st_size
 
     def where(self, row: int) -> str:
-        """Where the row begins. Reads the file up to this row."""
+        """Return the file and line where the row begins. Reads the file up to this row."""
         with self._open() as file, io.TextIOWrapper(file, "utf-8", "replace", newline="") as lines:
             rows = csv.reader(lines, delimiter=self.delimiter)
-            number, begin = -1, 1  # the header is no row
+            number, begin = -1, 1  # the header does not count as a row
             for fields in rows:
                 if fields:
                     if number == row:
@@ -194,11 +194,11 @@ class Delimited(ByteReader):
     def _read(self, data: pa.Buffer, schema: pa.Schema) -> pa.Table:
         return pv.read_csv(
             pa.BufferReader(data),
-            # Without threads Arrow names the row that is wrong; blocks are parsed on several threads anyway.
+            # Without threads, Arrow names the row with an error; blocks are parsed on several threads anyway.
             read_options=pv.ReadOptions(
                 block_size=max(1, data.size), use_threads=False, column_names=self.schema.names
             ),
-            # No Python callback for wrong rows: Arrow's own threads may outlive the interpreter and then abort in it.
+            # No Python callback for invalid rows: Arrow's threads may outlive the interpreter and then abort in it.
             parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=pv.ConvertOptions(
                 check_utf8=False,
@@ -217,7 +217,7 @@ class Delimited(ByteReader):
 
 
 def _to_record_end(begun: bytes, pieces: Iterable[bytes]) -> int:
-    """Bytes up to the end of a record whose beginning is known: a line break after an even number of quotes."""
+    """Return the bytes to the end of the record that `begun` starts: a line break after an even number of quotes."""
     length, is_quoted = 0, begun.count(b'"') % 2
     for piece in pieces:
         data = np.frombuffer(piece, np.uint8)

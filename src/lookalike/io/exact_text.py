@@ -1,4 +1,4 @@
-"""Dates, times, durations and decimals as text that reads back as the same value."""
+"""Convert dates, times, durations and decimals to text that reads back as the same value."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 t = pa.types
-TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
+TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # by unit
 DAY = 86_400  # seconds
-FIRST_DAY, LAST = -719_162 * DAY, 2_932_897 * DAY - 1  # of the years 1 to 9999, in seconds from 1970 on
+FIRST_DAY, LAST = -719_162 * DAY, 2_932_897 * DAY - 1  # of the years 1 to 9999, in seconds since 1970
 BEYOND = "is outside the years 1 to 9999"
 
 
 class NotWritable(Exception):
-    """A value that a format cannot hold. row: its number in the batch; reason: what the value is ("is NaN, ...")."""
+    """A value that a format cannot hold. row: its number in the batch; reason: why, as a predicate ("is NaN, ...")."""
 
     def __init__(self, row: int, reason: str, column: str = "") -> None:
         super().__init__(reason)
@@ -24,7 +24,7 @@ class NotWritable(Exception):
 
 
 def has_exact_text(dtype: pa.DataType) -> bool:
-    """Tell whether `exact_text` takes columns of this type."""
+    """Return whether `exact_text` supports columns of this type."""
     return bool(
         t.is_timestamp(dtype) or t.is_date(dtype) or t.is_time(dtype) or t.is_duration(dtype) or t.is_decimal(dtype)
     )
@@ -34,7 +34,7 @@ def exact_text(column: pa.Array, *, separator: str = "T") -> pa.Array:
     """Return each value as text (large_string) with all its digits; null stays null.
 
     Dates and times are ISO 8601 with the offset of their zone, durations are seconds. separator: between date and time.
-    NotWritable for a date outside the years 1 to 9999, which most readers refuse.
+    Raises NotWritable for a date outside the years 1 to 9999, which most readers refuse.
 
     >>> exact_text(pa.array([1, None], pa.timestamp("ns"))).to_pylist()
     ['1970-01-01T00:00:00.000000001', None]
@@ -54,7 +54,7 @@ def exact_text(column: pa.Array, *, separator: str = "T") -> pa.Array:
 
 
 def text_scalar(text: str) -> pa.Scalar:
-    """Return the text as large_string. (`pa.scalar` would import pandas to ask about it.)"""
+    """Return the text as a large_string scalar. (`pa.scalar` would import pandas.)"""
     data = text.encode("utf-8", "surrogatepass")
     ends = np.array([0, len(data)], np.int64)
     return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]
@@ -73,7 +73,7 @@ def _timestamps(column: pa.Array, separator: str) -> pa.Array:
 
 
 def _offsets(column: pa.Array, local: pa.Array) -> pa.Array:
-    """Return +01:00, or +00:53:28 as zones had it in the 19th century, for each time with a zone."""
+    """Return the UTC offset of each time with a zone: +01:00, or +00:53:28 for historical zones."""
     apart = pc.subtract(local.cast(pa.int64()), column.cast(pa.int64()))
     seconds = pc.divide(apart, TICKS_PER_SECOND[column.type.unit]).dictionary_encode()
     texts = []
@@ -96,7 +96,7 @@ def _check_years(times: pa.Array) -> None:
 
 
 def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Drop the zeros at the end of a fraction, and its point where nothing else is left."""
+    """Remove trailing zeros of a fraction, and its point if no digits are left."""
     texts = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+$", r"\1")
     return pc.replace_substring_regex(texts, r"\.0+$", "")
 

@@ -1,4 +1,4 @@
-"""Arrow values as JSON text that reads back as the same values; what JSON cannot hold is refused."""
+"""Convert Arrow values to JSON text that reads back as the same values; what JSON cannot hold is refused."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lookalike.io.texts import is_text
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
-    """Write one object a line.
+    """Return the rows as JSON Lines, one object per line.
 
-    Dates, times, durations and decimals are strings with all their digits, maps are lists of [key, value]. NotWritable
-    for NaN and infinity, bytes that are not UTF-8, and dates outside the years 1 to 9999.
+    Dates, times, durations and decimals are strings with all their digits, maps are lists of [key, value]. Raises
+    NotWritable for NaN and infinity, bytes that are not UTF-8, and dates outside the years 1 to 9999.
 
     >>> json_lines(pa.record_batch({"id": [1, None], "text": ["é", "b"]})).decode()
     '{"id": 1, "text": "é"}\\n{"id": null, "text": "b"}\\n'
@@ -42,7 +42,7 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
 
 
 def json_text(column: pa.Array) -> pa.Array:
-    """Return each value as JSON text (large_string); null stays null. NotWritable as for `json_lines`.
+    """Return each value as JSON text (large_string); null stays null. Raises NotWritable like `json_lines`.
 
     >>> json_text(pa.array([[1, 2], None])).to_pylist()
     ['[1, 2]', None]
@@ -57,13 +57,13 @@ def json_text(column: pa.Array) -> pa.Array:
 
 
 def json_document(value: Any) -> bytes:
-    """One value on several lines, for people to read.
+    """Return a value as indented JSON; NaN and infinity become null.
 
     >>> json_document({"recall": float("nan")})
     b'{\\n  "recall": null\\n}\\n'
     """
     text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=_plain, indent=2) + "\n"
-    # A file name that is not UTF-8 holds lone surrogates, which JSON writes as \uDCxx, too.
+    # A file name that is not UTF-8 holds lone surrogates, which JSON can write as \uDCxx.
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -77,7 +77,7 @@ def _encoded(column: pa.Array) -> pa.Array:
         return json_text(column)
     texts = _checked(column)
     raw = _bytes_of(texts)
-    # The backslash comes first: the other escapes bring new ones.
+    # The backslash comes first, since the other escapes add backslashes.
     for code in [0x5C, 0x22, *np.unique(raw[raw < 0x20]).tolist()]:
         if (raw == code).any():
             texts = pc.replace_substring(texts, pattern=chr(code), replacement=json.dumps(chr(code))[1:-1])
@@ -90,7 +90,7 @@ def _quoted(texts: pa.Array) -> pa.Array:
 
 
 def _checked(column: pa.Array) -> pa.Array:
-    """Return the texts as large_string. (Arrow's readers do not look into strings; a cast from binary does.)"""
+    """Return the texts as valid large_string: Arrow's readers do not check strings, but a cast from binary does."""
     raw = column.cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string())
@@ -112,7 +112,7 @@ def _reason(error: Exception) -> str:
 
 
 def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:
-    """The bytes of a large_string array, all texts in one row."""
+    """Return the bytes of a large_string array, all texts concatenated."""
     if not len(texts):
         return np.empty(0, np.uint8)
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
@@ -121,11 +121,11 @@ def _bytes_of(texts: pa.Array) -> npt.NDArray[np.uint8]:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """Return Python values that the encoder takes, with exact text for what Python or JSON cannot hold."""
+    """Return Python values that the encoder accepts, with exact text for values that Python or JSON cannot hold."""
     column = _with_exact_text(column)
     try:
         values: list[Any] = column.to_pylist()
-    except ValueError:  # texts that are not UTF-8, repeated names of a struct, nanoseconds in a union
+    except ValueError:  # texts that are not UTF-8, repeated names in a struct, nanoseconds in a union
         values = []
         for row, value in enumerate(column):
             try:
@@ -136,7 +136,7 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def _with_exact_text(column: pa.Array) -> pa.Array:
-    """Return the column with `exact_text` for the values that have one, at any depth of lists, maps and structs."""
+    """Replace values by their `exact_text` if their type has one, at any depth of lists, maps and structs."""
     dtype = column.type
     t = pa.types
     if has_exact_text(dtype):
@@ -147,7 +147,7 @@ def _with_exact_text(column: pa.Array) -> pa.Array:
         return column
     mask = column.is_null() if column.null_count else None
     if t.is_struct(dtype):
-        # Flattened fields are null where the struct is.
+        # Flattened fields are null where the struct is null.
         fields = [_with_exact_text(field) for field in column.flatten()]
         types = [dtype.field(place).with_type(field.type) for place, field in enumerate(fields)]
         return pa.StructArray.from_arrays(fields, fields=types, mask=mask)
@@ -188,7 +188,7 @@ def _plain(value: Any) -> Any:
         return value.decode()
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    # Numbers of NumPy know how to become numbers of Python.
+    # NumPy scalars convert themselves to Python numbers.
     return value.item() if hasattr(value, "item") else str(value)
 
 

@@ -1,4 +1,4 @@
-"""The Arrow types of JSON values, and what a column of one type cannot hold."""
+"""Infer Arrow types of JSON values, and find values that a column of one type cannot hold."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from typing import Any
 import pyarrow as pa
 
 JSON_TYPE_NAMES = {list: "an array", dict: "an object", str: "a string", bool: "a boolean", type(None): "null"}
-# Only a line that matches can hold a number that float64 or int64 cannot.
+# Only lines that match this can hold a number that float64 or int64 cannot represent.
 ODD_NUMBER = re.compile(rb"[0-9]{16}|[eE]\+?[0-9]{3}|NaN|Infinity")
 KEY = re.compile(rb'"([^"\\]*)"\s*:')
-CELLS_PER_BYTE = 2  # rows times keys, for each byte of JSON, above which Arrow is not asked to infer a table
+CELLS_PER_BYTE = 2  # rows times keys per byte of JSON, above which Arrow does not infer the table
 INT64 = 1 << 63
 
 
 @dataclass
 class Inferred:
-    """The columns of some lines. types: by name, null where there was no value; mixed: columns without a common type,
-    which are strings in `types`; inexact: (line, integer that float64 cannot hold) by column; refused: (line, why a
-    value cannot be in a table) by column, or under "" for what is wrong with the keys."""
+    """The inferred columns of a sequence of lines.
+
+    types: by name, null if there was no value. mixed: columns without a common type, which are strings in `types`.
+    inexact: (line, integer that float64 cannot represent) by column. refused: (line, why a table cannot hold a value)
+    by column, or under "" for invalid keys.
+    """
 
     types: dict[str, pa.DataType] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
@@ -30,7 +33,7 @@ class Inferred:
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def add(self, other: Inferred) -> None:
-        """Take over the columns of later lines."""
+        """Merge the columns of later lines."""
         self.mixed |= other.mixed
         self.inexact = {**other.inexact, **self.inexact}
         self.refused = {**other.refused, **self.refused}
@@ -45,20 +48,22 @@ class Inferred:
             self.types[name] = pa.string() if common is None else common
 
     def schema(self) -> pa.Schema:
-        """All columns, in the order of their first use; those without a common type, or without a value, are text."""
+        """Return all columns, in order of first use; columns without a common type or without a value are strings."""
         types = {name: pa.string() if name in self.mixed else dtype for name, dtype in self.types.items()}
         return pa.schema([(name, without_times(dtype, null=pa.string())) for name, dtype in types.items()])
 
 
 def is_wide(block: bytes) -> bool:
-    """Whether a table of these lines would be far larger than they are: most rows lack most of the keys."""
+    """Return whether a table of these lines would be far larger than the lines: most rows lack most of the keys."""
     keys = len(set(KEY.findall(block)))
     return keys * (block.count(b"\n") + 1) > CELLS_PER_BYTE * len(block)
 
 
 def infer_records(records: Iterable[tuple[int, dict[str, Any]]]) -> Inferred:
-    """The columns of some objects with the numbers of their lines, in time and memory that grow with their size,
-    whatever keys they have."""
+    """Infer the columns of objects, given with their line numbers.
+
+    Time and memory grow with the size of the objects, regardless of their keys.
+    """
     values: dict[str, list[Any]] = {}
     inferred = Inferred()
     for line, record in records:
@@ -79,7 +84,7 @@ def infer_records(records: Iterable[tuple[int, dict[str, Any]]]) -> Inferred:
 
 
 def type_of(values: Iterable[Any]) -> pa.DataType | None:
-    """The type that holds all of these values; None where there is no such type.
+    """Return the type that holds all of these values; None if there is no such type.
 
     >>> type_of([1, None, 2.5]), type_of([{"a": [1]}, {"b": "x"}]), type_of([1, "x"])
     (DataType(double), StructType(struct<a: list<item: int64>, b: string>), None)
@@ -108,7 +113,7 @@ def type_of(values: Iterable[Any]) -> pa.DataType | None:
 
 
 def odd_numbers(record: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """(columns with an integer that float64 cannot hold, columns with a number that no column can), with the number.
+    """Return (columns with an integer that float64 cannot represent, columns with a number beyond int64 and float64).
 
     >>> odd_numbers({"a": 1, "b": [2**53 + 1], "c": 2**64})
     ({'b': '9007199254740993'}, {'c': '18446744073709551616'})
@@ -133,14 +138,14 @@ def has_float(dtype: pa.DataType) -> bool:
 
 
 def width(dtype: pa.DataType) -> int:
-    """How many columns of plain values a column of this type is made of."""
+    """Return the number of plain columns that a column of this type consists of."""
     if pa.types.is_struct(dtype):
         return 1 + sum(width(member.type) for member in dtype)
     return width(dtype.value_type) if pa.types.is_list(dtype) else 1
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """The type that holds the values of both; None where there is no such type."""
+    """Return the type that holds the values of both types; None if there is no such type."""
     both = [pa.schema([("", without_times(dtype))]) for dtype in (left, right)]
     try:
         return pa.unify_schemas(both, promote_options="permissive").field(0).type
@@ -149,7 +154,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 
 
 def without_times(dtype: pa.DataType, null: pa.DataType | None = None) -> pa.DataType:
-    """JSON has no times: what Arrow takes for one is a string that must come out again as it went in."""
+    """Replace timestamps by strings: JSON has no times, and what Arrow takes for one must be written unchanged."""
     if pa.types.is_timestamp(dtype):
         return pa.string()
     if pa.types.is_null(dtype):
@@ -162,7 +167,7 @@ def without_times(dtype: pa.DataType, null: pa.DataType | None = None) -> pa.Dat
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a string can be written as UTF-8: it has no lone surrogate."""
+    """Return whether a string can be encoded as UTF-8, that is, has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:

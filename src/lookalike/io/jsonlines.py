@@ -1,7 +1,7 @@
-"""JSON lines, parsed in blocks on several threads: by Arrow where it can, else line by line.
+"""Reader of JSON Lines, parsed in blocks on several threads: by Arrow if possible, else line by line.
 
-Arrow's parser is fast but refuses what JSON allows (a lone surrogate, a column of numbers and strings) and does not
-name the line. So a block that it refuses is read again by the standard library.
+Arrow's parser is fast, but refuses what JSON allows (a lone surrogate, a column of numbers and strings) and does not
+name the line. So a block that it refuses is parsed again by the standard library.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from lookalike.io.reader import UNDER_WAY_BYTES, ByteReader, RawRows, ReadLimit,
 from lookalike.io.texts import refuse_wide_encodings
 from lookalike.io.unchanged import watched
 
-# What is read to find the columns and their types.
+# Bytes that are read to find the columns and their types.
 PEEK_BYTES = 1 << 20
-MAX_COLUMNS = 10_000  # of a table that is made of JSON lines
-MAX_CELLS = 1 << 22  # of a batch: rows times columns
+MAX_COLUMNS = 10_000  # maximum columns of a table from JSON Lines
+MAX_CELLS = 1 << 22  # maximum rows times columns of a batch
 AS_JSON = "Write JSON lines (.jsonl), which keeps rows as they are."
 
 
 class JsonLines(ByteReader):
-    """A file with one JSON object a line (perhaps compressed); blank lines do not count.
+    """A file with one JSON object per line, optionally compressed; blank lines are skipped.
 
-    A column whose values are not all of one type is read as text, each value by its JSON text; `row_schema` refuses it.
+    A column with values of several types is read as text, as the JSON text of each value; `row_schema` refuses it.
     """
 
     copied_as = "JSON lines"
@@ -74,7 +74,7 @@ class JsonLines(ByteReader):
         return self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Begins with the block that holds `start`, where it was read before and the file is not compressed."""
+        """Yield the rows from `start` on; seeks to its block if that was read before and the file is not compressed."""
         row, line, offset = self._marks.before(start)
         keys = pa.schema([field.with_name(name_in_input(field)) for field in schema])  # a key may be empty
 
@@ -104,7 +104,7 @@ class JsonLines(ByteReader):
             return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
 
     def _blocks(self, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-        """(number of the first line, whole lines), compared with what an earlier reading gave."""
+        """Yield (number of the first line, whole lines), and compare the content with that of an earlier reading."""
         if offset:
             yield from blocks(self._path, line=line, offset=offset, limit=self.limit)
             return
@@ -113,15 +113,15 @@ class JsonLines(ByteReader):
             line += block.count(b"\n")
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """Reads the whole file the first time, if there are names."""
+        """Return the types of these columns. The first call reads the whole file, if names are given."""
         if len(names) > MAX_COLUMNS:
             raise InputError(self._too_wide(len(names)))
         return select(with_unique_names(self._whole.schema()), names) if names else pa.schema([])
 
     def row_schema(self) -> pa.Schema:
-        """Also the columns that come up late. Reads the whole file the first time.
+        """Return all columns, including those that first occur late in the file. The first call reads the whole file.
 
-        InputError, naming the line, where a value cannot be in a column with the others and come out as it went in.
+        Raises InputError, naming the line, if a value cannot be stored in its column without a change.
         """
         whole = self._whole
         refused = dict(whole.refused)
@@ -164,7 +164,7 @@ class JsonLines(ByteReader):
         return whole
 
     def _misfit(self, name: str) -> tuple[int, Any]:
-        """(line, value) of the first value of a column that has no type in common with those before."""
+        """Return (line, value) of the first value of a column that has no common type with those before."""
         known: pa.DataType | None = pa.null()
         records = (record for numbered in self._blocks() for record in self._records(*numbered))
         for number, record in records:
@@ -175,7 +175,7 @@ class JsonLines(ByteReader):
         raise InputChanged(self.name)
 
     def where(self, row: int) -> str:
-        """Reads the file up to this row."""
+        """Return the file and line of a row. Reads the file up to this row."""
         before = 0
         for first, block in blocks(self._path):
             for line, raw in enumerate(block.split(b"\n"), first):
@@ -191,7 +191,7 @@ class JsonLines(ByteReader):
             try:
                 schema = _read(_without_mark(line, block), None, "infer").schema
                 return Inferred({column.name: without_times(column.type) for column in schema})
-            except (pa.ArrowInvalid, UnicodeDecodeError):  # the latter where a key is no UTF-8
+            except (pa.ArrowInvalid, UnicodeDecodeError):  # the latter if a key is not UTF-8
                 pass
         repeated: list[tuple[int, str]] = []
         inferred = infer_records(self._records(line, block, repeated))
@@ -201,7 +201,7 @@ class JsonLines(ByteReader):
         return inferred
 
     def _infer_strictly(self, numbered: tuple[int, bytes]) -> Inferred:
-        """Also what numbers are beyond the types of Arrow, which its parser does not tell."""
+        """Infer the columns, and also find numbers beyond Arrow's types, which its parser does not report."""
         inferred = self._infer(numbered)
         line, block = numbered
         if ODD_NUMBER.search(block):
@@ -232,12 +232,12 @@ class JsonLines(ByteReader):
     def _records(
         self, line: int, block: bytes, repeated: list[tuple[int, str]] | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The objects with the numbers of their lines. repeated: gets keys that an object has twice, with the line."""
+        """Yield the objects with their line numbers. repeated: receives (line, key) of keys that are repeated."""
         for number, raw in enumerate(_without_mark(line, block).split(b"\n"), line):
             if not raw.strip():
                 continue
             try:
-                # Bytes that are no UTF-8 pass here as lone surrogates and come out of `_to_bytes` as they were.
+                # Bytes that are not UTF-8 become lone surrogates here, and `_to_bytes` restores them.
                 hook = None if repeated is None else _noting(repeated, number)
                 record = json.loads(raw.decode("utf-8", "surrogateescape"), strict=False, object_pairs_hook=hook)
             except ValueError as error:
@@ -277,12 +277,12 @@ def _read(block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
 
 
 class _Objects(RawRows):
-    """The lines of a block that are not blank."""
+    """The non-blank lines of a block."""
 
     def lines_begin_with_braces(self) -> bool:
-        """Whether every line begins an object; if there are as many objects as lines, each line then holds one.
+        """Return whether every line begins an object; if there are as many objects as lines, each line then holds one.
 
-        (An object that goes on in the next line goes on with another character.)
+        (An object that continues on the next line continues with another character.)
         """
         first = np.frombuffer(self.data, np.uint8)[self.starts]
         odd = np.flatnonzero(first != ord("{"))
@@ -299,7 +299,7 @@ def _objects(line: int, block: bytes) -> _Objects:
 
 
 def _cut(numbered: Iterable[tuple[int, bytes]], columns: int) -> Iterator[tuple[int, bytes]]:
-    """The same lines in blocks of at most MAX_CELLS rows times columns."""
+    """Split blocks so that each has at most MAX_CELLS rows times columns."""
     most = max(1, MAX_CELLS // max(1, columns))
     for line, block in numbered:
         if block.count(b"\n") <= most:
@@ -312,12 +312,12 @@ def _cut(numbered: Iterable[tuple[int, bytes]], columns: int) -> Iterator[tuple[
 
 
 def _without_mark(line: int, block: bytes) -> bytes:
-    """Without the byte order mark at the beginning of a file."""
+    """Remove the byte order mark at the beginning of a file."""
     return block.removeprefix(BOM) if line == 1 else block
 
 
 def _noting(repeated: list[tuple[int, str]], line: int) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """A hook for the parser that notes keys which an object has twice."""
+    """Return an `object_pairs_hook` that records keys which an object has twice."""
 
     def hook(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
@@ -338,7 +338,7 @@ def _fits(value: Any, dtype: pa.DataType) -> bool:
 
 
 def _to_bytes(value: Any) -> bytes | None:
-    """UTF-8 of a string; lone surrogates stay what they are, to be found as bad text later."""
+    """Encode a string as UTF-8, other values as JSON; lone surrogates are preserved, to be found as bad text later."""
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -349,7 +349,7 @@ def _to_bytes(value: Any) -> bytes | None:
 
 
 def _clean(value: Any) -> Any:
-    """The value with U+FFFD for lone surrogates inside of lists and objects, which Arrow refuses."""
+    """Replace lone surrogates, which Arrow refuses, by U+FFFD, at any depth of lists and objects."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""Hidden files next to an output while it is being written, and what a killed process leaves of them.
+"""Hidden files next to an output while it is written, and the cleanup of those left by killed processes.
 
-`.out.csv.HOST-PID.tmp` is the draft of out.csv; with `.old` at its end it is a folder that is being replaced, and with
-`.set` the mark of an output that gets its name together with others. HOST is a checksum of the host and its process
-namespace: a process id says nothing about a process elsewhere.
+`.out.csv.HOST-PID.tmp` is the draft of out.csv. The ending `.old` marks a folder that is being replaced, and `.set` an
+output that is published together with others. HOST is a checksum of the host and its process namespace, since a
+process id is only meaningful within these.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Any, Literal
 
 Kind = Literal["tmp", "old", "set"]
 
-in_use: set[Path] = set()  # hidden names that this process is using now
+in_use: set[Path] = set()  # hidden names that this process is using
 
 
 def hidden_name(path: Path, kind: Kind, pid: int | None = None) -> Path:
-    """The name next to `path` under which a process (this one) keeps what is not an output yet, or no longer."""
+    """Return the hidden name next to `path` under which a process (default: this one) stores unpublished output."""
     return path.with_name(f".{path.name}.{_host()}-{pid or os.getpid()}.{kind}")
 
 
 def clear_leftovers(path: Path) -> None:
-    """Remove the drafts of `path` that killed processes left; a folder they were replacing gets its name back."""
+    """Remove the drafts of `path` left by killed processes; restore a folder that they were replacing."""
     for leftover in _leftovers(path, "tmp"):
         remove(leftover)
     for leftover in _leftovers(path, "old"):
@@ -41,9 +41,10 @@ def clear_leftovers(path: Path) -> None:
 
 
 def mark_set(drafts: Mapping[Path, Path]) -> list[Path]:
-    """Write a mark next to each output (output to draft), and return the marks. Without the first, the others are void.
+    """Write a mark next to each output, and return the marks. drafts: output to draft.
 
-    A mark holds what identifies the draft, before and after it gets its name.
+    The marks are only valid while the first one exists. A mark holds the identity of the draft, which is the same
+    before and after its renaming.
     """
     marks = [hidden_name(path, "set") for path in drafts]
     for mark, draft in zip(marks, drafts.values(), strict=True):
@@ -53,7 +54,7 @@ def mark_set(drafts: Mapping[Path, Path]) -> list[Path]:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether `path` was written by a process that was killed before the other outputs of its run had their names."""
+    """Return whether `path` was written by a process that was killed before all outputs of its run were renamed."""
     for mark in _leftovers(path, "set"):
         with suppress(OSError, ValueError, KeyError, TypeError):
             content: dict[str, Any] = json.loads(mark.read_bytes())
@@ -63,13 +64,13 @@ def is_unfinished(path: Path) -> bool:
 
 
 def clear_marks(path: Path) -> None:
-    """Remove the marks of killed processes: `path` has been written again."""
+    """Remove the marks of killed processes, once `path` has been rewritten."""
     for mark in _leftovers(path, "set"):
         remove(mark)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there and if that is possible."""
+    """Remove a file or a folder if it exists; errors are ignored."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -78,7 +79,7 @@ def remove(path: Path) -> None:
 
 
 def _leftovers(path: Path, kind: Kind) -> Iterator[Path]:
-    """The hidden names of this kind next to `path` that belong to processes of this host which have ended."""
+    """Yield the hidden names of this kind next to `path` that belong to ended processes of this host."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.{_host()}-(\d+)\.{kind}")
     for name in os.listdir(path.absolute().parent):
         match = pattern.fullmatch(name)
@@ -87,7 +88,7 @@ def _leftovers(path: Path, kind: Kind) -> Iterator[Path]:
 
 
 def _is_running(pid: int) -> bool:
-    """Whether another process has this id. An id of this process which it does not use is from an earlier process."""
+    """Return whether another process has this id. This process's own id, if not in use, is from an earlier process."""
     if pid == os.getpid():
         return False
     if os.name == "nt":  # os.kill would end the process
@@ -102,7 +103,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _identity(path: Path) -> list[int]:
-    """What a file keeps when it is renamed, and what no other content of that name would have."""
+    """Return what identifies a file: it survives renaming, and differs for other content under the same name."""
     status = path.stat()
     return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
 

@@ -1,4 +1,4 @@
-"""Vectors in tables: a column of lists of numbers, or several columns of numbers side by side."""
+"""Read vectors from tables: a column of lists of numbers, or several columns of numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL_VECTOR_COLUMNS = ("vector", "embedding", "embeddings", "emb", "features")
 
 
 def is_list_of_numbers(dtype: pa.DataType) -> bool:
-    """Whether a column of this type holds one vector in each row.
+    """Return whether a column of this type holds one vector per row.
 
     >>> is_list_of_numbers(pa.list_(pa.float32(), 8)), is_list_of_numbers(pa.list_(pa.string()))
     (True, False)
@@ -33,7 +33,7 @@ def is_number(dtype: pa.DataType) -> bool:
 
 
 def choose_list(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
-    """The column of lists of numbers that is asked for, else the usual or only one.
+    """Return the requested column of lists of numbers, else the usual or only one.
 
     >>> choose_list(pa.schema([("id", pa.int64()), ("emb", pa.list_(pa.float32()))]), None, "a.parquet")
     'emb'
@@ -56,7 +56,7 @@ def choose_list(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
 
 
 def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = None) -> tuple[str, ...]:
-    """The column asked for, else the usual or only column of lists, else all columns of numbers but the ids."""
+    """Return the requested column, else the usual or only column of lists, else all numeric columns except the ids."""
     schema = reader.schema
     if wanted is not None:
         check_column(schema, wanted, reader.name)
@@ -75,7 +75,7 @@ def choose_numbers(reader: Reader, wanted: str | None, *, besides: str | None = 
 
 
 def numbers_of(columns: Sequence[pa.Array], *, where: Where) -> F32:
-    """One row per item, float32; nulls are NaN. Lists of different lengths are an error that names the row.
+    """Return one row per item as float32; nulls become NaN. Raises InputError, naming the row, if list lengths differ.
 
     >>> numbers_of([pa.array([[1, 2], None])], where="row {}".format).tolist()
     [[1.0, 2.0], [nan, nan]]

@@ -1,4 +1,4 @@
-"""Column names that tell the columns apart, where those of the input are repeated or empty."""
+"""Make column names unique if those of the input are repeated or empty."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-ORIGINAL_NAME_KEY = b"lookalike:name"  # metadata of a field: its name in the input, where that is repeated or empty
+ORIGINAL_NAME_KEY = b"lookalike:name"  # field metadata: the name in the input, if that is repeated or empty
 
 
 def with_unique_names(schema: pa.Schema) -> pa.Schema:
-    """Return the fields under names that differ; a repeated or empty name gets the position of its column, from 1.
+    """Make the names of the fields unique: a repeated or empty name gets the position of its column, from 1.
 
     >>> fields = [pa.field(name, pa.string()) for name in ("name", "note", "note", "")]
     >>> with_unique_names(pa.schema(fields)).names
@@ -28,7 +28,7 @@ def with_unique_names(schema: pa.Schema) -> pa.Schema:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Return the names, those that are repeated or empty with their position."""
+    """Return the names, with their position added to those that are repeated or empty."""
     counts = Counter(names)
     if not counts[""] and len(counts) == len(names):
         return list(names)
@@ -51,7 +51,7 @@ def name_in_input(field: pa.Field) -> str:
 
 
 def with_input_names(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with the column names of the input, also repeated and empty ones."""
+    """Return the batch with the column names of the input, including repeated and empty ones."""
     names = [name_in_input(field) for field in batch.schema]
     if names == batch.schema.names:
         return batch
@@ -63,7 +63,7 @@ def with_input_names(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def named_alike(schema: pa.Schema, name: str) -> list[str]:
-    """Return the unique names of the columns that are called `name` in the input, where these are several."""
+    """Return the unique names of the columns that are called `name` in the input, if their names were changed."""
     return [field.name for field in schema if field.name != name and name_in_input(field) == name]
 
 

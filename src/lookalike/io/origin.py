@@ -1,4 +1,4 @@
-"""Where a source comes from, and what tells whether it is still the same: for receipts, and for opening it again."""
+"""Describe where a source comes from, to detect changes, for receipts and for opening it again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.core import formatting
 
 
 def given_paths(source: Any) -> tuple[str, ...]:
-    """The paths that a user named as a source, as they were named; none where it lives in memory.
+    """Return the paths that the user named as a source, unchanged; empty for data in memory.
 
     >>> given_paths([Path("a.csv"), Path("b.csv")]), given_paths(["a text", "another"])
     (('a.csv', 'b.csv'), ())
@@ -24,8 +24,10 @@ def given_paths(source: Any) -> tuple[str, ...]:
 
 
 def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None:
-    """Paths, the folder they are relative to, and how many files they stand for, how large and when last changed; None
-    without paths. A file that is not there counts as empty."""
+    """Return the paths, the folder they are relative to, and the number, total size and last change of their files.
+
+    None without paths. A missing file counts as empty.
+    """
     if not given:
         return None
     count = nbytes = newest = 0
@@ -41,7 +43,7 @@ def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None
 
 
 def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:
-    """In a few words, how an input is no longer what it was; None where it is the same.
+    """Describe in a few words how an input has changed; None if it has not.
 
     >>> differs({"files": 1, "bytes": 9, "newest": 5}, {"files": 1, "bytes": 9, "newest": 6})
     'it was written to since'

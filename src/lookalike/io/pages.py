@@ -1,4 +1,4 @@
-"""Pages for the browser: one frame, style and script for all of them, and data that can never become markup."""
+"""HTML pages: a shared frame, style and script, and data embedded so that it cannot become markup."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-BASE = Path(__file__).with_name("page_base")  # what all pages share: colours, controls, small functions
+BASE = Path(__file__).with_name("page_base")  # shared by all pages: colours, controls, small functions
 
 
 def framed(folder: Path, styles: Sequence[str], scripts: Sequence[str], *, connect: str = "'none'") -> tuple[str, str]:
-    """The page in `folder` before its data and after it.
+    """Return the page in `folder`, split into the parts before and after its data.
 
-    Styles and scripts stand in the page; its own rules allow these alone, by their hashes, pictures that stand in it
-    too, and requests to `connect` ('none', or 'self' for a page that a server gives).
+    Styles and scripts are inlined. The content security policy only allows these, by their hashes, inlined images, and
+    requests to `connect` ('none', or 'self' for a page from a server).
     """
     style = "\n".join(_part(folder, name) for name in ("base.css", *styles))
     script = '"use strict";\n(() => {\n' + "\n".join(_part(folder, name) for name in ("base.js", *scripts)) + "})();\n"
@@ -29,7 +29,7 @@ def framed(folder: Path, styles: Sequence[str], scripts: Sequence[str], *, conne
 
 
 def block(name: str, value: object) -> str:
-    """JSON inside HTML: no `<`, `>` or `&` is left in it, so that nothing in it can end the block or begin another.
+    """Return JSON embedded in HTML, without `<`, `>` or `&`, so that nothing in it can end the block or begin another.
 
     >>> print(block("a", {"b": "</script>"}), end="")
     <script type="application/json" id="a">{"b":"\\u003c/script\\u003e"}</script>

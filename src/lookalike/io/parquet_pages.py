@@ -1,7 +1,7 @@
-"""The sizes of the pages of a Parquet column, from their headers, without reading the values.
+"""Read the sizes of the pages of a Parquet column from their headers, without reading the values.
 
-A page is decoded as a whole, so it is the least that can be read. Arrow does not tell how large pages are: a text of
-50 MB stands in a page of 50 MB, and a row group of many short texts in many small pages.
+A page is decoded as a whole, so it is the smallest unit that can be read. Arrow does not report the sizes of pages: a
+text of 50 MB takes a page of 50 MB, but a row group of many short texts has many small pages.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import IO, Any
 
 import pyarrow.parquet as pq
 
-HEADER_BYTES = 1 << 13  # that are read for a header at first; statistics may make it longer
+HEADER_BYTES = 1 << 13  # bytes to read for a header at first; statistics may make it longer
 MOST_HEADER_BYTES = 1 << 20
-DICTIONARY = 2  # a page type
-# Fields of PageHeader and of the headers of each page type, by the numbers of the format's definition.
+DICTIONARY = 2  # page type
+# Fields of PageHeader and of the headers of each page type, by their numbers in parquet.thrift.
 TYPE, NBYTES, STORED_BYTES, DATA, DICTIONARY_DATA, DATA_V2 = 1, 2, 3, 5, 7, 8
 COUNT = 1
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page. nbytes: after decompression; count: values in it; is_dictionary: values that other pages refer to."""
+    """A page. nbytes: uncompressed size; count: number of values; is_dictionary: holds values that others refer to."""
 
     nbytes: int
     count: int
@@ -30,7 +30,7 @@ class Page:
 
 
 def pages(file: IO[bytes], column: pq.ColumnChunkMetaData) -> Iterator[Page]:
-    """The pages of a column chunk, in order. Ends early where a header is damaged, which reading will tell."""
+    """Yield the pages of a column chunk in order. Ends early at a damaged header; reading the data will report it."""
     at = column.dictionary_page_offset or column.data_page_offset
     end = at + column.total_compressed_size
     while at < end:
@@ -47,7 +47,7 @@ def pages(file: IO[bytes], column: pq.ColumnChunkMetaData) -> Iterator[Page]:
 
 
 def _header(file: IO[bytes], at: int) -> tuple[dict[int, Any], int] | None:
-    """(the fields of a page header, its length); None where there is none."""
+    """Return (the fields of a page header, its length); None if there is no valid header."""
     size = HEADER_BYTES
     while size <= MOST_HEADER_BYTES:
         file.seek(at)
@@ -62,7 +62,7 @@ def _header(file: IO[bytes], at: int) -> tuple[dict[int, Any], int] | None:
 
 
 def _struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """(the fields by number, where the next byte is) of a struct in Thrift's compact protocol."""
+    """Parse a struct in Thrift's compact protocol: return (fields by number, position of the next byte)."""
     fields: dict[int, Any] = {}
     number = 0
     while data[at]:
@@ -78,7 +78,7 @@ def _struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
 
 def _value(kind: int, data: bytes, at: int) -> tuple[Any, int]:
     match kind:
-        case 1 | 2:  # true and false, without bytes of their own
+        case 1 | 2:  # true and false, without further bytes
             return kind == 1, at
         case 3:
             return data[at], at + 1
@@ -100,7 +100,7 @@ def _integer(data: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """(the number that begins here, where the next byte is).
+    """Decode a variable-length integer: return (number, position of the next byte).
 
     >>> varint(bytes([0xAC, 0x02]), 0)
     (300, 2)

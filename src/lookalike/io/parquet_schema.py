@@ -1,4 +1,4 @@
-"""Reading a Parquet file by another Arrow schema than the one that is stored in it."""
+"""Read a Parquet file with another Arrow schema than the one stored in it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PARQUET_MAGIC = b"PAR1"
 
 
 def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMetaData:
-    """Return metadata by which the columns are read in the types of `schema`.
+    """Return metadata with which the columns are read in the types of `schema`.
 
-    Arrow reads a column as a dictionary if the stored schema says so, and has no option against it: a row group of
-    such a column is held in memory as a whole. The schema is an entry of the file's key-value metadata, which is
-    replaced here. Metadata without that entry come back as they are.
+    Arrow reads a column as a dictionary if the stored schema says so, without an option to disable it, and then holds a
+    whole row group of the column in memory. The schema is an entry of the file's key-value metadata, which is replaced
+    here. Metadata without that entry is returned unchanged.
     """
     sink = pa.BufferOutputStream()
     metadata.write_metadata_file(sink)
@@ -29,7 +29,7 @@ def with_arrow_schema(metadata: pq.FileMetaData, schema: pa.Schema) -> pq.FileMe
     if key < 0:
         return metadata
     at = key + len(SCHEMA_KEY)
-    assert footer[at] == STRING_FIELD  # the format: a key is followed by its value
+    assert footer[at] == STRING_FIELD  # by the format, a key is followed by its value
     length, start = varint(footer, at + 1)
     value = base64.b64encode(schema.serialize())
     footer = footer[: at + 1] + _as_varint(len(value)) + value + footer[start + length :]

@@ -1,4 +1,4 @@
-"""From what the user typed to the files that are meant, and their kind."""
+"""Resolve paths, folders and globs to input files and their kind."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ FORMATS = {
 }
 BINARY = ("Parquet", "Arrow")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-SNIFFED_BYTES = 4096  # of a file with an unknown extension, to tell text from other content
+SNIFFED_BYTES = 4096  # bytes of a file with an unknown extension that are checked for binary content
 KNOWN = f"{', '.join(FORMATS)} (text formats also with {' or '.join(COMPRESSIONS)})"
 TEXT_LINES, TEXT_FILES = "text lines", "text files"
-# How files are read that are no table: by the rule for documents (auto), each as one document, line by line, or, where
-# items are no documents (table), a named .txt file line by line and other extensions not at all.
+# How files that are not tables are read: by the rule for documents (auto), each file as one document (files), line by
+# line (lines), or for items other than documents (table), only named .txt files, line by line.
 TextReading = Literal["auto", "files", "lines", "table"]
 
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files of one kind in reading order. ids: the name of each document, where each file is one; else empty."""
+    """Files of one kind, in reading order. ids: the id of each document if each file is one; else empty."""
 
     kind: str
     files: tuple[Path, ...]
@@ -45,7 +45,7 @@ class InputFiles:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
-    """The format that the extension promises, or None.
+    """Return the format that the extension indicates, or None.
 
     >>> kind_of("a/corpus.jsonl.gz"), kind_of("corpus.PARQUET"), kind_of("corpus.parquet.gz"), kind_of("notes.md")
     ('JSON lines', 'Parquet', None, None)
@@ -57,7 +57,7 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    """A path as text that can be printed and stored: bytes of its name that are not UTF-8 become \\xNN.
+    """Return a path as text that can be printed and stored: bytes that are not UTF-8 become \\xNN.
 
     >>> readable(os.fsdecode(b"caf\\xe9.txt"))
     'caf\\\\xe9.txt'
@@ -66,7 +66,7 @@ def readable(path: str | os.PathLike[str]) -> str:
 
 
 def compression_of(path: str | os.PathLike[str]) -> str | None:
-    """The compression that the extension promises, or None.
+    """Return the compression that the extension indicates, or None.
 
     >>> compression_of("corpus.csv.zst"), compression_of("corpus.csv")
     ('zstd', None)
@@ -77,9 +77,9 @@ def compression_of(path: str | os.PathLike[str]) -> str | None:
 def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table") -> InputFiles:
     """Find the files behind paths, folders and globs. All must be of one kind.
 
-    A folder or glob with nothing but data files is a data set of these files; else each of its files is a document,
-    named by its path inside the folder (with the folder in front where several are given). A file that is named is a
-    document, too, unless it is a data file; "auto" reads a text file that is given alone line by line.
+    A folder or glob with only data files is a data set of these files. Otherwise each of its files is a document, whose
+    id is its path inside the folder (preceded by the folder if several paths are given). A single file is a document,
+    too, unless it is a data file; "auto" reads a text file that is the only path line by line.
     """
     found: list[tuple[str, InputFiles]] = []
     for item in given:
@@ -124,7 +124,7 @@ def _single(path: Path, name: str, text: TextReading) -> InputFiles:
 
 
 def _check_text(path: Path, name: str) -> None:
-    """Refuse a file whose extension says nothing and whose content is no text: .xlsx, .pdf, .npy."""
+    """Raise InputError for a file with an unknown extension and binary content, such as .xlsx, .pdf or .npy."""
     with suppress(OSError), open(path, "rb") as file:
         if compression_of(path) is None and b"\0" in file.read(SNIFFED_BYTES):
             raise InputError(f"{name} is not a text file. Known extensions: {KNOWN}; anything else must be UTF-8 text.")
@@ -135,7 +135,7 @@ def _group(files: list[Path], base: Path, name: str, *, several: bool) -> InputF
     if not files:
         raise InputError(f"no files in the folder {name}." if base == Path(name) else f"no files match {name}.")
     kinds = {file: kind_of(file) for file in files}
-    # _SUCCESS and the like stand beside the data files that Spark and Hive write.
+    # Spark and Hive write _SUCCESS and similar files next to their data files.
     data = [file for file in files if kinds[file] not in (None, TEXT_LINES)]
     other = [file for file in files if kinds[file] in (None, TEXT_LINES) and not file.name.startswith("_")]
     if data and not other:
@@ -163,7 +163,7 @@ def _walk(folder: Path) -> list[Path]:
 
 
 def fixed_part(pattern: Path) -> Path:
-    """The leading folders of a glob that hold no wildcard."""
+    """Return the leading folders of a glob that hold no wildcard."""
     fixed = Path()
     for part in pattern.parts[:-1]:
         if glob.has_magic(part):

@@ -1,4 +1,4 @@
-"""Folders of pictures, read through Pillow. What cannot be read is set aside with the reason."""
+"""Read folders of pictures with Pillow. Files that cannot be read are listed with the reason."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 PICTURES = (
     ".jpg", ".jpeg", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm", ".avif",
 )  # fmt: skip
-MIN_DECODED_PIXELS = 128  # a JPEG is decoded at the least size that has so many pixels each way: several times faster
+MIN_DECODED_PIXELS = 128  # a JPEG is decoded at its smallest size with at least this side: several times faster
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture, grey and reduced, with the size that its file has. id: its path inside the folder."""
+    """A grey, reduced picture, with the original size of its file. id: its path inside the folder."""
 
     id: str
     image: Image
@@ -41,9 +41,9 @@ class Picture:
 
 @dataclass
 class PictureFolder:
-    """The pictures of files and folders, in the order of their names. broken: (id, reason), once they have been read.
+    """The pictures of files and folders, sorted by name. broken: (id, reason) per unreadable file, filled by reading.
 
-    described: what was read, for the rows of a result.
+    described: one row per picture that was read, for the rows of a result.
     """
 
     name: str
@@ -56,18 +56,18 @@ class PictureFolder:
     columns = ("file", "width", "height", "bytes")
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says: also every file that could not be read, and why."""
+        """Return the receipt's entry, with every file that could not be read and the reason."""
         broken = [{"file": file, "reason": reason} for file, reason in self.broken]
         return {"name": self.name, "broken": broken, "origin": origin(self.given, self.files)}
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """file, width, height, bytes of each picture; null where it is broken."""
+        """Yield file, width, height and bytes of each picture; null for a broken one."""
         schema = pa.schema([("file", pa.string()), *((name, pa.int64()) for name in self.columns[1:])])
         yield pa.RecordBatch.from_pylist(self.described, schema=schema)
 
 
 def has_pictures(source: Any) -> bool:
-    """Whether this names a picture, or a folder that holds some.
+    """Return whether a source is a picture file, or a folder that contains pictures.
 
     >>> has_pictures("faces/anna.jpg"), has_pictures([[1.0, 2.0]])
     (True, False)
@@ -82,7 +82,7 @@ def has_pictures(source: Any) -> bool:
 
 
 def open_pictures(source: Any) -> PictureFolder:
-    """The pictures of a folder (and the folders in it), or of several files and folders."""
+    """Open the pictures of a folder (and its subfolders), or of several files and folders."""
     if isinstance(source, PictureFolder):
         return source
     given: Sequence[Any] = [source] if isinstance(source, str | os.PathLike) else source
@@ -110,10 +110,10 @@ def open_pictures(source: Any) -> PictureFolder:
 
 
 class _Filters:
-    """Filters of warnings while pictures are decoded, in any number of threads.
+    """Warning filters for decoding pictures in any number of threads.
 
-    `warnings.catch_warnings` puts back what it found, so threads that leave it in another order than they came leave
-    filters behind. Here the first thread sets the filters and the last one puts back what was there.
+    `warnings.catch_warnings` restores the filters from its entry, so overlapping threads would leave filters behind.
+    Here the first thread sets the filters, and the last one restores the original ones.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class _Filters:
 
     @contextmanager
     def held(self, refused: type[Warning]) -> Iterator[None]:
-        """Make `refused` an error and say nothing of other warnings: odd metadata is no reason to speak."""
+        """Turn `refused` into an error and ignore other warnings, such as those about unusual metadata."""
         with self._lock:
             self._threads += 1
             if self._threads == 1:
@@ -142,8 +142,10 @@ FILTERS = _Filters()
 
 
 def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture:  # noqa: A002
-    """Decode one file, grey; content: what it holds, if that was read already. OSError or ValueError, with the reason,
-    for one that cannot be read."""
+    """Decode a picture file to grey. content: the bytes of the file, if they were already read.
+
+    Raises OSError or ValueError, with the reason, for a file that cannot be read.
+    """
     image_module = pillow()
     with FILTERS.held(image_module.DecompressionBombWarning):
         try:
@@ -158,7 +160,7 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
                 grey = image.convert("L")
         except (Warning, image_module.DecompressionBombError) as warning:
             raise ValueError(str(warning)) from warning
-        except SyntaxError as error:  # Pillow's word for some broken files
+        except SyntaxError as error:  # raised by Pillow for some broken files
             raise ValueError(str(error)) from error
     if min(grey.size) < 1:
         raise ValueError("the picture has no pixels")
@@ -166,12 +168,12 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
 
 
 def is_picture(item: Any) -> bool:
-    """Whether an item is a picture file: its path, or its content. Text is neither: it may come from strangers."""
+    """Return whether an item is a picture: a path object or file content. A str is neither: it may be untrusted."""
     return isinstance(item, bytes | os.PathLike)
 
 
 def load_item(item: Any) -> Picture:
-    """Decode a picture that was given as a path or as the content of a file; InputError where it cannot be read."""
+    """Decode a picture given as a path or as the content of a file; raise InputError if it cannot be read."""
     content = item if isinstance(item, bytes) else None
     file = Path("the picture") if content is not None else Path(item)
     try:
@@ -181,7 +183,7 @@ def load_item(item: Any) -> Picture:
 
 
 def reason_of(error: Exception, file: Path) -> str:
-    """What to say of a file that could not be read, in one line, without its path.
+    """Return the reason why a file could not be read, in one line, without its path.
 
     >>> reason_of(OSError("cannot identify image file '/x/a.png'"), Path("/x/a.png"))
     'not a picture that Pillow knows'
@@ -209,7 +211,7 @@ def _walk(folder: Path) -> list[Path]:
 
 
 def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool = True) -> str | None:
-    """What to say of files that could not be read, if there are any. has_receipt: whether a receipt lists all."""
+    """Return a message about files that could not be read, or None. has_receipt: whether a receipt lists them all."""
     if not broken:
         return None
     some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN_BROKEN_FILES])
@@ -219,4 +221,4 @@ def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool 
     return f"{count(len(broken), 'files')} of {name} {were} left out: {some}{more}"
 
 
-SHOWN_BROKEN_FILES = 5  # broken files that a warning names
+SHOWN_BROKEN_FILES = 5  # maximum broken files named in a warning

@@ -1,4 +1,4 @@
-"""Plain text: one document a line, or one document a file."""
+"""Readers of plain text: one document per line, or one document per file."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ BOM = b"\xef\xbb\xbf"
 def blocks(
     path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0, limit: ReadLimit | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """(number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not cut.
+    """Yield (number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not split.
 
-    line, offset: where to begin, in a file that is not compressed. limit: refuses long lines before they are read.
+    line, offset: where to begin in an uncompressed file. limit: refuses long lines before they are read.
     """
     pieces: list[bytes] = []
     with open_stream(path) as file:
@@ -62,7 +62,7 @@ def blocks(
 
 
 def _to_line_break(file: pa.NativeFile, size: int) -> int:
-    """Bytes up to the next line break of an open file."""
+    """Return the bytes up to the next line break of an open file."""
     length = 0
     while piece := file.read(size):
         end: int = piece.find(b"\n")
@@ -73,7 +73,7 @@ def _to_line_break(file: pa.NativeFile, size: int) -> int:
 
 
 class Mark(NamedTuple):
-    """Where a block of a file begins: its first row, line and byte."""
+    """The position of a block in a file: its first row, line and byte."""
 
     row: int = 0
     line: int = 1
@@ -81,7 +81,7 @@ class Mark(NamedTuple):
 
 
 class Marks:
-    """The places of a file at which a block began when it was read, so that reading can begin there again."""
+    """The positions of blocks of a file that was read, at which reading can resume."""
 
     def __init__(self) -> None:
         self._marks = [Mark()]
@@ -98,7 +98,7 @@ class Marks:
 
 
 def line_spans(block: bytes) -> tuple[I64, I64]:
-    """(where each line begins, and where it ends with its line break).
+    """Return (start of each line, end of each line including its line break).
 
     >>> [spans.tolist() for spans in line_spans(b"a\\n\\nbc")]
     [[0, 2, 3], [2, 3, 5]]
@@ -111,13 +111,13 @@ def line_spans(block: bytes) -> tuple[I64, I64]:
 
 
 def _one(text: bytes) -> pa.Array:
-    """An array of this one value. (`pa.array` would import pandas to ask about it.)"""
+    """Return an array of this one value. (`pa.array` would import pandas.)"""
     ends = array("q", [0, len(text)])
     return pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
 
 class TextLines(ByteReader):
-    """A text file (perhaps compressed): each line is a document, also an empty line. One column: text."""
+    """A text file, optionally compressed, in which each line is a document, also an empty line. One column: text."""
 
     lines = True
     copied_as = "text lines"
@@ -162,9 +162,9 @@ class TextLines(ByteReader):
 
 
 class TextFiles(ByteReader):
-    """Many text files, each a document. Columns: id (its path), text (its content, decompressed).
+    """Text files, each of which is a document. Columns: id (its path), text (its content, decompressed).
 
-    A file that cannot be read is an error, or, with a list `left_out`, has no text and is named there.
+    A file that cannot be read raises an error; if a list `left_out` is given, its text is null and it is listed there.
     """
 
     lines = False
@@ -183,7 +183,7 @@ class TextFiles(ByteReader):
         yield from self.batches_from(schema, 0)
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """Files before `start` are not read where all have been read once; none where only ids are asked for."""
+        """Yield rows from `start` on. Files before it are skipped once all were read; no file is read for ids alone."""
         if "text" in schema.names and start and self.prefix.complete:
             yield from self._in_order(start)
         elif "text" in schema.names:
@@ -192,7 +192,7 @@ class TextFiles(ByteReader):
             yield pa.record_batch({"id": pa.array(self._ids[start:], pa.string())})
 
     def _watched(self) -> Iterator[pa.RecordBatch]:
-        """All files. What is compared with an earlier reading are the lengths and the bytes of each batch."""
+        """Read all files, comparing the lengths and bytes of each batch with an earlier reading."""
         last: list[pa.RecordBatch] = []
 
         def contents() -> Iterator[bytes]:
@@ -262,7 +262,7 @@ class TextFiles(ByteReader):
 
 
 def _tables_among(files: Sequence[Path]) -> list[str]:
-    """A warning where a folder of texts also holds JSON Lines, CSV or TSV files, whose rows are not read as items."""
+    """Warn if a folder of texts also holds JSON Lines, CSV or TSV files, whose rows are not read as items."""
     tables = [file for file in files if kind_of(file) not in (None, TEXT_LINES)]
     if not tables:
         return []

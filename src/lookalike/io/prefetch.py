@@ -1,4 +1,4 @@
-"""Work done ahead of the consumer, on other threads, with the order kept and the memory bounded."""
+"""Compute items ahead of the consumer on other threads, in order and with bounded memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ READER_THREADS = min(4, os.cpu_count() or 1)
 def ahead(
     items: Generator[T, None, None], *, depth: int = 4, weight: Callable[[T], int] | None = None, most: int = 0
 ) -> Iterator[T]:
-    """The same items; up to `depth` of them are made on a thread, from now on, while the consumer does other things.
+    """Yield the same items, of which a thread computes up to `depth` ahead, starting now.
 
-    Leaving early stops the thread and closes `items`. weight: of an item; no further one is made while those that wait
-    weigh `most` or more.
+    Leaving early stops the thread and closes `items`. weight: of an item; no further item is computed while the waiting
+    ones weigh `most` or more.
 
     >>> list(ahead(n * n for n in range(4)))
     [0, 1, 4, 9]
@@ -42,7 +42,7 @@ def ahead(
 
 
 class _Scale:
-    """The weight of what waits, and a way to wait until it is less than `most`."""
+    """The total weight of the waiting items, with a way to block until it is less than `most`."""
 
     def __init__(self, most: int) -> None:
         self._most, self._weight, self._open = most, 0, False
@@ -73,7 +73,7 @@ def _taken(
             if weight is not None:
                 scale.add(-weight(item))  # type: ignore[arg-type]
             yield item  # type: ignore[misc]
-            del item  # or it would be held until the next one is there
+            del item  # otherwise it would be held until the next one is there
     finally:
         scale.stop_waiting()
         pool.shutdown(wait=True, cancel_futures=True)
@@ -84,9 +84,9 @@ def in_order(
     function: Callable[[S], T], items: Iterable[S], *, threads: int = READER_THREADS,
     weight: Callable[[S], int] | None = None, most: int = 0,
 ) -> Generator[T, None, None]:  # fmt: skip
-    """`map` on threads: results in the order of `items`, at most a few of them under way.
+    """Apply a function on threads, like `map`: results are in the order of `items`, and only a few are in progress.
 
-    weight: of an item; those under way weigh at most `most`, unless a single one weighs more.
+    weight: of an item; the items in progress weigh at most `most` in total, unless a single one weighs more.
 
     >>> list(in_order(len, ["a", "bc", ""]))
     [1, 2, 0]

@@ -1,4 +1,4 @@
-"""Some documents of some collections, by number."""
+"""Read single documents of several collections by number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.io.collection import Collection
 
 
 def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[int, str]:
-    """The texts of the wanted documents, counted through all the collections; one pass, and only these are kept.
+    """Return the texts of the wanted documents, numbered across all collections, in one pass that holds only these.
 
     >>> from lookalike.io.read import open_collection
     >>> pick_texts([open_collection(["a", "b"]), open_collection(["c"])], {1, 2})

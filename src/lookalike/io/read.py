@@ -1,4 +1,4 @@
-"""The way in: any source of documents becomes a Collection."""
+"""Open any source of documents as a Collection."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ def open_collection(
     lines: bool | None = None,
     limit: ReadLimit | None = None,
 ) -> Collection:
-    """The documents of a path (file, folder, glob), of a list of `Path`, of a list of texts or of token lists, or of
-    anything that exports Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is kept in memory).
+    """Open documents as a collection.
 
-    A list of `str` is a list of texts. Reads headers, not data. `text` and `id` name columns; without them the usual
-    names are taken, and row numbers where there is no column 'id' (id="none" asks for them). Bad text is text that is
-    not UTF-8: an error, or repaired with U+FFFD ("replace"), or taken as empty ("skip"). A bad file is an error, or
-    what cannot be read of it is left out and listed ("skip"). lines: whether a text file is read line by line (True)
-    or as one document (False); None reads a text file that is given alone line by line, any other as one document.
-    limit: refuses long records before they are read.
+    source: a path (file, folder, glob), a list of `Path`, a list of texts or of token lists, or anything that exports
+    Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is read into memory). A list of `str` is a list of texts.
+    Opening reads headers, not data. `text` and `id` name columns; the defaults are the usual names, and row numbers if
+    there is no column 'id' (id="none" requests them). Bad text is text that is not UTF-8: it is an error, or repaired
+    with U+FFFD ("replace"), or counts as empty ("skip"). A bad file is an error, or its unreadable part is omitted and
+    listed ("skip"). lines: read text files line by line (True) or each as one document (False); None reads a text file
+    that is the only input line by line, and others as one document each. limit: refuses long records before they are
+    read.
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
@@ -85,7 +86,7 @@ def open_collection(
 
 
 def by_lines(lines: bool, *, alone: bool) -> bool | None:
-    """What `open_collection` takes as `lines`, from a user's wish and whether there is nothing else to compare with.
+    """Return the `lines` argument of `open_collection`. lines: the user's option; alone: there is no second collection.
 
     >>> by_lines(True, alone=False), by_lines(False, alone=False), by_lines(False, alone=True)
     (True, False, None)
@@ -104,7 +105,7 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
 def open_readers(
     source: Any, left_out: list[str] | None = None, *, text: TextReading = "table", limit: ReadLimit | None = None
 ) -> tuple[str, list[Reader]]:
-    """What messages call the source, and its readers. text: how text files are read; limit: of the readers."""
+    """Return the name of the source, for messages, and its readers. text: how to read text files."""
     if isinstance(source, str | os.PathLike):
         return _of_paths([source], left_out, text, limit)
     if isinstance(source, list | tuple):
@@ -117,7 +118,7 @@ def open_readers(
 def _of_paths(
     paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading, limit: ReadLimit | None
 ) -> tuple[str, list[Reader]]:
-    """The readers of all files; those that cannot be opened go to `left_out`, or raise where there is no such list."""
+    """Return the readers of all files. Files that cannot be opened go to `left_out`, or raise if that is None."""
     found = find(paths, text=text)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if found.kind == TEXT_FILES:
@@ -151,7 +152,7 @@ def _file_reader(kind: str, file: Any, limit: ReadLimit | None) -> Reader:
 
 
 def _of_values(values: Sequence[Any]) -> pa.Array:
-    """A list of strings or bytes, or of lists of tokens; None is a missing text."""
+    """Convert a list of strings or bytes, or of lists of tokens; None is a missing text."""
     if values and all(isinstance(value, str) and _is_path(value) for value in values):
         raise UsageError(
             f"a list of strings is read as texts, but {values[0]!r} is the name of a file. "
@@ -174,7 +175,7 @@ def _is_path(value: str) -> bool:
 def _utf8(value: str | bytes | None) -> bytes | None:
     if value is None or isinstance(value, bytes):
         return value
-    # A lone surrogate becomes bytes that are no UTF-8, and so meets the rule for bad text.
+    # A lone surrogate becomes bytes that are not UTF-8, and is then handled as bad text.
     return str.encode(value, "utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""What every input format offers, and the rules they share: batch sizes and one-line errors."""
+"""The interface of all input formats, and their shared rules: batch sizes and one-line errors."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from lookalike.errors import InputError, OutOfMemory
 from lookalike.io.paths import compression_of
 from lookalike.io.unchanged import Prefix
 
-# A few MB per batch: enough work for one kernel call, little enough that several wait in the cache, not in memory.
+# A few MB per batch: enough work for one kernel call, small enough that several fit in the cache.
 TARGET_BYTES = 4 << 20
-UNDER_WAY_BYTES = 5 * TARGET_BYTES  # of batches that are parsed at a time, or wait; a longer one is alone
-# Dictionary pages hide how long the text is, so the sizes in a file may promise far too little.
+UNDER_WAY_BYTES = 5 * TARGET_BYTES  # of batches that are parsed or wait at a time; a larger one is alone
+# Dictionary pages hide the length of the text, so the sizes in a file may be far too small.
 MAX_ROWS = 1 << 14
 
-NO_THREAD = "Resource temporarily unavailable"  # the system refused a thread, for want of memory
+NO_THREAD = "Resource temporarily unavailable"  # the system refused a thread, for lack of memory
 
 
 @dataclass(frozen=True)
 class ReadLimit:
     """The longest record, file or page that fits into memory while it is read.
 
-    nbytes: its length. refuse: raises the error for a longer one, from words that name it and its length.
+    nbytes: its length. refuse: raises the error for a longer one, given its description and length.
     """
 
     nbytes: int
     refuse: Callable[[str, int], NoReturn]
 
     def check(self, what: str, nbytes: int) -> None:
-        """Raise the error if this many bytes are too many."""
+        """Raise the error if this many bytes exceed the limit."""
         if nbytes > self.nbytes:
             self.refuse(what, nbytes)
 
 
 class Reader(ABC):
-    """One file, table or list of text files. Reading again gives the same rows in the same order.
+    """One file, table or list of text files. Reading again returns the same rows in the same order.
 
-    schema: the columns as far as opening tells; none where a file without any rows cannot know them.
-    rows: how many, or None where only reading tells; known once the file has been read.
-    paths: the files behind it. damaged: what is wrong after `rows` rows, where the rest is left out.
-    lines: of text files, whether each line is an item (else each file); None where the items are rows of a table.
-    warnings: what a user should know about the way the files are read.
-    copied_as: the format in which `raw_rows` gives the rows; None where rows have no bytes of their own.
-    limit: what is refused before it is read because of its length; None for nothing.
+    schema: the columns known after opening; empty if a file without rows does not define them.
+    rows: number of rows, or None until the file has been read if only reading tells.
+    paths: the underlying files. damaged: the error after `rows` rows, if the rest is omitted.
+    lines: for text files, whether each line (or else each file) is an item; None if the items are rows of a table.
+    warnings: warnings for the user about the way the files are read.
+    copied_as: the format in which `raw_rows` returns the rows; None if rows have no bytes that could be copied.
+    limit: maximum length of what is read; None for no limit.
     """
 
     name: str
@@ -66,46 +66,46 @@ class Reader(ABC):
 
     @abstractmethod
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The columns named in `schema`, perhaps among others. Formats without types give the types of `schema`."""
+        """Yield the columns of `schema`, possibly among others. Formats without types use the types of `schema`."""
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
-        """As `batches`, from row `start` on; formats that can, do not read what stands before."""
+        """Yield batches like `batches`, from row `start` on; some formats skip the rows before without reading them."""
         yield from without_first(self.batches(schema), start)
 
     @abstractmethod
     def size(self, names: Sequence[str]) -> int:
-        """About how many bytes these columns take, or the size of the file where that is all there is to know."""
+        """Estimate the bytes of these columns, or return the size of the file if nothing else is known."""
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """These columns, each with a type that fits every row; formats without types read the whole file for that."""
+        """Return these columns with types that fit every row; formats without types read the whole file for that."""
         return select(self.schema, names)
 
     def row_schema(self) -> pa.Schema:
-        """All columns, each with a type that gives every value back as it stands in the input."""
+        """Return all columns, with types that represent every value of the input exactly."""
         return self.schema
 
     def raw_rows(self) -> Iterator[RawRows]:
-        """The same rows as `batches`, in the bytes of the file; only where `copied_as` names a format."""
+        """Yield the same rows as `batches`, as bytes of the file; only if `copied_as` is not None."""
         raise NotImplementedError
 
     def head(self) -> bytes:
-        """What stands before the first row and belongs to the file: a byte order mark, a header line."""
+        """Return the bytes of the file before the first row: a byte order mark, a header line."""
         return b""
 
     def content(self) -> Any:
-        """What is known of the bytes that were read, as JSON: for `expect`, in another process."""
+        """Return what is known of the bytes that were read, as JSON, for `expect` in another process."""
         return None
 
     def expect(self, content: Any) -> None:  # noqa: B027  (a table in memory cannot change)
-        """Take over what an earlier reading of the same file knew of its bytes; later readings are compared with it."""
+        """Restore what an earlier reading of the same file knew of its bytes, to compare later readings with it."""
 
     def where(self, row: int) -> str:
-        """The words that lead a person to this row (counted from 0): a line, where an editor would show one."""
+        """Describe the position of a row (counted from 0) for people: by its line number in text formats."""
         return f"{self.name} row {row}"
 
 
 def name_of_row(readers: Sequence[Reader], name: str, row: int) -> str:
-    """Return the words that lead a person to a row of several files, or of what is called `name`."""
+    """Describe the position of a row of several files for people; `name` is used if its file is not known."""
     left = int(row)
     for reader in readers:
         if len(readers) == 1 or (reader.rows is not None and left < reader.rows):
@@ -118,7 +118,7 @@ def name_of_row(readers: Sequence[Reader], name: str, row: int) -> str:
 
 @dataclass(frozen=True)
 class RawRows:
-    """Some rows in the bytes of their file: row i is data[starts[i]:ends[i]], with its line break."""
+    """Rows as bytes of their file: row i is data[starts[i]:ends[i]], including its line break."""
 
     data: bytes
     starts: I64
@@ -129,7 +129,7 @@ class RawRows:
 
 
 class ByteReader(Reader):
-    """A file that is read from its beginning to its end. prefix: what is known of its bytes."""
+    """A file that is read from beginning to end. prefix: what is known of its bytes."""
 
     prefix = Prefix()
 
@@ -153,7 +153,7 @@ class ColumnReader(Reader):
 
 
 def select(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """The fields of these names, each once, in the order given.
+    """Return the fields with these names, each once, in the given order.
 
     >>> select(pa.schema([("a", pa.int8()), ("b", pa.string())]), ["b", "b"]).names
     ['b']
@@ -162,7 +162,7 @@ def select(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 
 
 def without_first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The batches without their first `rows` rows."""
+    """Skip the first `rows` rows of the batches."""
     for batch in batches:
         if rows < len(batch):
             yield batch.slice(rows) if rows else batch
@@ -170,7 +170,7 @@ def without_first(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.R
 
 
 def rows_per_batch(nbytes: int, rows: int) -> int:
-    """How many rows make a batch of about TARGET_BYTES, when `rows` of them take `nbytes`.
+    """Return how many rows make a batch of about TARGET_BYTES, if `rows` of them take `nbytes`.
 
     >>> rows_per_batch(nbytes=372_000_000, rows=200_000)
     2255
@@ -179,9 +179,9 @@ def rows_per_batch(nbytes: int, rows: int) -> int:
 
 
 def spans_by_bytes(count: int, nbytes: Callable[[int, int], int], most: int) -> Iterator[tuple[int, int]]:
-    """Cut `count` rows into spans (start, end) of at most `most` bytes, or of one row, by halving.
+    """Split `count` rows into spans (start, end) of at most `most` bytes, or of one row, by halving.
 
-    nbytes: of the rows from the first number up to the second.
+    nbytes: returns the bytes of the rows from start to end.
 
     >>> list(spans_by_bytes(4, lambda start, end: sum([1, 1, 9, 1][start:end]), 4))
     [(0, 2), (2, 3), (3, 4)]
@@ -197,7 +197,7 @@ def spans_by_bytes(count: int, nbytes: Callable[[int, int], int], most: int) -> 
 
 
 def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
-    """The bytes of the values; for types whose slices Arrow cannot measure (views, in older versions) all it holds.
+    """Return the bytes of the values; of all buffers for types whose slices Arrow cannot measure (views, old versions).
 
     >>> nbytes_of(pa.array([1, 2, 3]).slice(1))
     16
@@ -209,13 +209,13 @@ def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
 
 
 def open_stream(path: Path) -> pa.NativeFile:
-    """The bytes of a file, decompressed. (Arrow takes names that are not UTF-8 as bytes only.)"""
+    """Open a file for reading, decompressed. (Arrow accepts names that are not UTF-8 only as bytes.)"""
     return pa.input_stream(pa.OSFile(os.fsencode(path)), compression=compression_of(path))
 
 
 @contextmanager
 def reading(name: str, what: str) -> Iterator[None]:
-    """Turn what the Arrow library says about a broken file into one line that names the file.
+    """Convert Arrow and system errors about a file to a one-line InputError that names the file.
 
     >>> with reading("a.parquet", "Parquet"):
     ...     raise pa.ArrowInvalid("no magic bytes.")

@@ -1,4 +1,4 @@
-"""Results as folders: one Parquet file for each table, and the receipt."""
+"""Read and write result folders: one Parquet file per table, and the receipt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECEIPT = "receipt.json"
 
 
 def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write one JSON value, indented, under any name; whole or not at all."""
+    """Write a value as indented JSON, under any file name, atomically."""
     path = Path(path)
     check_place(path, force=force)
     text = json_document(obj)
@@ -33,9 +33,9 @@ def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -
 def write_folder(
     tables: Mapping[str, pa.Table], receipt: Mapping[str, Any], folder: str | os.PathLike[str], *, force: bool = False
 ) -> None:
-    """Write NAME.parquet for each table, and receipt.json. The folder appears when all of it is on the disk.
+    """Write NAME.parquet for each table, and receipt.json. The folder appears when it is completely on disk.
 
-    `force` replaces an earlier result or an empty folder, never a folder with anything else in it.
+    `force` replaces an earlier result or an empty folder, never a folder with other content.
     """
     folder = Path(folder)
     check_folder(folder, force=force)
@@ -51,7 +51,7 @@ def write_folder(
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """A receipt, as `write_json` wrote it."""
+    """Read a receipt that `write_json` wrote."""
     try:
         receipt: dict[str, Any] = json.loads(file.read_bytes())
     except ValueError as error:
@@ -62,7 +62,7 @@ def read_json(file: Path) -> dict[str, Any]:
 def read_folder(
     folder: str | os.PathLike[str], names: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """The tables by name (sorted), all or those of these `names`, and the receipt, as `write_folder` wrote them."""
+    """Return the tables by name (sorted; only `names`, if given) and the receipt, as written by `write_folder`."""
     folder = Path(folder)
     if not (folder / RECEIPT).is_file():
         raise InputError(f"{folder} is not a result folder: it has no {RECEIPT}.")
@@ -72,6 +72,6 @@ def read_folder(
         if names is not None and file.stem not in names:
             continue
         with reading(str(file), "Parquet"):
-            # One file, no partitions: the names of folders above must not become columns.
+            # One file, no partitions: the names of parent folders must not become columns.
             tables[file.stem] = pq.read_table(file, partitioning=None)
     return tables, receipt

@@ -1,4 +1,4 @@
-"""The rows that are kept, in the types and under the column names of the input."""
+"""Select the rows to keep, with the types and column names of the input."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 def select_rows(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
-    """Return the rows where the mask is true, as they were in the input. mask: bool[rows]."""
-    if not batch.num_columns:  # such a batch has rows, but nothing to select them in
+    """Return the rows where the mask is true, with the types and names of the input. mask: bool[rows]."""
+    if not batch.num_columns:  # such a batch has rows, but no columns to select from
         return batch
     columns = [select_values(column, mask) for column in batch.columns]
     return with_input_names(pa.record_batch(columns, schema=batch.schema))
@@ -22,7 +22,7 @@ def select_rows(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
 def select_values(column: pa.Array, mask: Mask) -> pa.Array:
     """Return the values where the mask is true, in the type of the column.
 
-    Arrow cannot filter views and run-end encoded columns, alone or inside of lists; runs of their rows are joined.
+    Arrow cannot filter views and run-end encoded columns, alone or inside lists; then runs of rows are concatenated.
 
     >>> select_values(pa.array(["a", "b", "c"], pa.string_view()), np.array([True, False, True])).to_pylist()
     ['a', 'c']

@@ -1,4 +1,4 @@
-"""Small tables read whole, a few columns of them: lists of pairs, lists of groups. And ids to numbers."""
+"""Read some columns of small tables, such as lists of pairs or groups, and map ids to numbers."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ FORMATS: dict[str, Callable[[Path, str], Reader]] = {
 
 @dataclass(frozen=True)
 class OpenTable:
-    """A table whose columns are known and whose rows wait to be read. name: what messages call it."""
+    """A table whose columns are known and whose rows are not read yet. name: of the table, in messages."""
 
     name: str
     readers: tuple[Reader, ...]
 
     @property
     def columns(self) -> list[str]:
-        """Of the first file; the others must have those that are asked for. None where a file without rows has none."""
+        """The columns of the first file; other files must have the requested ones. Empty for a file without rows."""
         return list(self.readers[0].schema.names) if self.readers else []
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """These columns, a batch at a time, so that the table may be larger than memory."""
+        """Yield these columns batch by batch, so that the table may be larger than memory."""
         for reader in self.readers:
             for name in names:
                 check_column(reader.schema, name, reader.name)
@@ -54,11 +54,11 @@ class OpenTable:
                 yield batch.select(names)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """These columns, whole. Every column of a CSV or TSV file is text, as it stands there."""
+        """Read these columns completely. Every column of a CSV or TSV file is text, unchanged."""
         for reader in self.readers:
             for name in names:
                 check_column(reader.schema, name, reader.name)
-        # Typed as numbers, the ids 007 and 7 of a CSV file would be one.
+        # As numbers, the ids 007 and 7 of a CSV file would be equal.
         schemas = [
             select(reader.schema, names) if isinstance(reader, Delimited) else reader.settled(names)
             for reader in self.readers
@@ -72,9 +72,9 @@ class OpenTable:
 
 
 def open_table(source: Any, *, name: str) -> OpenTable:
-    """A table in a file (a folder, a glob) of any format that has columns, or in memory: anything that exports Arrow.
+    """Open a table: a file, folder or glob of any format with columns, or anything that exports Arrow data.
 
-    `name`: what messages call a table that is no file.
+    name: of a table that is not a file, in messages.
 
     >>> open_table(pa.table({"left": [1, 2], "right": [3, 4]}), name="the pairs").read(["right"]).to_pylist()
     [{'right': 3}, {'right': 4}]
@@ -102,7 +102,7 @@ def _in_memory(source: Any) -> pa.Table:
 
 
 def as_ids(column: pa.ChunkedArray, *, what: str) -> pa.ChunkedArray:
-    """int64 or large_string, without nulls. `what` names the column in messages.
+    """Return ids as int64 or large_string, without nulls. `what` names the column in messages.
 
     >>> as_ids(pa.chunked_array([["a", None]]), what="column 'left' in a.csv")
     Traceback (most recent call last):
@@ -119,17 +119,17 @@ def as_ids(column: pa.ChunkedArray, *, what: str) -> pa.ChunkedArray:
     if not is_text(column.type):
         raise InputError(f"{what} is {column.type}; ids are strings or integers.")
     try:
-        # A cast from binary looks into the strings, which readers do not.
+        # A cast from binary validates the strings, which readers do not.
         return column.cast(pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise InputError(f"{what} holds an id that is not valid UTF-8.") from error
 
 
 def numbered(columns: Sequence[pa.ChunkedArray]) -> tuple[list[I64], pa.Array]:
-    """(a number for each value, the same wherever the value stands; the value of each number).
+    """Map values to numbers: return (the numbers of each column, the value of each number).
 
-    Integers stay integers where all columns are; else all are text. Numbers follow the first appearance, or the value
-    where these are integers that lie close together.
+    Equal values have the same number in all columns. If all columns are integers, values stay integers; otherwise all
+    are text. Numbers are in order of first appearance, or of value for integers that lie close together.
 
     >>> numbers, ids = numbered([pa.chunked_array([["7", "b"]]), pa.chunked_array([[7, 8]])])
     >>> [one.tolist() for one in numbers], ids.to_pylist()
@@ -144,16 +144,16 @@ def numbered(columns: Sequence[pa.ChunkedArray]) -> tuple[list[I64], pa.Array]:
 
 
 def _dense(values: pa.ChunkedArray) -> bool:
-    """Whether integers lie so close that a table of their whole range is small."""
+    """Return whether the range of the integers is so small that a table of it is cheap."""
     ends = pc.min_max(values).as_py()
     return len(values) > 0 and ends["max"] - ends["min"] < 4 * len(values)
 
 
 def _ranked(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
-    """By value, without hashing: several times faster than `_encoded`."""
+    """Number integers by value, without hashing: several times faster than `_encoded`."""
     plain = values.to_numpy()
     low = plain.min()
-    shifted = plain - low if low else plain  # row numbers begin at 0: one copy less
+    shifted = plain - low if low else plain  # row numbers begin at 0: saves a copy
     used = np.zeros(int(shifted.max()) + 1, np.bool_)
     used[shifted] = True
     return (np.cumsum(used) - 1)[shifted], pa.array(np.flatnonzero(used) + low)

@@ -1,4 +1,4 @@
-"""Columns of any Arrow type that can hold text, tokens or ids, brought to the few types the rest works with."""
+"""Convert columns of any Arrow type for text, tokens or ids to the few types that the rest of the code uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Where = Callable[[int], str]
 
 
 def is_text(dtype: pa.DataType) -> bool:
-    """Whether a column of this type can be read as UTF-8; also a column of nothing but nulls.
+    """Return whether a column of this type can be read as UTF-8; also True for the null type.
 
     >>> is_text(pa.dictionary(pa.int32(), pa.string())), is_text(pa.float64())
     (True, False)
@@ -39,7 +39,7 @@ def is_text(dtype: pa.DataType) -> bool:
 
 
 def kind_of_text(dtype: pa.DataType) -> Literal["text", "string tokens", "integer tokens"] | None:
-    """What a column of this type brings, or None.
+    """Return whether a column of this type holds text, string tokens or integer tokens, or None.
 
     >>> kind_of_text(pa.list_(pa.int16())), kind_of_text(pa.struct([]))
     ('integer tokens', None)
@@ -62,7 +62,7 @@ def kind_of_text(dtype: pa.DataType) -> Literal["text", "string tokens", "intege
 
 
 def as_texts(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> tuple[pa.Array, int, int]:
-    """(large_string, or large_list of large_string or int64; how many nulls, how many bad texts). No nulls are left.
+    """Return (large_string, or large_list of large_string or int64, without nulls; null count; number of bad texts).
 
     >>> texts, nulls, bad = as_texts(pa.array([b"a", None, b"b\\xff"]), on_bad_text="replace", where=str)
     >>> texts.to_pylist(), nulls, bad
@@ -122,7 +122,7 @@ def as_values(column: pa.Array, *, on_bad_text: OnBadText, where: Where) -> pa.A
 
 
 def repaired(column: pa.Array) -> pa.Array:
-    """The column with U+FFFD for bytes that are not UTF-8, in its own type; other than text comes back as it is."""
+    """Replace bytes that are not UTF-8 by U+FFFD, in the column's own type; columns other than text are unchanged."""
     if not is_text(column.type) or pa.types.is_null(column.type):
         return column
     texts, bad = _valid(column, np.arange(len(column)), "replace", str)
@@ -138,8 +138,8 @@ def _lists(lengths: npt.NDArray[np.int64], values: pa.Array) -> pa.Array:
 def _valid(
     column: pa.Array, rows: npt.NDArray[np.int64], on_bad_text: OnBadText, where: Where
 ) -> tuple[pa.Array, set[int]]:
-    """Checked UTF-8 as large_string (nulls stay), and the rows whose text was bad; rows[i]: the row of value i."""
-    # Arrow's readers do not look into strings; a cast from binary does, at memory speed.
+    """Return validated large_string (nulls stay), and the rows with bad text. rows[i]: the row of value i."""
+    # Arrow's readers do not validate strings; a cast from binary does, at memory speed.
     raw = column.cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string()), set()
@@ -156,7 +156,7 @@ def _valid(
 
 
 def _bad_rows(raw: pa.Array) -> Iterator[tuple[int, str]]:
-    """(index, what is wrong) of every value that is not UTF-8."""
+    """Yield (index, reason) of every value that is not UTF-8."""
     for index, value in enumerate(raw.to_pylist()):
         try:
             (value or b"").decode()
@@ -172,15 +172,15 @@ def wide_encoding(data: bytes) -> str | None:
     >>> wide_encoding("id".encode("utf-16")), wide_encoding(b"id")
     ('UTF-16', None)
     """
-    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the former begins as UTF-16 does
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # UTF-32-LE begins like UTF-16-LE
         return "UTF-32"
     return "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
 
 
 def refuse_wide_encodings(head: bytes, name: str) -> None:
-    """Refuse a table in UTF-16 or UTF-32 by name. head: the first bytes of the file.
+    """Raise InputError, naming the encoding, for a table in UTF-16 or UTF-32. head: the first bytes of the file.
 
-    Without a byte order mark, a zero byte beside the first letter of a header or object gives UTF-16 away.
+    Without a byte order mark, a zero byte next to the first letter of a header or object indicates UTF-16.
     """
     encoding = wide_encoding(head) or ("UTF-16" if b"\0" in head[:2] else None)
     if encoding is not None:
@@ -190,6 +190,6 @@ def refuse_wide_encodings(head: bytes, name: str) -> None:
 
 
 def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:
-    """How long each list is; 0 for null. (Without nulls nothing is asked that would import pandas.)"""
+    """Return the length of each list; 0 for null. (Without nulls, this avoids calls that would import pandas.)"""
     lengths = pc.list_value_length(lists)
     return np.array(pc.fill_null(lengths, 0) if lengths.null_count else np.from_dlpack(lengths), np.int64)

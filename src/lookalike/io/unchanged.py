@@ -1,4 +1,4 @@
-"""Whether a file that is read more than once still holds what it held: checksums of what was read first."""
+"""Detect whether a file that is read more than once has changed, by checksums of the first reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK_BYTES = 1 << 22
 
 
 class Prefix(NamedTuple):
-    """The first bytes of a stream: how many, their CRC-32, and whether these are all."""
+    """The first bytes of a stream: their number, their CRC-32, and whether the stream ends there."""
 
     nbytes: int = 0
     crc: int = 0
@@ -22,17 +22,17 @@ class Prefix(NamedTuple):
 
 
 class Stream(Protocol):
-    """What is read from its beginning to its end, perhaps several times."""
+    """A stream that is read from beginning to end, possibly several times."""
 
     name: str
     prefix: Prefix
 
 
 def watched(stream: Stream, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same blocks, which begin at the start of the stream, and compare them with what was read before.
+    """Yield the same blocks, from the start of the stream, and compare them with what was read before.
 
-    What has not been read before is added to the stream's prefix. InputChanged where a byte differs, or where there are
-    fewer or more bytes than there were.
+    Bytes that have not been read before extend the stream's prefix. Raises InputChanged if a byte differs, or if there
+    are fewer or more bytes than before.
 
     >>> class Memory: name, prefix = "a.txt", Prefix()
     >>> stream = Memory()
@@ -63,7 +63,7 @@ def watched(stream: Stream, blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class ColumnChecksums(Protocol):
-    """What is read column by column."""
+    """A file that is read column by column, with a checksum per column."""
 
     @property
     def name(self) -> str: ...
@@ -71,14 +71,14 @@ class ColumnChecksums(Protocol):
     @property
     def checksums(self) -> dict[str, int]: ...
 
-    def current_checksums(self, names: Sequence[str]) -> dict[str, int]: ...  # of these columns, as they are now
+    def current_checksums(self, names: Sequence[str]) -> dict[str, int]: ...  # of these columns, as of now
 
 
 @contextmanager
 def unchanged(reader: ColumnChecksums, names: Sequence[str]) -> Iterator[None]:
-    """Around one reading of some columns: those read for the first time are remembered, the others are compared.
+    """Wrap the reading of columns: record the checksums of columns read for the first time, and compare the others.
 
-    They are summed up before the first reading and after a later one, so that a change in between is seen too.
+    Checksums are computed before the first reading and after a later one, so that a change in between is detected too.
     """
     known = [name for name in names if name in reader.checksums]
     reader.checksums.update(_now(reader, [name for name in names if name not in reader.checksums]))
@@ -105,13 +105,13 @@ def _now(reader: ColumnChecksums, names: Sequence[str]) -> dict[str, int]:
 
 
 def crc_of_file(path: Path) -> int:
-    """CRC-32 of a whole file."""
+    """Return the CRC-32 of a whole file."""
     with open(path, "rb", buffering=0) as file:
         return crc_of_range(file, 0, None)
 
 
 def crc_of_range(file: IO[bytes], start: int, nbytes: int | None, crc: int = 0) -> int:
-    """CRC-32 of some bytes of an open file, continued from `crc`; of all from `start` on where `nbytes` is None."""
+    """Return the CRC-32 of `nbytes` bytes of an open file from `start` on (None: to the end), continued from `crc`."""
     file.seek(start)
     left = nbytes
     while chunk := file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left)):

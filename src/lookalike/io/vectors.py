@@ -1,4 +1,4 @@
-"""The way in for vectors: arrays, files of arrays, and tables with a column of lists or with columns of numbers."""
+"""Open vectors: arrays, files of arrays, and tables with a column of lists or with columns of numbers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from lookalike.io.tables import open_table
 from lookalike.io.texts import as_ids
 from lookalike.io.unchanged import crc_of_file, unchanged
 
-ROWS_PER_BATCH = 1 << 12  # rows of an array that are handed on as one batch of Arrow
+ROWS_PER_BATCH = 1 << 12  # rows of an array per Arrow batch
 
 
 @dataclass(frozen=True)
 class VectorBatch:
-    """Some rows. values f32[m, d]: a row that is null is all NaN; ids: None for row numbers; where: leads to a row."""
+    """Consecutive vectors. values f32[m, d]: a null row is all NaN; ids: None for row numbers; where: name of input."""
 
     values: F32
     ids: pa.Array | None = None
@@ -39,7 +39,7 @@ class VectorBatch:
 
 
 class VectorPart(Protocol):
-    """One array or one table."""
+    """One array or one table of vectors."""
 
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -54,7 +54,7 @@ class VectorPart(Protocol):
 
 @dataclass(frozen=True)
 class ArrayPart:
-    """A two-dimensional array in memory, or mapped from a file. names: ids of its rows, if it brings any."""
+    """A two-dimensional array in memory, or mapped from a file. names: the ids of its rows, if it has any."""
 
     name: str
     values: npt.NDArray[Any]
@@ -65,7 +65,7 @@ class ArrayPart:
     checksums: dict[str, int] = field(default_factory=dict)
 
     def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
-        """Of the file, where the array is mapped from one: what is in memory does not change."""
+        """Return the checksum of the file if the array is mapped from one; arrays in memory do not change."""
         if not isinstance(self.values, np.memmap):
             return dict.fromkeys(names, 0)
         return {name: crc_of_file(file) for name in names for file in self.files}
@@ -78,7 +78,7 @@ class ArrayPart:
         yield VectorBatch(as_matrix(self.values, self.name), self.names, {}, self.name)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The vectors as lists of a fixed length; ids stand in front where the file brings them."""
+        """Yield the vectors as fixed-size lists, preceded by the ids if the file has them."""
         width = self.values.shape[1]
         with unchanged(self, [WHOLE_FILE]):
             for at in range(0, max(1, len(self.values)), ROWS_PER_BATCH):
@@ -91,7 +91,7 @@ class ArrayPart:
 
 @dataclass(frozen=True)
 class TablePart:
-    """A table whose vectors stand in one column of lists, or in several columns of numbers."""
+    """A table with vectors in one column of lists, or in several columns of numbers."""
 
     reader: Reader
     numbers: tuple[str, ...]
@@ -139,24 +139,24 @@ class Vectors:
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """Where the rows come from, if all come from tables."""
+        """The readers of the rows, if all parts are tables."""
         tables = tuple(part.reader for part in self.parts if isinstance(part, TablePart))
         return tables if len(tables) == len(self.parts) else ()
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says of them."""
+        """Return the receipt's entry for the vectors."""
         files = (file for part in self.parts for file in part.files)
         return {
             "name": self.name, "vectors": self.column, "id": self.id_column, "origin": origin(self.given, files)
         }  # fmt: skip
 
     def batches(self, extra: Sequence[str] = ()) -> Iterator[VectorBatch]:
-        """The vectors, as float32, with ids and the `extra` columns."""
+        """Yield the vectors as float32, with ids and the `extra` columns."""
         for part in self.parts:
             yield from part.batches(extra)
 
     def rows(self) -> Generator[pa.RecordBatch, None, None]:
-        """All columns of the input, in the same order; at least one batch where the columns are known."""
+        """Yield all columns of the input, in the same order; at least one batch if the columns are known."""
         tables = [part for part in self.parts if isinstance(part, TablePart)]
         if tables and len(tables) == len(self.parts):
             yield from rows_of([part.reader for part in tables], lambda reader, schema: reader.batches(schema))
@@ -166,10 +166,10 @@ class Vectors:
 
 
 def open_vectors(source: Any, *, column: str | None = None, id: str | None = None) -> Vectors:  # noqa: A002
-    """The vectors of an array, of paths (.npy, .npz, .fvecs, tables), or of anything that exports Arrow data.
+    """Open the vectors of an array, of paths (.npy, .npz, .fvecs, tables), or of anything that exports Arrow data.
 
-    column: of lists of numbers, or the name of an array in a .npz file; without it the usual names are tried
-    (vector, embedding), then the only column of lists, then all columns of numbers together.
+    column: a column of lists of numbers, or an array in a .npz file. The default is a column with a usual name (vector,
+    embedding), then the only column of lists, then all columns of numbers together.
 
     >>> source = open_vectors(np.eye(2))
     >>> [batch.values.tolist() for batch in source.batches()]
@@ -205,7 +205,7 @@ def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[V
 
 
 def _expand(path: Path) -> list[Path]:
-    """A folder that holds files of arrays stands for these."""
+    """Return the array files of a folder, or the path itself if it has none."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARRAY_FILES)
@@ -229,7 +229,7 @@ def _table_parts(source: Any, column: str | None, id: str | None) -> list[Vector
 
 
 def _checked(source: Any) -> npt.NDArray[Any]:
-    """A list of rows, or an array, as a two-dimensional array."""
+    """Convert a list of rows, or an array, to a two-dimensional array."""
     if not isinstance(source, np.ndarray):
         lengths = [len(row) if hasattr(row, "__len__") else -1 for row in source]
         if len(set(lengths)) > 1 and -1 not in lengths:

@@ -1,4 +1,4 @@
-"""Rows that are written in the bytes in which they came, where input and output have the same format."""
+"""Copy rows byte for byte if input and output have the same format."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ BREAKS = (b"\n", b"\r")
 
 
 def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
-    """Whether the rows of these files can stand in this one as they are: the format is the same, and of CSV files the
-    delimiter and the names of the columns too."""
+    """Return whether rows of these files can be copied to this one unchanged.
+
+    The format must be the same, and for CSV files also the delimiter and the column names.
+    """
     kind = kind_of(path)
     if not readers or any(reader.copied_as != kind for reader in readers):
         return False
@@ -27,10 +29,10 @@ def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
 
 
 def copied_rows(readers: Sequence[Reader], stays: npt.NDArray[np.bool_], *, repair: bool = False) -> Iterator[bytes]:
-    """The bytes of the rows that stay (bool[rows of all readers]), with the head of the first file before them.
+    """Yield the bytes of the rows that stay (bool[rows of all readers]), preceded by the head of the first file.
 
-    A last row without a line break gets one only where another row follows. Blank lines are no rows and are left out.
-    repair: U+FFFD for bytes that are not UTF-8. InputChanged where there are not as many rows as in `stays`.
+    A last row without a line break gets one only if another row follows. Blank lines are not rows and are omitted.
+    repair: replace bytes that are not UTF-8 by U+FFFD. Raises InputChanged if the number of rows differs from `stays`.
     """
     at = 0
     before = readers[0].head()
@@ -61,7 +63,7 @@ def copied_rows(readers: Sequence[Reader], stays: npt.NDArray[np.bool_], *, repa
 
 
 def _taken(rows: RawRows, wanted: npt.NDArray[np.int64]) -> bytes:
-    """The bytes of these rows; those that stand side by side are copied at once."""
+    """Return the bytes of these rows; adjacent rows are copied together."""
     starts, ends = rows.starts[wanted], rows.ends[wanted]
     new = np.ones(len(wanted), np.bool_)
     new[1:] = starts[1:] != ends[:-1]

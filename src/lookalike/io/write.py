@@ -1,4 +1,4 @@
-"""The way out: tables to files, by extension, batch by batch."""
+"""Write tables to files, batch by batch, in the format of the extension."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lookalike.io.paths import KNOWN, compression_of, kind_of
 from lookalike.io.reader import nbytes_of
 from lookalike.io.texts import is_text
 
-# Large enough for good compression, small enough to be held while it grows.
+# Large enough for good compression, small enough to be held in memory.
 ROW_GROUP_BYTES = 32 << 20
 
 Batches = Iterable[pa.RecordBatch]
@@ -39,10 +39,10 @@ def write_table(
     force: bool = False,
     where: Callable[[int], str] = "row {}".format,
 ) -> None:
-    """Write a table, or batches of one schema as they come, in the format of the extension.
+    """Write a table, or a stream of batches with one schema, in the format of the extension.
 
-    The file appears under its name only when it is complete and on the disk; after any failure there is nothing.
-    OutputError for a value that would not read back as it is. where: tells people which row this is, by its number.
+    The file appears only when it is complete and on disk; after a failure nothing is left.
+    Raises OutputError for a value that would not read back unchanged. where: describes row numbers for messages.
     """
     path = Path(path)
     if not path.suffix:
@@ -72,7 +72,7 @@ def _instead(kind: str) -> str:
     return "Use .parquet or .arrow." if kind != "text lines" else "Use .jsonl, .parquet or .arrow."
 
 
-# How types and columns become what a format can hold; formats that are text take canonical types.
+# Conversions of types and columns to what a format can hold; text formats use canonical types.
 _STORED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "Parquet": (parquet_type, for_parquet),
     "Arrow": (lambda dtype: dtype, lambda column: column),
@@ -80,7 +80,7 @@ _STORED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def write_bytes(pieces: Iterable[bytes], path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write what is in the format of the extension already, compressed as the extension says; whole or not at all."""
+    """Write bytes that already are in the format of the extension, compressed as the extension says, atomically."""
     path = Path(path)
     check_output(path, force=force)
     with replacing(path, force=force) as draft, _open(draft.path, path) as file:
@@ -104,7 +104,7 @@ def _with_schema(data: pa.Table | pa.RecordBatch | Batches) -> tuple[pa.Schema, 
 @contextmanager
 def _open(temporary: Path, path: Path) -> Iterator[Any]:
     if compression_of(path) == "gzip":
-        # Arrow knows only the slowest level. No name and no time, so that the same rows give the same file.
+        # Arrow has only the slowest level. Without name and time, the same rows give the same file.
         with open(temporary, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, 0) as file:
             yield file
     else:
@@ -129,7 +129,7 @@ def _parquet(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
 
 @contextmanager
 def _arrow(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
-    # Left uncompressed, so that readers can map the file into memory.
+    # Uncompressed, so that readers can memory-map the file.
     with pa.ipc.new_file(file, schema) as writer:
         yield writer.write_batch
 
@@ -147,7 +147,7 @@ def _delimited(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
 
 
 def flat_columns(batch: pa.RecordBatch) -> list[pa.Array]:
-    """Return columns as CSV holds them: numbers, truth values and text. NotWritable for a value without such a form."""
+    """Return columns as CSV holds them: numbers, booleans and text. Raises NotWritable for other values."""
     columns = [_flat(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
     if len(columns) == 1:
         name = batch.schema.names[0]
@@ -156,9 +156,9 @@ def flat_columns(batch: pa.RecordBatch) -> list[pa.Array]:
 
 
 def _flat(column: pa.Array, name: str) -> pa.Array:
-    """Return values as the CSV writer takes them: lists and objects as JSON, dates and the like as exact text.
+    """Convert values for the CSV writer: lists and objects as JSON, dates and similar types as exact text.
 
-    Text comes in the one type that the writer takes without looking into it.
+    Text is returned in the one type that the writer accepts without validation.
     """
     dtype = column.type
     try:
@@ -175,7 +175,7 @@ def _flat(column: pa.Array, name: str) -> pa.Array:
 
 
 def _refuse_rows(wrong: pa.Array, name: str, reason: str) -> None:
-    """Raise NotWritable for the first row that is wrong (bool, null counts as false)."""
+    """Raise NotWritable for the first row where `wrong` is true; null counts as false."""
     row = pc.index(wrong, True).as_py()
     if row >= 0:
         raise NotWritable(row, reason, name)
