@@ -1,4 +1,4 @@
-"""lookalike classify."""
+"""The command `lookalike classify`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def classify(
 
 
 def _readable(labels: pa.Table) -> pa.Table:
-    """The table with one column of neighbours, each with its similarity."""
+    """Return the table with one column of neighbours, each with its similarity."""
     rows = zip(labels["neighbours"].to_pylist(), labels["similarities"].to_pylist(), strict=True)
     near = [", ".join(f"{name} ({share(score, 2)})" for name, score in zip(*row, strict=True)) for row in rows]
     return labels.select(["id", "label", "share"]).append_column("neighbours", [near])

@@ -1,4 +1,4 @@
-"""lookalike compare."""
+"""The command `lookalike compare`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compare(
 
 
 def _text(argument: str) -> str:
-    """The content of the file of this name, or the argument itself where there is no such file."""
+    """Return the content of the file with this name, or the argument itself if there is no such file."""
     path = Path(argument)
     try:
         if not path.is_file():

@@ -1,4 +1,4 @@
-"""lookalike plan --items N, and lookalike plan --calibrate."""
+"""Cost estimates: `lookalike plan --items N`, and `lookalike plan --calibrate`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], *, json: bool) -> None:
-    """Reckon and print."""
+    """Estimate the cost of a run and print it. options: as for `cost_model.api.estimate`."""
     from lookalike.cost_model.api import estimate
 
     if mean_bytes is None:
@@ -28,7 +28,7 @@ def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], 
 
 
 def lines(made: Estimate) -> list[str]:
-    """A line for each thing that money is spent on, then where the processor time and the shuffled bytes go."""
+    """Format an estimate: a line per resource, then the CPU time and the shuffled bytes per step."""
     load, met, each = made.load, made.candidates, made.load.items
     where = f"{made.cores} cores of this machine"
     if made.cluster is not None:
@@ -69,7 +69,7 @@ def lines(made: Estimate) -> list[str]:
 
 
 def calibrate(*, json: bool) -> None:
-    """Measure the costs of this machine, keep them and show them."""
+    """Measure the costs of this machine, save them and print them."""
     from lookalike.cost_model.costs import SHIPPED, keep_costs
     from lookalike.kinds.documents.calibration import calibrate as measure
 
@@ -86,7 +86,8 @@ def calibrate(*, json: bool) -> None:
 
 
 def count(value: float) -> str:
-    """
+    """Format a count, from a million on in scientific notation.
+
     >>> count(1234), count(2.5e9)
     ('1,234', '2.50e+09')
     """

@@ -1,4 +1,4 @@
-"""lookalike demo."""
+"""The command `lookalike demo`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def demo(
 
 
 def _largest(rows: list[dict[str, object]], count: int) -> list[tuple[int, list[str]]]:
-    """(size, ids) of the largest groups."""
+    """Return (size, ids) of the largest groups."""
     members: dict[object, list[str]] = {}
     for row in rows:
         members.setdefault(row["group"], []).append(str(row["id"]))

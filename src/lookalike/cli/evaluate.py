@@ -1,4 +1,4 @@
-"""lookalike evaluate."""
+"""The command `lookalike evaluate`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lookalike.evaluation.reliability import Reliability
 
 TRUTH = "Truth"
-MAX_TABLE_ROWS = 20  # at most so many steps of the threshold in a table: 0.05 from 0 to 1
+MAX_TABLE_ROWS = 20  # maximum steps of the threshold in a table: 0.05 from 0 to 1
 
 
 @o.takes()
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def _check(path: Path, *, force: bool) -> None:
-    """Refuse, before the work, an output that could not be written in the end."""
+    """Raise an error, before any work, for an output that could not be written."""
     from lookalike.errors import UsageError, nearest
     from lookalike.io.atomic import check_place
 
@@ -132,7 +132,7 @@ def _text(made: Evaluation) -> str:
 
 
 def reliability_text(made: Reliability) -> str:
-    """The bins of stated probability as a table, and the expected calibration error."""
+    """Format the bins of stated probabilities as a table, with the expected calibration error."""
     rows = [
         [f"{low:g} to {high:g}", f"{pairs:,}", _share(stated), _share(share), f"{at_least:.4f} to {at_most:.4f}"]
         for low, high, pairs, stated, share, (at_least, at_most) in zip(
@@ -144,12 +144,12 @@ def reliability_text(made: Reliability) -> str:
 
 
 def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
-    """A row for each readable threshold that makes a difference, the best F1 and the loosest; the strictest first."""
+    """Return a row per readable threshold at which the result changes, the best F1 and the loosest; strictest first."""
     if math.isnan(curve.threshold[0]):
         return [["none", *cells(curve, 0), ""]]
     strictest, loosest, best = (float(curve.threshold[place]) for place in (0, -1, curve.best))
     low, high = sorted((strictest, loosest))
-    # Of thresholds that make no difference the strictest is shown.
+    # Of thresholds with equal results, the strictest is shown.
     candidates = sorted({*readable_thresholds(low, high), loosest, best}, key=lambda t: curve.sign * t)
     shown = sorted({curve.at(t): t for t in candidates}.items())
     few = curve.take([place for place, _ in shown])
@@ -159,7 +159,7 @@ def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
 
 
 def readable_thresholds(low: float, high: float) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, from low to high, at most 21 of them.
+    """Return the multiples of 1, 2 or 5 times a power of ten from low to high, at most 21 of them.
 
     >>> readable_thresholds(0.62, 0.8)
     [0.62, 0.63, 0.64, 0.65, 0.66, 0.67, 0.68, 0.69, 0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.8]
@@ -174,7 +174,7 @@ def readable_thresholds(low: float, high: float) -> list[float]:
         last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
         if last - first <= MAX_TABLE_ROWS:
             break
-    # By decimal text, 7 steps of 0.1 are 0.7, and a similarity of 0.7 is at the threshold.
+    # Via decimal text, 7 steps of 0.1 are exactly 0.7, so a similarity of 0.7 is at the threshold.
     return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]
 
 
@@ -211,7 +211,7 @@ def _listed(table: Any) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
-    """Columns of one width each, set to the right but for those in `left`."""
+    """Format a table with columns of fixed width, right-aligned except for those in `left`."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
         [cell.ljust(widths[i]) if i in left else cell.rjust(widths[i]) for i, cell in enumerate(line)]

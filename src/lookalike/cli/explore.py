@@ -1,4 +1,4 @@
-"""lookalike explore and lookalike report."""
+"""The commands `lookalike explore` and `lookalike report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lookalike plan INPUTS: what a run would come to."""
+"""The forecast of a run: `lookalike plan INPUTS`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) -> None:
-    """Read a sample and print the forecast."""
+    """Read a sample of the inputs and print the forecast."""
     from lookalike.kinds.documents.api import forecast
 
     made = forecast(o.paths(inputs), **options)
@@ -24,7 +24,7 @@ def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) ->
 
 
 def lines(made: Forecast) -> list[str]:
-    """A line for each thing worth knowing before a long run."""
+    """Format a forecast, with a line per topic."""
     way = {"lsh": "banding", "exact": "the exact join"}.get(made.method, made.method)
     where = "all read" if made.complete else f"{made.sampled:,} read at {made.places} places"
     if made.places == 1 and not made.complete:
@@ -47,7 +47,8 @@ def lines(made: Forecast) -> list[str]:
 
 
 def counted(value: int, interval: tuple[int, int]) -> str:
-    """
+    """Format a count, with its interval if it is an estimate.
+
     >>> counted(393, (393, 393)), counted(2900, (2100, 4200))
     ('393', 'about 2,900 (2,100 to 4,200)')
     """
@@ -56,7 +57,8 @@ def counted(value: int, interval: tuple[int, int]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """
+    """Format a duration in seconds, minutes or hours.
+
     >>> duration(4.2), duration(400), duration(9000)
     ('4 s', '7 minutes', '2.5 hours')
     """

@@ -1,4 +1,4 @@
-"""lookalike index: a collection that grows, and what of it is like something new."""
+"""The commands `lookalike index`: a growing collection, and the search for items similar to new ones."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def create_options(
         int | None, o.option(o.MECHANISM, help="Seed of the keys (default: 42).", show_default=False)
     ] = None,
 ) -> None:  # fmt: skip
-    """What `lookalike index create` takes; never called."""
+    """Declare the options of `lookalike index create`; never called."""
 
 
 @app.command()
@@ -195,8 +195,10 @@ def add(
 def _opened(
     index: Index, inputs: list[str], *, column: str | None, id: str | None, lines: bool,  # noqa: A002
 ) -> Any:  # fmt: skip
-    """The files to read; of documents the collection, which knows whether files or lines are its items, and of pictures
-    the folder, which knows what it could not read."""
+    """Return the source to read: paths, or for documents and images an opened source.
+
+    A collection of documents knows whether files or lines are its items; a folder of pictures, which it could not read.
+    """
     from lookalike.cli.terminal import err
     from lookalike.io.pictures import open_pictures
     from lookalike.io.read import open_collection
@@ -212,7 +214,7 @@ def _opened(
 
 
 def _warn_left_out(source: Any) -> None:
-    """Name the pictures that could not be read."""
+    """Warn about pictures that could not be read."""
     from lookalike.cli.terminal import err
     from lookalike.io.pictures import PictureFolder, left_out
 
@@ -221,13 +223,13 @@ def _warn_left_out(source: Any) -> None:
 
 
 def _say_read(source: Any, number: int) -> None:
-    """Say whether text files were read as documents or line by line."""
+    """Print whether text files were read as documents or line by line."""
     if getattr(source, "lines", None) is not None:
         _say("Read", summary.items_read([(number, source.lines)], "documents"))
 
 
 def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
-    """How many were new, and a table of those that were not: id, match, how near."""
+    """Add the new items; return their number, and a table of the others: id, match, similarity or distance."""
     import pyarrow as pa
 
     count, rows = 0, []
@@ -435,7 +437,7 @@ def export(
             _say("Wrote", f"{output}: {len(index):,} {index.kind.name}")
 
 
-MEASURING = {  # commands that measure the recall of such a search
+MEASURING = {  # commands that measure the recall of the corresponding search
     "documents": "`lookalike pairs NEW --against OLD`",
     "sets": "`lookalike pairs NEW --against OLD`",
     "vectors": "`lookalike vectors pairs NEW --against OLD`",
@@ -446,7 +448,7 @@ MEASURING = {  # commands that measure the recall of such a search
 
 
 def recall_line(kind: str, planned: float | None) -> str | None:
-    """What is known of the recall of queries and groups of an index; None where it misses none."""
+    """Describe the recall of queries and groups of an index; None if it misses none."""
     if planned is not None and planned >= 1:
         return None
     promise = "not planned" if planned is None else f"planned {rounded_down(planned)} at the threshold"

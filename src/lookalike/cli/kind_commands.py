@@ -1,4 +1,4 @@
-"""The commands pairs, groups and dedup, written once for every kind of item."""
+"""The commands pairs, groups and dedup, shared by every kind of item."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Command = Callable[..., None]
 class KindCommands:
     """A kind of item on the command line.
 
-    noun: in the plural. app: the module with the functions pairs, groups and dedup. options: the declaration of what
-    all three take; pairs_options: of what only `pairs` takes. open: (inputs, options, what the app takes besides) to
-    the source that the app takes. score: the name of the column that tells how near two items are. near: that in words.
+    noun: plural name. app: the module with the functions pairs, groups and dedup. options: declares the options of all
+    three; pairs_options: the options of `pairs` only. open: (inputs, options, other arguments of the app) to the source
+    that the app takes. score: the name of the score column. near: the criterion in words.
     works: large runs use a work folder. passes_force: the app itself writes something that --force lets it replace.
-    grouping: the usual kind of group. aside: options that are not the app's; check: refuses, before anything is read,
-    what cannot go well with them; after: (result, these options, quiet) when the answer is written.
+    grouping: the default grouping. aside: options that are not passed to the app; check: raises, before anything is
+    read, for options that do not fit together; after: called with (result, the `aside` options, quiet) after writing.
     """
 
     noun: str
@@ -41,15 +41,14 @@ class KindCommands:
     after: Callable[..., None] | None = None
 
     def commands(self) -> dict[str, Command]:
-        """The three commands by name, ready for typer."""
+        """Return the three commands by name, ready for typer."""
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
 
     def _run(
         self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None, *,
         removed: Path | None = None, force: bool, quiet: bool, json: bool,
     ) -> None:  # fmt: skip
-        """What the three commands have in common: check, open, run, write, show. given: what the app takes beside the
-        options."""
+        """Check, open, run, write and show, for all three commands. given: arguments of the app other than options."""
         from lookalike.cli import output as show
         from lookalike.cli import terminal
         from lookalike.io.atomic import check_output

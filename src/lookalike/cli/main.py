@@ -1,4 +1,4 @@
-"""The command `lookalike`: one file per command; this one puts them together and turns errors into exit codes."""
+"""The command `lookalike`: assembles the commands, one file each, and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def version(
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."""
     hear_terminate()
-    gc.set_threshold(100_000, 50, 50)  # loading the compiler makes many objects that stay: looking at them costs 0.1 s
+    gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s
     try:
         try:
             app()
@@ -87,7 +87,7 @@ def main() -> None:
     except LookalikeError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(error.exit_code)
-    except (ReaderGone, BrokenPipeError):  # it has what it wanted
+    except (ReaderGone, BrokenPipeError):  # the reader, such as `head`, has what it needs
         _let_go()
         sys.exit(0)
     except (OSError, MemoryError, ImportError) as error:
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Whether the system refused memory: to an array, or to a library that was to be loaded."""
+    """Return whether the system refused memory, for an allocation or for loading a shared library."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
@@ -110,7 +110,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 
 def _let_go() -> None:
-    """What waits to be written goes nowhere, so that Python can end in peace."""
+    """Discard what is still buffered for standard output, so that Python can exit without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

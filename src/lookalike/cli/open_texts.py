@@ -1,4 +1,4 @@
-"""Open the texts that a command is given, and begin to read them."""
+"""Open the texts that are given to a command, and start reading them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 def open_documents(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
-    """The collection, already being read: decoding goes on while the compiler is loaded."""
+    """Open documents and start reading them: decoding continues while the compiler is loaded."""
     from lookalike.io.read import by_lines
 
     return _begun(inputs, options, given, lines=by_lines(options["lines"], alone=given.get("against") is None))
 
 
 def open_strings(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Collection:
-    """As `open_documents`; each line of a text file is a string."""
+    """Open strings like `open_documents`; each line of a text file is a string."""
     return _begun(inputs, options, given, lines=True)
 
 
 def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *, lines: bool | None) -> Collection:
-    """Open the inputs and begin to read them.
+    """Open the inputs and start reading them.
 
-    Within a stated memory budget reading begins with the run, as what is decoded waits in memory.
+    With a given memory budget, reading starts with the run, as decoded batches wait in memory.
     """
     from lookalike.io.read import open_collection
 
@@ -38,6 +38,6 @@ def _begun(inputs: list[str], options: dict[str, Any], given: dict[str, Any], *,
         limit = read_limit(place, MEMORY_PER_TEXT_BYTE[options.get("unit") or "word"])
     columns = {name: options[name] for name in ("text", "id", "on_bad_text", "on_bad_file") if name in options}
     collection = open_collection(o.paths(inputs), lines=lines, limit=limit, **columns)
-    if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads one column more
+    if ":" not in given.get("keep", "") and not frugal:  # a policy by column reads an additional column
         collection.begin()
     return collection

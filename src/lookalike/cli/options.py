@@ -1,4 +1,4 @@
-"""Options that several commands share, written once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from lookalike.cli.signals import stoppable
 from lookalike.errors import InputError
 
-WORK = ".work"  # the ending of a work folder
+WORK = ".work"  # suffix of a work folder
 WHAT, SHINGLES_PANEL, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
 CLUSTER_PANEL = "Many machines"
 
@@ -204,15 +204,15 @@ def document_options(
     master: Master = None,
     spark_conf: SparkConf = None,
 ) -> None:
-    """Where the shared options of pairs, groups and dedup are declared; never called."""
+    """Declare the options that pairs, groups and dedup share; never called."""
 
 
 def nothing() -> None:
-    """The declaration of no options."""
+    """Declare no options."""
 
 
 def together(*parts: Callable[..., None]) -> Callable[..., None]:
-    """A declaration of the options of several."""
+    """Combine several declarations of options."""
 
     def declared() -> None:
         """Never called."""
@@ -223,26 +223,26 @@ def together(*parts: Callable[..., None]) -> Callable[..., None]:
 
 
 def beside(output: Path | None) -> Path:
-    """Where a large run works if no folder is named: beside the output, or here."""
+    """Return the default work folder of a large run: next to the output, or in the current folder."""
     return output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)
 
 
 def paths(names: list[str] | None) -> list[Path] | None:
-    """Names from the command line as paths: a list of plain strings would be taken as texts."""
-    if names and "" in names:  # as a path it would be this folder
+    """Convert names from the command line to paths: a list of plain strings would be read as texts."""
+    if names and "" in names:  # as a path it would be the current folder
         raise InputError("an empty path came; expected a file, a folder or a glob. Is a variable of the shell empty?")
     return [Path(name) for name in names] if names else None
 
 
 def _plain(value: Any) -> Any:
-    """A choice, or a list of them, by name."""
+    """Return the value of an Enum choice, or of a list of choices."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value.value if isinstance(value, Enum) else value
 
 
 class RunOptions:
-    """How a run shows itself: declared like the options above."""
+    """Options for the output and messages of a run, declared like those above."""
 
     Force = Annotated[bool, option(RUN, "--force", help="Replace outputs that exist.")]
     Quiet = Annotated[bool, option(RUN, "-q", "--quiet", help="Say nothing unless something is wrong.")]
@@ -250,7 +250,7 @@ class RunOptions:
 
 
 def one_line_each(doc: str) -> str:
-    """The paragraphs of a docstring without the line breaks inside of them: the help is as wide as the terminal.
+    """Remove the line breaks within paragraphs of a docstring, so that the help is as wide as the terminal.
 
     >>> one_line_each("One\\n    and the same.\\n\\n    Another.")
     'One and the same.\\n\\nAnother.'
@@ -259,8 +259,10 @@ def one_line_each(doc: str) -> str:
 
 
 def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command that Ctrl-C ends at once, with the parameters of `shared` beside its own: it receives them as one
-    dict, `options`, if it has such a parameter."""
+    """Return a decorator that adds the parameters of `shared` to a command, and lets Ctrl-C end it at once.
+
+    The command receives these as one dict `options`, if it has such a parameter.
+    """
     parameters = {n: p for one in shared for n, p in inspect.signature(one, eval_str=True).parameters.items()}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""What a run shows when it is done: tables, a summary, the receipt."""
+"""Show the result of a run: tables, a summary, the receipt."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lookalike.result import Result
     from lookalike.runtime.spark.result import SparkResult
 
-TERMINAL_ROWS = 20  # rows of a table on a terminal
+TERMINAL_ROWS = 20  # maximum rows of a table on a terminal
 LABELS = (
     "left",
     "right",
@@ -41,13 +41,13 @@ LABELS = (
     "string",
     "left string",
     "right string",
-)  # columns that stand at the left
+)  # columns that are left-aligned
 ROW_NUMBER_COLUMN = "row"
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to be written, checked before the work begins."""
+    """The files that a command will write, checked before the work begins."""
 
     paths: tuple[Path, ...]
     force: bool
@@ -66,7 +66,7 @@ class Outputs:
         return cls(tuple(paths), force)
 
     def together(self) -> AbstractContextManager[None]:
-        """Within this block, the outputs are drafts; at its end all of them get their names."""
+        """Return a context in which outputs are drafts that are all published at its end."""
         return together(self.paths, force=self.force)
 
     def write_table(self, table: Any, path: Path) -> list[Path]:
@@ -74,7 +74,7 @@ class Outputs:
         return [path]
 
     def write_result(self, result: Result | Passages | Stories | Classification, path: Path | None) -> list[Path]:
-        """Write the table that was asked for by extension, with its receipt, or all tables into a folder."""
+        """Write the requested table by extension, with its receipt, or all tables into a folder."""
         if path is None:
             return []
         if not path.suffix:
@@ -91,12 +91,12 @@ class Outputs:
 
 
 def receipt_of(path: Path) -> Path:
-    """Where the receipt of an output goes: clean.jsonl.gz has clean.jsonl.gz.receipt.json next to it."""
+    """Return the path of an output's receipt: clean.jsonl.gz has clean.jsonl.gz.receipt.json next to it."""
     return path.with_name(path.name + ".receipt.json")
 
 
 def print_pairs(result: Result) -> None:
-    """The most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
+    """Print the most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
     table = result.pairs
     if not sys.stdout.isatty():
         print_lines(table)
@@ -108,7 +108,7 @@ def print_pairs(result: Result) -> None:
 
 
 def print_groups(result: Result) -> None:
-    """The largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
+    """Print the largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
     table = result.groups
     if not sys.stdout.isatty():
         print_lines(table)
@@ -118,7 +118,7 @@ def print_groups(result: Result) -> None:
 
 
 def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Table:
-    """The table with the strings that its rows are about, where these are known by their numbers only."""
+    """Add the strings to a table of strings whose ids are only row numbers."""
     if result.job.noun != "strings":
         return table
     for name, collection in columns.items():
@@ -132,7 +132,7 @@ def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Tabl
 
 
 def print_rows(table: pa.Table, what: str) -> None:
-    """The first rows as a table on a terminal; all as tab-separated lines in a pipe."""
+    """Print the first rows as a table on a terminal; all rows as tab-separated lines in a pipe."""
     if sys.stdout.isatty():
         print_table(table.slice(0, TERMINAL_ROWS), table.num_rows, what)
     else:
@@ -140,7 +140,7 @@ def print_rows(table: pa.Table, what: str) -> None:
 
 
 def print_best(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> None:
-    """The rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
+    """Print the rows of `best_of` with the highest `by` as a table on a terminal; in a pipe, `table` as lines."""
     if not sys.stdout.isatty():
         print_lines(table)
         return
@@ -154,7 +154,7 @@ def print_best(table: pa.Table, *, best_of: pa.Table, by: str, what: str) -> Non
 
 
 def print_lines(table: pa.Table, *, header: bool = True) -> None:
-    """All rows as tab-separated lines on standard output, under the names of the columns."""
+    """Print all rows as tab-separated lines on standard output, below the column names."""
     write = sys.stdout.write
     if header:
         write("\t".join(table.column_names) + "\n")
@@ -168,7 +168,7 @@ def _cell(value: object) -> str:
 
 
 def people_read(values: list[Any], *, is_count: bool) -> list[str]:
-    """Format values for a table on a terminal: three decimals, or none where the values are counts.
+    """Format values for a table on a terminal: three decimals, or none for counts.
 
     >>> people_read([0.99996, 1.0], is_count=False), people_read([2.0, 1.0], is_count=True)
     (['0.999', '1.000'], ['2', '1'])
@@ -179,7 +179,7 @@ def people_read(values: list[Any], *, is_count: bool) -> list[str]:
 
 
 def print_table(table: pa.Table, total: int, what: str) -> None:
-    """Some rows, of so many, for people."""
+    """Print rows as a table, with a note if there are more than these. total: number of all rows."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in table.column_names:
         shown.add_column(name, justify="left" if name in LABELS else "right")
@@ -196,7 +196,7 @@ def print_table(table: pa.Table, total: int, what: str) -> None:
 def finish(
     result: Result | SparkResult | Passages | Stories, wrote: Sequence[str | Path], *, quiet: bool, json: bool
 ) -> None:
-    """The summary on standard error and, on wish, the receipt on standard output."""
+    """Print the summary on standard error and, if requested, the receipt on standard output."""
     if json:
         sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
     for warning in result.receipt["warnings"]:

@@ -1,4 +1,4 @@
-"""lookalike plan."""
+"""The command `lookalike plan`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1e9, 10M, 2kB."""
+"""Parse numbers as people write them: 1e9, 10M, 2kB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TIMES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 def amount(what: str, given: str, *, unit: str = "") -> float:
-    """The number, above 0. unit: a letter that may follow, such as B for bytes.
+    """Parse a number above 0. unit: a letter that may follow, such as B for bytes.
 
     >>> amount("items", "10M"), amount("mean-bytes", "2kB", unit="B")
     (10000000.0, 2000.0)

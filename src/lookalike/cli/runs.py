@@ -1,4 +1,4 @@
-"""lookalike runs: what work folders hold, and removing them."""
+"""The commands `lookalike runs`: list and remove work folders."""
 
 from __future__ import annotations
 

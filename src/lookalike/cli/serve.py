@@ -1,4 +1,4 @@
-"""lookalike serve."""
+"""The command `lookalike serve`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from lookalike.cli import options as o
 from lookalike.errors import InputError, UsageError
 
-ANSWER_SECONDS = 5.0  # time for the service itself to refuse a body that comes too slowly
+ANSWER_SECONDS = 5.0  # time for the service itself to refuse a request body that arrives too slowly
 ACCESS, LIMITS_PANEL, WHERE = "Who may ask", "Limits", "Where it listens"
 
 

@@ -1,4 +1,4 @@
-"""lookalike shingles."""
+"""The command `lookalike shingles`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.cli import options as o
 if TYPE_CHECKING:
     from lookalike.kinds.documents.shingle_length import ShingleLength, ShingleSurvey
 
-BAR_CHARACTERS = 40  # characters for a probability of 1; each power of ten takes an equal part
+BAR_CHARACTERS = 40  # length of the bar for a probability of 1; each power of ten takes an equal part
 DECADES = 5  # powers of ten that the bars show
 
 
@@ -63,6 +63,6 @@ def _line(one: ShingleLength, survey: ShingleSurvey) -> str:
 
 
 def _is_dull(one: ShingleLength, survey: ShingleSurvey) -> bool:
-    """Long shingles far beyond the suggested length."""
+    """Return whether a shingle length is far beyond the suggested one."""
     best = survey.best(one.unit)
     return best is not None and one.k > best + 3

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the command ends at once, whatever it is doing, and says how to go on."""
+"""Handle Ctrl-C and SIGTERM: the command ends at once, with a message about how to continue."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ STOPPED, TERMINATED = 130, 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
+    """SIGTERM was received."""
 
 
 class ReaderGone(Exception):
-    """Nobody reads what is written any more, as under `| head`. Not an OSError, which typer would end with 1."""
+    """The reader of standard output has gone, as in `| head`. Not an OSError, for which typer would exit with 1."""
 
 
 def hear_terminate() -> None:
-    """From now on SIGTERM is heard as Ctrl-C is."""
+    """Handle SIGTERM like Ctrl-C from now on."""
 
     def stop(*_: object) -> None:
         raise Terminated
@@ -31,23 +31,23 @@ def hear_terminate() -> None:
 
 
 def stoppable(work: Callable[[], None], folder: Callable[[], Path | None]) -> None:
-    """Do the work on a thread of its own: the main thread hears signals even while a long loop is compiled code.
+    """Run the work on a separate thread, so that the main thread handles signals even during long compiled loops.
 
-    folder: where the work keeps what it has done, if anywhere.
+    folder: returns the work folder of the run, or None.
     """
     failed: list[BaseException] = []
 
     def call() -> None:
         try:
             work()
-        except BaseException as error:  # it belongs to the main thread
+        except BaseException as error:  # raised again in the main thread
             failed.append(error)
 
     thread = threading.Thread(target=call, name="lookalike-work", daemon=True)
     try:
         thread.start()
         while thread.is_alive():
-            thread.join(0.2)  # an endless join would hear signals too, but not on every system
+            thread.join(0.2)  # a join without timeout would not be interruptible on every system
     except KeyboardInterrupt as signal_heard:
         _stop(TERMINATED if isinstance(signal_heard, Terminated) else STOPPED, folder())
     if failed and isinstance(failed[0], BrokenPipeError):
@@ -57,7 +57,7 @@ def stoppable(work: Callable[[], None], folder: Callable[[], Path | None]) -> No
 
 
 def _stop(code: int, folder: Path | None) -> Any:
-    """End the process now: threads in compiled code cannot be asked to end."""
+    """End the process now, since threads in compiled code cannot be interrupted."""
     from lookalike.io.atomic import stop_writing
 
     written = stop_writing()

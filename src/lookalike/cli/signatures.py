@@ -1,4 +1,4 @@
-"""lookalike signatures."""
+"""The command `lookalike signatures`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands pairs, groups, dedup and passages on Spark: what goes in and out is whatever Spark reads and writes."""
+"""The commands pairs, groups, dedup and passages on Spark, with any input and output that Spark supports."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ def run_on_spark(
     app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None,
     removed: Path | None, *, force: bool, quiet: bool, json: bool, write: Callable[[Any], list[str]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """As `Kind._run`, up to what comes after the answer. app: the module with the functions pairs, groups and dedup;
-    given: what these take beside the options; write: how to write the output, where Spark does not."""
+    """Run a command on Spark like `KindCommands._run`; yield the result after writing and showing it.
+
+    app: the module with the functions pairs, groups and dedup. given: arguments of these other than options. write:
+    writes the output instead of Spark.
+    """
     from lookalike.cli import output as show
     from lookalike.io.atomic import check_place, together
     from lookalike.runtime.spark.session import open_session, own_session
@@ -59,7 +62,7 @@ def run_on_spark(
 
 
 def _write(result: Any, target: str, *, force: bool) -> list[str]:
-    """The table that was asked for, with its receipt beside it, or all tables into a folder."""
+    """Write the requested table with its receipt next to it, or all tables into a folder."""
     from lookalike.cli import output as show
     from lookalike.io.results import write_json
     from lookalike.runtime.spark.writing import is_url
@@ -74,7 +77,7 @@ def _write(result: Any, target: str, *, force: bool) -> list[str]:
 
 
 def _settings(given: list[str]) -> dict[str, str]:
-    """KEY=VALUE to a dict."""
+    """Parse KEY=VALUE settings to a dict."""
     made = {}
     for one in given:
         key, equals, value = one.partition("=")
@@ -85,7 +88,7 @@ def _settings(given: list[str]) -> dict[str, str]:
 
 
 def _show(result: Any, show: Any) -> None:
-    """The nearest pairs, or the largest groups, as a table on a terminal; in a pipe all rows as lines, part by part."""
+    """Print the nearest pairs or the largest groups as a table on a terminal; in a pipe, stream all rows as lines."""
     import pyarrow as pa
 
     frame = result.frame

@@ -1,4 +1,4 @@
-"""lookalike stories."""
+"""The command `lookalike stories`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receipt in a few lines: what was read, how it was compared, what came out, where it went."""
+"""Summarise a receipt in a few lines: what was read, how it was compared, the result, and the output files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lookalike.core.formatting import count, percent, share, size
 from lookalike.planning.amplification import shape_of
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
-FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary tells
+FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary shows
 NOT_COUNTED = {  # shingles of passages that were not compared
     "template_shingles": "shingles of the template",
     "common_shingles": "common shingles",
     "boilerplate_shingles": "shingles of boilerplate",
 }
-AUDIT = {"vectors": 128, "faces": 128}  # items that a run samples unless it is told a number
+AUDIT = {"vectors": 128, "faces": 128}  # default sample size of the audit, if not 2000
 READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
-COUNTED_AS = {  # what counts as found where no list of pairs was made, by a part of what the receipt says of it
+COUNTED_AS = {  # what counts as found if there is no list of pairs, by a part of the receipt's "over"
     "in one group": "found where both are in one group",
     "both are kept": "found unless both are kept",
 }
@@ -33,7 +33,7 @@ NOTED = {
 
 
 def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
-    """Label and text of each line."""
+    """Yield the label and text of each line of the summary."""
     counts = receipt["counts"]
     for note in receipt["work"]["notes"]:
         yield "Work", note
@@ -58,9 +58,9 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
 
 
 def items_read(inputs: Sequence[tuple[int, bool | None]], noun: str) -> str:
-    """How many items were read, and, of text files, whether each file or each line is one.
+    """Format the number of items read and, for text files, whether each file or each line is an item.
 
-    inputs: of each collection the number of its items, and whether they are lines (True), files (False) or rows (None).
+    inputs: per collection, the number of items, and whether they are lines (True), files (False) or rows (None).
 
     >>> items_read([(2, False)], "documents"), items_read([(1, True)], "documents"), items_read([(9, None)], "strings")
     ('2 files as documents', '1 line as a document', '9 strings')
@@ -128,7 +128,7 @@ def _planned(receipt: dict[str, Any]) -> str:
 
 
 def _more(receipt: dict[str, Any], sampled: int) -> str:
-    """What to do where a sample has no pairs."""
+    """Return what to do if a sample has no pairs."""
     total = receipt["counts"][receipt["items"]]
     if receipt["asked"] == "stories":
         return "`lookalike pairs --method exact` misses none"

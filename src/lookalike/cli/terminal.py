@@ -1,4 +1,4 @@
-"""The terminal: lines under a label, a bar for each stage; plain lines and no bars in a pipe."""
+"""Terminal output: labelled lines and a progress bar per stage; plain lines and no bars in a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lookalike.core.trace import Progress, silent
 
-LABEL = 9  # columns that a label takes, such as "Compared "
+LABEL = 9  # width of a label, such as "Compared "
 STAGES = {
     "open": "Opening",
     "item groups": "Grouping items",
@@ -37,7 +37,7 @@ STAGES = {
 
 
 class Screen(Console):
-    """A console that shows text as it stands, and leaves a reader that has gone to `main`."""
+    """A console that prints text unchanged, and raises BrokenPipeError for `main` if the reader has gone."""
 
     def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, highlight=False)
@@ -46,7 +46,7 @@ class Screen(Console):
         raise BrokenPipeError
 
     def say(self, label: str, text: str, *, style: str | None = None) -> None:
-        """`Read     390 documents`; on a terminal, what does not fit goes on below the text, not below the label."""
+        """Print a labelled line: `Read     390 documents`; on a terminal, long text wraps with a hanging indent."""
         whole = f"{label:<{LABEL - 1}} {text}"
         if self.is_terminal:
             whole = textwrap.fill(
@@ -60,7 +60,7 @@ err = Screen(stderr=True)
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
-    """A bar per stage on a terminal's standard error; nothing in a pipe or when quiet."""
+    """Show a progress bar per stage on a terminal's standard error; nothing in a pipe or if quiet."""
     if quiet or not err.is_terminal:
         yield silent
         return
@@ -85,7 +85,7 @@ def progress(quiet: bool) -> Iterator[Progress]:
 
 
 def counted(done: float, total: float | None) -> str:
-    """How far a stage is, in numbers; nothing for one that has no parts.
+    """Format the progress of a stage in numbers; empty for a stage without parts.
 
     >>> counted(1200, 5000), counted(1200, None), counted(0, None), counted(1, 1)
     ('1,200/5,000', '1,200', '', '')
