@@ -163,7 +163,7 @@ class Delimited(ByteReader):
         return table
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
-        """Return the narrowest of int64, float64 and string for each column. Reads the file, if there are names."""
+        """Return the narrowest of int64, float64, string that fits each column. Reads the file if names are given."""
         types: dict[str, Any] = dict.fromkeys(names, pa.int64())
         if not types:
             return pa.schema([])

@@ -137,7 +137,7 @@ def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatc
 
 
 def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
-    """Set `rep` to the best member of each class when the order depends on columns of things."""
+    """Set `rep` to the best member of each class when the order depends on columns of `things`."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -155,7 +155,7 @@ def count_copies(alike: DataFrame) -> Copies:
 
 
 def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:
-    """Return one item per class, of size `least` or more: the columns of things, with side and count of the class."""
+    """Return one item per class, of size `least` or more: the columns of `things`, with side and count of the class."""
     whole = things.where(f"size >= {max(1, least)}")
     if not copies.members:
         return whole.selectExpr("*", "1L as count")

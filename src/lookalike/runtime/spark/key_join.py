@@ -74,7 +74,7 @@ EDGE_COLUMNS = "left long, right long, similarity double"
 
 @dataclass(frozen=True)
 class Order:
-    """The preference among items: a Spark sort order `sort` over `item` and the `columns` of things, best first.
+    """The preference among items: a Spark sort order `sort` over `item` and the `columns` of `things`, best first.
 
     number: an expression over `item` with the same order, or None; it saves a global sort.
     """
@@ -287,7 +287,7 @@ def join_payload(pairs: DataFrame, things: DataFrame, work: Both, payload: Seque
     """Apply `work` to two batches in which rows i are a pair; their columns are `item` and the `payload`.
 
     pairs: as returned by `candidates`, persisted. Only items that occur in pairs are shuffled; if these are few, their
-    numbers are broadcast instead of shuffling all things.
+    numbers are broadcast instead of shuffling `things`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -24,7 +24,7 @@ BOTH = 3  # side of items that may match any other item
 def read_items(
     origins: Sequence[SparkSource], make: Callable[[pa.RecordBatch], Made], columns: str, *, preferred: str | None
 ) -> DataFrame:
-    """Return the things of all collections.
+    """Return the items of all collections as a frame of `things` (see `key_join`).
 
     Columns: item, side, `columns`, id if rows have one besides their number, and `preferred`, the column that decides
     which item to keep.
