@@ -33,25 +33,25 @@ def compare(
     from lookalike.kinds.documents.compare import compare as compare_texts
 
     rule = ShingleRule.for_unit(unit.value, k, bag=bag)
-    made = compare_texts(_text(left), _text(right), rule=rule)
+    result = compare_texts(_text(left), _text(right), rule=rule)
     if json:
-        sys.stdout.write(json_module.dumps(asdict(made), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_module.dumps(asdict(result), indent=2, ensure_ascii=False) + "\n")
         return
     out = Screen()
     for name, side in ((left, "left"), (right, "right")):
         out.rule(Text(_title(name)), style="dim")
         body = Text()
-        for piece, shared in made.marked(side):  # type: ignore[arg-type]
+        for piece, shared in result.marked(side):  # type: ignore[arg-type]
             body.append(piece, style="bold green" if shared else "dim")
         out.print(body)
     out.rule(style="dim")
-    for name, value in made.measures.items():
+    for name, value in result.measures.items():
         out.print(f"{name.replace('_', ' '):<24} {share(value)}", markup=False)
     out.print(
-        f"{'shared shingles':<24} {made.shared_shingles} of {made.shingles_left} and {made.shingles_right}",
+        f"{'shared shingles':<24} {result.shared_shingles} of {result.shingles_left} and {result.shingles_right}",
         markup=False,
     )
-    if rule.k > 1 and min(made.shingles_left, made.shingles_right) == 1:
+    if rule.k > 1 and min(result.shingles_left, result.shingles_right) == 1:
         out.print(
             f"A text of up to {rule.k} {rule.unit}s is one shingle, alike or not: try a smaller -k, or --unit char."
         )

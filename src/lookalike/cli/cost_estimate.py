@@ -21,10 +21,10 @@ def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], 
 
     if mean_bytes is None:
         raise UsageError("--items needs --mean-bytes: how long is a document on average, such as 2kB?")
-    made = estimate(amount("items", items), mean_bytes=amount("mean-bytes", mean_bytes, unit="B"), **options)
-    for warning in made.warnings:
+    result = estimate(amount("items", items), mean_bytes=amount("mean-bytes", mean_bytes, unit="B"), **options)
+    for warning in result.warnings:
         sys.stderr.write(f"Warning: {warning}\n")
-    sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n" if json else "\n".join(lines(made)) + "\n")
+    sys.stdout.write(json_module.dumps(result.as_dict(), indent=2) + "\n" if json else "\n".join(lines(result)) + "\n")
 
 
 def lines(made: Estimate) -> list[str]:
@@ -73,14 +73,14 @@ def calibrate(*, json: bool) -> None:
     from lookalike.cost_model.costs import SHIPPED, keep_costs
     from lookalike.kinds.documents.calibration import calibrate as measure
 
-    made = measure(lambda step: sys.stderr.write(f"measuring: {step}\n"))
-    file = keep_costs(made)
+    costs = measure(lambda step: sys.stderr.write(f"measuring: {step}\n"))
+    file = keep_costs(costs)
     if json:
-        sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n")
+        sys.stdout.write(json_module.dumps(costs.as_dict(), indent=2) + "\n")
         return
     shipped = SHIPPED.as_dict()
     sys.stdout.write("cost               here   shipped\n")
-    for name, value in made.as_dict().items():
+    for name, value in costs.as_dict().items():
         sys.stdout.write(f"{name:<16} {value:6.4g}   {shipped[name]:7.4g} {'s' if name == 'start' else 'ns'}\n")
     sys.stdout.write(f"Kept in {file}\n")
 

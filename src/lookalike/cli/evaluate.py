@@ -76,7 +76,7 @@ def evaluate(
 
     for path in output or ():
         _check(path, force=force)
-    made = compare(
+    evaluation = compare(
         pairs,
         truth,
         groups=groups,
@@ -86,17 +86,17 @@ def evaluate(
         two_tables=two_tables,
         reliability=reliability,
     )
-    for note in made.notes:
+    for note in evaluation.notes:
         err.say("Note:", note, style="yellow")
-    sys.stdout.write(json_document(made.as_dict()).decode() if json else _text(made))
+    sys.stdout.write(json_document(evaluation.as_dict()).decode() if json else _text(evaluation))
     with together(output or (), force=force):
         for path in output or ():
             if path.suffix.lower() == ".json":
-                write_json(made.as_dict(), path, force=force)
+                write_json(evaluation.as_dict(), path, force=force)
             else:
                 from lookalike.evaluation.plots import save_evaluation
 
-                save_evaluation(made, path, force=force)
+                save_evaluation(evaluation, path, force=force)
     for path in output or ():
         err.say("Wrote", str(path))
 

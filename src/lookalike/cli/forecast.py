@@ -17,10 +17,10 @@ def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) ->
     """Read a sample of the inputs and print the forecast."""
     from lookalike.kinds.documents.api import forecast
 
-    made = forecast(o.paths(inputs), **options)
-    for warning in made.warnings:
+    result = forecast(o.paths(inputs), **options)
+    for warning in result.warnings:
         sys.stderr.write(f"Warning: {warning}\n")
-    sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n" if json else "\n".join(lines(made)) + "\n")
+    sys.stdout.write(json_module.dumps(result.as_dict(), indent=2) + "\n" if json else "\n".join(lines(result)) + "\n")
 
 
 def lines(made: Forecast) -> list[str]:

@@ -179,10 +179,10 @@ def add(
             line = f"{count:,} new of {formatting.count(count + matched.num_rows, index.kind.name)}"
             count += matched.num_rows
         else:
-            made = index.add_batches(batches)
-            count = made.count
-            line = formatting.count(made.count, index.kind.name) + (
-                f", {made.replaced:,} replaced" if made.replaced else ""
+            added = index.add_batches(batches)
+            count = added.count
+            line = formatting.count(added.count, index.kind.name) + (
+                f", {added.replaced:,} replaced" if added.replaced else ""
             )
         total = len(index)
     _warn_left_out(source)
@@ -241,8 +241,8 @@ def _add_new(index: Index, batches: Iterator[Any]) -> tuple[int, pa.Table]:
             count += match is None
             if match is not None:
                 rows.append((name, *match))
-    own, found, near = zip(*rows, strict=True) if rows else ((), (), ())
-    columns = {"id": pa.array(own), "match": pa.array(found), index.kind.scale.column: pa.array(near, pa.float64())}
+    own, matches, near = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {"id": pa.array(own), "match": pa.array(matches), index.kind.scale.column: pa.array(near, pa.float64())}
     return count, pa.table(columns)
 
 
@@ -321,20 +321,20 @@ def query(
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
             first += len(items)
             asked += len(items)
-        found = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
+        matches = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
         recall = recall_line(index.kind.name, index.kind.plan()["recall_at_threshold"])
     _warn_left_out(source)
     if output is not None:
-        outputs.write_table(found, output)
+        outputs.write_table(matches, output)
     else:
-        _print_rows(found, "matches")
+        _print_rows(matches, "matches")
     if not quiet:
         _say_read(source, asked)
         if recall:
             _say("Recall", recall)
         _say(
             "Found",
-            f"{formatting.count(found.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
+            f"{formatting.count(matches.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
             + (f" · wrote {output}" if output else ""),
         )
 
@@ -379,9 +379,9 @@ def merge(
 
     with Index.open(place) as index:
         for other in others:
-            made = index.merge(other)
+            merged = index.merge(other)
             if not quiet:
-                line = f"{made.count:,} of {shown(other)}, {made.replaced:,} replaced"
+                line = f"{merged.count:,} of {shown(other)}, {merged.replaced:,} replaced"
                 _say("Merged", f"{line} · {index.store.place} has {len(index):,}")
 
 

@@ -156,23 +156,23 @@ def plan(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
         if measure is None and distance is None and bits is None and width is None:
-            made: Any = make_plan(0.8 if threshold is None else threshold, **shape)
+            planned: Any = make_plan(0.8 if threshold is None else threshold, **shape)
         elif measure is None or distance is None or threshold is not None:
             raise UsageError("give --measure and --distance together, without a threshold.")
         elif output is not None:
             raise UsageError("curves over a distance are shown as a table; leave -o out.")
         else:
-            made = make_plan(measure=measure.value, distance=distance, bits=bits, width=width, **shape)
+            planned = make_plan(measure=measure.value, distance=distance, bits=bits, width=width, **shape)
     for warning in caught:
         err.say("Warning:", str(warning.message), style="yellow")
     if json:
-        sys.stdout.write(json_module.dumps(made.as_dict(), indent=2) + "\n")
+        sys.stdout.write(json_module.dumps(planned.as_dict(), indent=2) + "\n")
     elif measure is not None:
-        sys.stdout.write(f"{made}\n\n{_family_table(made)}\n")
+        sys.stdout.write(f"{planned}\n\n{_family_table(planned)}\n")
     else:
-        sys.stdout.write(f"{made}\n\n{terminal_curve(made)}\n\n{_table(made)}\n")
+        sys.stdout.write(f"{planned}\n\n{terminal_curve(planned)}\n\n{_table(planned)}\n")
     if output is not None:
-        save_curve(made, output)
+        save_curve(planned, output)
         sys.stderr.write(f"Wrote {output}\n")
 
 

@@ -31,13 +31,13 @@ def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
 
     from lookalike.runtime.local.work_folder_list import find_work
 
-    found = find_work(folders or [Path()])
+    work_folders = find_work(folders or [Path()])
     if json:
-        sys.stdout.write(json_module.dumps([work.as_dict() for work in found], indent=2) + "\n")
+        sys.stdout.write(json_module.dumps([work.as_dict() for work in work_folders], indent=2) + "\n")
         return
-    if not found:
+    if not work_folders:
         sys.stdout.write("No work folders here. Large runs make one beside their output; --work-dir names another.\n")
-    for work in found:
+    for work in work_folders:
         sys.stdout.write(f"{work.path}  {size(work.nbytes)}  {work.age()}{'  in use' if work.in_use else ''}\n")
         for line in work.holds:
             sys.stdout.write(f"    {line}\n")
@@ -48,12 +48,12 @@ def clean(folders: Where = None) -> None:
     """Remove work folders, but none that is in use: unfinished runs begin anew next time."""
     from lookalike.runtime.local.work_folder_list import find_work
 
-    found = find_work(folders or [Path()])
-    for work in found:
+    work_folders = find_work(folders or [Path()])
+    for work in work_folders:
         if work.in_use:
             sys.stdout.write(f"Left     {work.path}: it is in use\n")
             continue
         work.remove()
         sys.stdout.write(f"Removed  {work.path} ({size(work.nbytes)})\n")
-    if not found:
+    if not work_folders:
         sys.stdout.write("No work folders here.\n")

@@ -78,13 +78,13 @@ def _write(result: Any, target: str, *, force: bool) -> list[str]:
 
 def _settings(given: list[str]) -> dict[str, str]:
     """Parse KEY=VALUE settings to a dict."""
-    made = {}
+    settings = {}
     for one in given:
         key, equals, value = one.partition("=")
         if not equals or not key:
             raise UsageError(f"--spark-conf {one!r}; expected KEY=VALUE, such as spark.executor.memory=4g.")
-        made[key] = value
-    return made
+        settings[key] = value
+    return settings
 
 
 def _show(result: Any, show: Any) -> None:

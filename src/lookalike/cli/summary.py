@@ -48,8 +48,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         yield "Recall", _measured(receipt)
     elif receipt["plan"] or receipt["choice"]["method"] == "keys":
         yield "Recall", f"{_planned(receipt)} · not measured; --audit {AUDIT.get(receipt['items'], 2000)} measures it"
-    found = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
-    yield "Found", f"{found} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
+    totals = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
+    yield "Found", f"{totals} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     if counts.get("all_pairs"):
         scored, pairs = counts.get("candidates", 0), counts["all_pairs"]
         yield "Scored", f"{scored:,} of {count(pairs, 'pairs')} ({percent(scored / pairs)})"

@@ -132,21 +132,21 @@ class Collection:
         Row groups and files in between are skipped if the format allows it; nothing is read ahead.
         """
         wanted = sorted(set(rows))
-        found: dict[int, Any] = {}
+        by_row: dict[int, Any] = {}
         while wanted:
             batches = self._texts((), wanted[0])
             for batch in batches:
                 end = batch.first_row + len(batch)
                 here = [row for row in wanted if row < end]
                 texts = batch.texts.take(pa.array([row - batch.first_row for row in here], pa.int64()))
-                found.update(zip(here, texts.to_pylist(), strict=True))
+                by_row.update(zip(here, texts.to_pylist(), strict=True))
                 wanted = wanted[len(here) :]
                 if not wanted or wanted[0] > end + FAR_AHEAD_ROWS:
                     break
             else:
                 break
             batches.close()
-        return found
+        return by_row
 
     def ids(self) -> pa.ChunkedArray | None:
         """Return the ids of all rows, or None if rows are identified by number. Only the id column is read."""

@@ -51,8 +51,8 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
         return str(besides)  # texts that are their own ids
     if len(able) == 1:
         return able[0]
-    found = f"{len(able)} columns could be the text" if able else "no column holds text"
-    raise UsageError(f"{found} in {where}; give --text COL. Columns: {listed(schema.names)}.")
+    problem = f"{len(able)} columns could be the text" if able else "no column holds text"
+    raise UsageError(f"{problem} in {where}; give --text COL. Columns: {listed(schema.names)}.")
 
 
 def check_text(schema: pa.Schema, name: str, where: str) -> None:

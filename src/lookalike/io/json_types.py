@@ -99,7 +99,7 @@ def type_of(values: Iterable[Any]) -> pa.DataType | None:
         for value in present:
             for name, member in value.items():
                 members.setdefault(name, []).append(member)
-        types = {name: type_of(some) for name, some in members.items()}
+        types = {name: type_of(member_values) for name, member_values in members.items()}
         if None in types.values() or not all(map(is_unicode, types)):
             return None
         return pa.struct(list(types.items()))

@@ -81,7 +81,7 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
     id is its path inside the folder (preceded by the folder if several paths are given). A single file is a document,
     too, unless it is a data file; "auto" reads a text file that is the only path line by line.
     """
-    found: list[tuple[str, InputFiles]] = []
+    inputs: list[tuple[str, InputFiles]] = []
     for item in given:
         path, name = Path(item), os.fspath(item)
         if not name:
@@ -98,15 +98,15 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
             raise _missing(path, name)
         if text == "lines" and part.kind == TEXT_FILES:
             part = InputFiles(TEXT_LINES, part.files)
-        found.append((name, part))
-    first_name, first = found[0]
-    for name, part in found:
+        inputs.append((name, part))
+    first_name, first = inputs[0]
+    for name, part in inputs:
         if part.kind != first.kind:
             raise InputError(
                 f"{first_name} is {first.kind} and {name} is {part.kind}; give files of one kind, or run once for each."
             )
     return InputFiles(
-        first.kind, tuple(f for _, p in found for f in p.files), tuple(i for _, p in found for i in p.ids)
+        first.kind, tuple(f for _, p in inputs for f in p.files), tuple(i for _, p in inputs for i in p.ids)
     )
 
 

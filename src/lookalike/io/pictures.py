@@ -93,10 +93,10 @@ def open_pictures(source: Any) -> PictureFolder:
     for item in given:
         path = Path(item)
         if path.is_dir():
-            found = [file for file in _walk(path) if file.suffix.lower() in PICTURES]
+            pictures = [file for file in _walk(path) if file.suffix.lower() in PICTURES]
             prefix = f"{path.as_posix()}/" if len(given) > 1 else ""
-            ids += [prefix + file.relative_to(path).as_posix() for file in found]
-            files += found
+            ids += [prefix + file.relative_to(path).as_posix() for file in pictures]
+            files += pictures
         elif path.exists():
             ids.append(path.as_posix())
             files.append(path)
@@ -214,11 +214,11 @@ def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool 
     """Return a message about files that could not be read, or None. has_receipt: whether a receipt lists them all."""
     if not broken:
         return None
-    some = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN_BROKEN_FILES])
+    examples = "; ".join(f"{file}: {reason}" for file, reason in broken[:SHOWN_BROKEN_FILES])
     where = " (see the receipt)" if has_receipt else ""
     more = f"; and {len(broken) - SHOWN_BROKEN_FILES} more{where}" if len(broken) > SHOWN_BROKEN_FILES else ""
     were = "was" if len(broken) == 1 else "were"
-    return f"{count(len(broken), 'files')} of {name} {were} left out: {some}{more}"
+    return f"{count(len(broken), 'files')} of {name} {were} left out: {examples}{more}"
 
 
 SHOWN_BROKEN_FILES = 5  # maximum broken files named in a warning

@@ -19,12 +19,12 @@ def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[
     {1: 'b', 2: 'c'}
     """
     numbers = np.array(sorted(wanted), np.int64)
-    found: dict[int, str] = {}
+    by_number: dict[int, str] = {}
     first = 0
     for collection in collections:
         for batch in collection.texts():
             here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + len(batch))]
             texts = batch.texts.take(pa.array((here - first).tolist(), pa.int64())).to_pylist()
-            found.update(zip(here.tolist(), texts, strict=True))
+            by_number.update(zip(here.tolist(), texts, strict=True))
             first += len(batch)
-    return found
+    return by_number

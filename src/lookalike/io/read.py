@@ -119,16 +119,16 @@ def _of_paths(
     paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading, limit: ReadLimit | None
 ) -> tuple[str, list[Reader]]:
     """Return the readers of all files. Files that cannot be opened go to `left_out`, or raise if that is None."""
-    found = find(paths, text=text)
+    inputs = find(paths, text=text)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    if found.kind == TEXT_FILES:
-        texts = TextFiles(found.files, found.ids, name, left_out)
+    if inputs.kind == TEXT_FILES:
+        texts = TextFiles(inputs.files, inputs.ids, name, left_out)
         texts.limit = limit
         return name, [texts]
     readers = []
-    for file in found.files:
+    for file in inputs.files:
         try:
-            readers.append(_file_reader(found.kind, file, limit))
+            readers.append(_file_reader(inputs.kind, file, limit))
             readers[-1].limit = limit
         except InputError as error:
             if left_out is None:

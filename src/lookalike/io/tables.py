@@ -80,13 +80,13 @@ def open_table(source: Any, *, name: str) -> OpenTable:
     [{'right': 3}, {'right': 4}]
     """
     if isinstance(source, str | os.PathLike):
-        found = find([source])
-        if found.kind not in FORMATS:
+        inputs = find([source])
+        if inputs.kind not in FORMATS:
             raise InputError(
-                f"{os.fspath(source)} is {found.kind}; expected a table with named columns: "
+                f"{os.fspath(source)} is {inputs.kind}; expected a table with named columns: "
                 "Parquet, Arrow, JSON lines, CSV or TSV with a header line."
             )
-        readers = [FORMATS[found.kind](file, str(file)) for file in found.files]
+        readers = [FORMATS[inputs.kind](file, str(file)) for file in inputs.files]
         return OpenTable(os.fspath(source), tuple(reader for reader in readers if reader.schema.names))
     return OpenTable(name, (TableInMemory(_in_memory(source), name),))
 

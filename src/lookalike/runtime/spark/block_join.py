@@ -68,9 +68,9 @@ def cell_edges(
         for at, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             cell = batch.slice(at, stop - at)
             items, split = numbers(cell, "item"), int((numbers(cell, "part") == 0).sum())
-            found = join(cell, split)
-            one, other = items[found.left], items[found.right]
-            columns = [as_arrow(np.minimum(one, other)), as_arrow(np.maximum(one, other)), as_arrow(found.similarity)]
+            pairs = join(cell, split)
+            one, other = items[pairs.left], items[pairs.right]
+            columns = [as_arrow(np.minimum(one, other)), as_arrow(np.maximum(one, other)), as_arrow(pairs.similarity)]
             yield pa.record_batch(columns, ["left", "right", "similarity"])
 
     cells = mapped(rows, spread, f"cell long, part byte, item long, side byte, {payload} binary")

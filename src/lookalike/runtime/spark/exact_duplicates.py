@@ -98,42 +98,44 @@ def collapse(things: DataFrame, order: Order, *, least: int = 1) -> DataFrame:
     def gather(rows: Columns) -> Iterator[pa.RecordBatch]:
         names = rows["word"][rows["named"]]
         twice = len(names) - len(np.unique(names))
-        some = np.flatnonzero(~rows["named"])
-        yield from _classes({name: values[some] for name, values in rows.items()}, twice, last=last)
+        unnamed = np.flatnonzero(~rows["named"])
+        yield from _classes({name: values[unnamed] for name, values in rows.items()}, twice, last=last)
 
-    made = shuffle_arrays(narrow, spread, MEMBER_COLUMNS, gather, COPY_COLUMNS, word=word)
-    return made if order.number is not None else _ordered(made, things, order)
+    copies = shuffle_arrays(narrow, spread, MEMBER_COLUMNS, gather, COPY_COLUMNS, word=word)
+    return copies if order.number is not None else _ordered(copies, things, order)
 
 
 def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatch]:
     """Return the rows whose (word, other) occurs more than once, the best of a class first, and then the counts."""
     by = np.argsort(rows["word"])
     counts = run_lengths(rows["word"][by])
-    some = by[np.repeat(counts > 1, counts)]
-    place = -rows["item"][some] if last else rows["item"][some]
-    some = some[np.lexsort((place, rows["side"][some], rows["other"][some], rows["word"][some]))]
-    counts = run_lengths(rows["word"][some], rows["other"][some])
-    some, counts = some[np.repeat(counts > 1, counts)], counts[counts > 1]
+    members = by[np.repeat(counts > 1, counts)]
+    place = -rows["item"][members] if last else rows["item"][members]
+    members = members[np.lexsort((place, rows["side"][members], rows["other"][members], rows["word"][members]))]
+    counts = run_lengths(rows["word"][members], rows["other"][members])
+    members, counts = members[np.repeat(counts > 1, counts)], counts[counts > 1]
     starts = np.cumsum(counts) - counts
-    item, side = rows["item"][some], rows["side"][some]
+    item, side = rows["item"][members], rows["side"][members]
     lefts = np.add.reduceat((side & 1).astype(np.int64), starts) if len(starts) else counts
     sides = np.bitwise_or.reduceat(side, starts) if len(starts) else side
-    told = (len(some), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
+    told = (len(members), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
             counts.max(initial=0), twice)  # fmt: skip
 
     def spread(values: npt.NDArray[Any]) -> pa.Array:
         return as_arrow(np.repeat(values, counts))
 
-    found = {
+    columns = {
         "item": as_arrow(item),
         "rep": spread(item[starts]),
         "count": spread(counts),
         "side": spread(sides),
-        "size": as_arrow(rows["size"][some]),
-        "told": pa.nulls(len(some), pa.list_(pa.int64())),
+        "size": as_arrow(rows["size"][members]),
+        "told": pa.nulls(len(members), pa.list_(pa.int64())),
     }
-    yield pa.record_batch(found)
-    yield pa.RecordBatch.from_pylist([{"told": [int(number) for number in told]}], schema=pa.record_batch(found).schema)
+    yield pa.record_batch(columns)
+    yield pa.RecordBatch.from_pylist(
+        [{"told": [int(number) for number in told]}], schema=pa.record_batch(columns).schema
+    )
 
 
 def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:

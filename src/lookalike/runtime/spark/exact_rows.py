@@ -112,10 +112,10 @@ def _values(line: bytes, told: str) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         raise InputError("a key is repeated in a JSON object, and a column holds one value. Write JSON lines (.jsonl).")
-    return made
+    return record
 
 
 def _without_nulls(value: Any) -> Any:

@@ -33,13 +33,13 @@ def walked(edges: DataFrame, labels: DataFrame, grouping: Walk) -> DataFrame:
         items, first, place = np.unique(np.concatenate([left, right]), return_index=True, return_inverse=True)
         ranked = np.concatenate([numbers(batch, "left_rank"), numbers(batch, "right_rank")])[first]
         pairs = Pairs(place[: len(left)], place[len(left) :], numbers(batch, "similarity"))
-        made = clusters.MAKERS[grouping](pairs, np.argsort(ranked, kind="stable"))
-        gone = np.flatnonzero(made.representative != np.arange(len(items)))
+        groups = clusters.MAKERS[grouping](pairs, np.argsort(ranked, kind="stable"))
+        gone = np.flatnonzero(groups.representative != np.arange(len(items)))
         yield pa.record_batch(
             {
                 "item": as_arrow(items[gone]),
-                "kept": as_arrow(items[made.representative[gone]]),
-                "similarity": as_arrow(made.similarity[gone]),
+                "kept": as_arrow(items[groups.representative[gone]]),
+                "similarity": as_arrow(groups.similarity[gone]),
             }
         )
 

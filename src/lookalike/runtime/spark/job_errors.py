@@ -28,13 +28,13 @@ def translated_errors() -> Iterator[None]:
 
 def from_spark(words: str) -> errors.LookalikeError:
     """Return the lookalike error for the message of a failed Spark job."""
-    if found := LOOKALIKE_ERROR.findall(words):
-        name, message = found[-1]
+    if matches := LOOKALIKE_ERROR.findall(words):
+        name, message = matches[-1]
         kind = getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, errors.LookalikeError):
-            made = kind.__new__(kind)
-            made.args = (re.sub(r" SQLSTATE: \w+$", "", message.strip()),)
-            return made
+            error = kind.__new__(kind)
+            error.args = (re.sub(r" SQLSTATE: \w+$", "", message.strip()),)
+            return error
     if record := BAD_RECORD.search(words):
         return errors.InputError(
             f"a CSV record has not as many fields as the header: {record[1].strip()[:80]!r}. Correct it, or remove it."

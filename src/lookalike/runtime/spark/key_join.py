@@ -222,8 +222,8 @@ def bucket_pairs(rows: Columns, half: npt.NDArray[np.int8], bar: Bar | None) -> 
     left, right = np.empty(max(ROWS_PER_BUCKET_BLOCK, n), np.int64), np.empty(max(ROWS_PER_BUCKET_BLOCK, n), np.int64)
     at = 0
     while at < n:
-        at, found = meetings.pairs_of_runs(*columns, *(bar or (-1, 0, 1)), at, left, right)
-        yield {"left": left[:found].copy(), "right": right[:found].copy()}
+        at, count = meetings.pairs_of_runs(*columns, *(bar or (-1, 0, 1)), at, left, right)
+        yield {"left": left[:count].copy(), "right": right[:count].copy()}
 
 
 def _by_left(pairs: Columns) -> U64:
@@ -260,14 +260,14 @@ def _each_once(left: I64, right: I64, at_once: int) -> Iterator[pa.RecordBatch]:
     new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
     left, right = left[new], right[new]
     for at in range(0, len(left), at_once):
-        some = {"left": left[at : at + at_once], "right": right[at : at + at_once]}
-        items = np.unique(np.concatenate(list(some.values())))
+        part = {"left": left[at : at + at_once], "right": right[at : at + at_once]}
+        items = np.unique(np.concatenate(list(part.values())))
         name = mixed(np.array([left[at] * 31 + right[at]]).view(np.uint64))
         yield pa.record_batch(
             {
                 "name": signed(name),
                 "items": pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), as_arrow(items)),
-                **packed(some, np.array([0, len(some["left"])])),
+                **packed(part, np.array([0, len(part["left"])])),
             }
         )
 
@@ -309,13 +309,13 @@ def join_payload(pairs: DataFrame, things: DataFrame, work: Both, payload: Seque
             blocks.append(batch.filter(pc.invert(is_item)).select(["left", "right"]))
         if not blocks:
             return
-        found, here = unpacked(blocks, PAIR), joined(sets)
+        block_pairs, here = unpacked(blocks, PAIR), joined(sets)
         items = numbers(here, "item")
         order = np.argsort(items)
-        for at in range(0, len(found["left"]), PAIRS_SCORED_TOGETHER):
+        for at in range(0, len(block_pairs["left"]), PAIRS_SCORED_TOGETHER):
             sides = [
                 here.take(as_arrow(order[np.searchsorted(items, side[at : at + PAIRS_SCORED_TOGETHER], sorter=order)]))
-                for side in (found["left"], found["right"])
+                for side in (block_pairs["left"], block_pairs["right"])
             ]
             yield from work(*sides)
 

@@ -28,8 +28,8 @@ class LineageCutter:
         frame.persist()
         self.kept.append(frame)
         rows: Any = frame.select("*")._jdf.queryExecution().toRdd()
-        made: Any = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)
-        return Frame(made, session)
+        source: Any = session._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False)
+        return Frame(source, session)
 
     def forget(self) -> None:
         """Unpersist all frames."""

@@ -73,15 +73,15 @@ def _of_origin(
         for batch, place in places(good, bases) if files else ((b, numbers(b, PLACE)) for b in good):
             names = [name for name in batch.schema.names if name != FILE]
             plain = pa.record_batch([batch[name] for name in names], names).append_column("item", as_arrow(place))
-            for part, found in make(plain):
+            for part, features in make(plain):
                 sides = as_arrow(np.full(part.num_rows, side, np.int8))
-                made = {"item": part["item"], "side": sides, **found}
-                yield pa.record_batch(made | {name: part[name] for name in carried})
+                values = {"item": part["item"], "side": sides, **features}
+                yield pa.record_batch(values | {name: part[name] for name in carried})
 
     types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     schema = f"item long, side byte, {columns}" + "".join(f", {name} {types[name]}" for name in carried)
-    made = mapped_whole(frame, work, schema)
+    items = mapped_whole(frame, work, schema)
     if origin.placing == "sorted ids":
         ids = numbered(frame.select("id"), ["id"], "item")
-        made = made.drop("item").join(ids, "id")
-    return made if side == BOTH else made.withColumn("item", F.expr(f"item * 2 + {side - 1}"))
+        items = items.drop("item").join(ids, "id")
+    return items if side == BOTH else items.withColumn("item", F.expr(f"item * 2 + {side - 1}"))

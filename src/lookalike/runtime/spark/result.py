@@ -56,10 +56,10 @@ class SparkResult:
         with self._working():
             matched = self.run.matched
             if self.grouping == "components":
-                made = matched.components
+                members = matched.components
             else:
-                made = matched.walked_groups("stars" if self.grouping == "stars" else "cliques")
-            named = matched.named(made, ["item", "representative"])
+                members = matched.walked_groups("stars" if self.grouping == "stars" else "cliques")
+            named = matched.named(members, ["item", "representative"])
             return named.withColumnRenamed("item", "id")
 
     @cached_property

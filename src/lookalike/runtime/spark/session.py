@@ -41,7 +41,7 @@ class ClusterError(LookalikeError):
 def settings(master: str) -> dict[str, str]:
     """Return the settings of a new session. Executors cache compiled code in a temporary folder, not in $HOME."""
     cache = os.path.join(tempfile.gettempdir(), f"lookalike-executors-{os.getuid()}")
-    made = {
+    options = {
         "spark.app.name": "lookalike",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -60,11 +60,11 @@ def settings(master: str) -> dict[str, str]:
         **{f"spark.executorEnv.{name}": value for name, value in ONE_THREAD.items()},
     }
     if is_near(master):
-        made |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+        options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if master.startswith("local"):
         warehouse = os.path.join(tempfile.gettempdir(), f"lookalike-warehouse-{os.getuid()}")  # else one in this folder
-        made |= {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse}
-    return made
+        options |= {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse}
+    return options
 
 
 def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:

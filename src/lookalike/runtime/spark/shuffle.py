@@ -152,18 +152,18 @@ def _cut(held: list[Columns], kinds: Kinds, word: Word, parts: int) -> pa.Record
     small = np.uint16 if parts <= 1 << 16 else np.uint32
     part = (((word(whole) >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)).astype(small)
     order = np.argsort(part, kind="stable")
-    there, ends = _runs(np.bincount(part, minlength=parts))
+    filled, ends = _runs(np.bincount(part, minlength=parts))
     columns = [values[order] for values in whole.values()]
     blocks = [
         as_binary(values.astype(kind, copy=False), ends) for values, kind in zip(columns, kinds.values(), strict=True)
     ]
-    return pa.record_batch([as_arrow(there.astype(np.int32)), *blocks], ["part", *kinds])
+    return pa.record_batch([as_arrow(filled.astype(np.int32)), *blocks], ["part", *kinds])
 
 
 def _runs(counts: I64) -> tuple[I64, I64]:
     """Return (the parts that have rows, the row offsets of these parts)."""
-    there = np.flatnonzero(counts)
-    return there, np.concatenate([[0], np.cumsum(counts[there])])
+    filled = np.flatnonzero(counts)
+    return filled, np.concatenate([[0], np.cumsum(counts[filled])])
 
 
 def packed(columns: Columns, ends: I64) -> dict[str, pa.Array]:

@@ -380,14 +380,14 @@ def _no_text_files(name: str) -> InputError:
 def _kind(session: SparkSession, path: str, lines: bool | None) -> str:
     """Return the format (Parquet, CSV, ...) by the extension of a file, or of the first data file in a folder."""
     kind = _by_name(path)
-    system, found = reached(session, path)
-    if not found:
+    system, entries = reached(session, path)
+    if not entries:
         raise InputError(f"no such file, folder or table: {path}.")
-    if kind == TEXT_LINES and not lines and (len(found) > 1 or found[0].isDirectory() or "*" in path):
+    if kind == TEXT_LINES and not lines and (len(entries) > 1 or entries[0].isDirectory() or "*" in path):
         raise _no_text_files(path)
     if kind is not None:
         return kind
-    for status in found:
+    for status in entries:
         inside = system.listFiles(status.getPath(), True)
         while inside.hasNext():
             name = inside.next().getPath().getName()
