@@ -1,4 +1,4 @@
-"""Records: rows that mean the same person, product or paper; pairs, groups, and a clean table."""
+"""Record linkage and deduplication: find rows that refer to the same person, product or paper."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+    """The keyword-only options of `pairs`, `groups` and `dedup`."""
 
-    id: str | None  # the column of ids
-    fields: Sequence[str] | None  # columns to compare; all but the ids
+    id: str | None  # the column of ids; guessed, else row numbers
+    fields: Sequence[str] | None  # columns to compare; all but the ids by default
     settings: Any  # RecordRules, or the path of a TOML file with them
-    threshold: float | None  # found from the data
-    weights: WeightsBy  # learned; equal; em: Fellegi and Sunter's
-    neighbours: int  # candidates that each record proposes
-    blocking: str | None  # "exact:name,phone": compare all pairs that share a value there, and no others
+    threshold: float | None  # selected from the data by default
+    weights: WeightsBy  # "learned", "equal", or "em": Fellegi-Sunter match weights by expectation maximisation
+    neighbours: int  # maximum number of candidates that are selected for each record
+    blocking: str | None  # "exact:name,phone": compare all pairs with an equal value in one of these, and no others
     seed: int
     max_pairs: int
-    audit: int  # records whose recall is measured
-    on_bad_text: Literal["error", "replace", "skip"]  # values that are not UTF-8; "skip" takes them as missing
+    audit: int  # number of records to sample when measuring recall (0 disables the audit)
+    on_bad_text: Literal["error", "replace", "skip"]  # for values that are not UTF-8; "skip" treats them as missing
     threads: int | None
     progress: Progress
 
@@ -56,14 +56,14 @@ def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options:
 @overload
 def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **options: Any) -> Result | SparkResult:
-    """Pairs of records that mean the same, in `source` or between `source` and `against`.
+    """Find pairs of records that refer to the same entity, in `source` or between `source` and `against`.
 
     source: a path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. The table of pairs has
-    left, right, similarity, and what each field adds to it. With `one_to_one` each record has one partner at most, in
-    the best assignment overall. Rules, weights and threshold that are not given are guessed and learned from the data;
-    `result.job.rules` has them.
-    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back, and rules are
-    learned from a sample.
+    the columns left, right, similarity, and the contribution of each field. With `one_to_one`, each record has at most
+    one partner, in the assignment with the highest sum of scores. Rules, weights and a threshold that are not given are
+    inferred from the data; `result.job.rules` has them.
+    With engine="spark", source can also be a Spark DataFrame or anything else that Spark reads; the result consists of
+    DataFrames, and the rules are learned from a sample.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -78,8 +78,10 @@ def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options:
 @overload
 def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **options: Any) -> Result | SparkResult:
-    """Groups of records that mean the same: stars, in which every member is itself similar to the representative, which
-    `keep` chooses (see `dedup`), or connected components.
+    """Group the records that refer to the same entity.
+
+    Groups are stars, in which every member is a pair with the representative that `keep` selects (see `dedup`), or
+    connected components.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -94,10 +96,10 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The table with one row for each that means the same: every removed row is similar to one kept.
+    """Remove duplicate rows from a table: every removed row is similar to a row that is kept.
 
-    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
-    `source` what is similar to a record there.
+    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, rows of
+    `source` that are similar to a record of `against` are removed.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -108,7 +110,7 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
 
 
 def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> tuple[RecordRules, list[KeyCost]]:
-    """What a run would do, without comparing anything: the rules, and for each key how many comparisons it stands for.
+    """Return the inferred rules and the number of comparisons for each blocking key, without comparing anything.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -124,9 +126,11 @@ def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two records have the similarity they have. rows: (field, left value, right value, what it adds; None where a
-    value is missing). prior: bits of evidence before any field, by weights of evidence; the rows are bits then.
-    score_name: similarity, probability, or score where no probability is supported.
+    """The contributions of the fields to the similarity of two records.
+
+    rows: (field, left value, right value, contribution; None where a value is missing). prior: log2 of the prior odds
+    in the Fellegi-Sunter model, in which contributions are match weights in bits; else None. score_name: similarity,
+    probability, or score where the data does not support a probability.
     """
 
     similarity: float
@@ -137,7 +141,7 @@ class Explanation:
 
 
 def explain(source: Any, left: Any, right: Any, *, against: Any = None, **options: Unpack[Options]) -> Explanation:
-    """What each field adds to the similarity of the records with these ids, under the rules that a run would learn.
+    """Explain the similarity of the records with these ids by field, under the rules that a run would learn.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -202,7 +206,7 @@ def _open(options: Options, *sources: Any) -> list[RecordTable]:
 
 
 def job_options(options: Options) -> dict[str, Any]:
-    """What a job takes of these options."""
+    """Return those of the options that belong to a RecordJob."""
     apart = ("id", "fields", "settings", "on_bad_text", "progress")
     return {name: value for name, value in options.items() if name not in apart}
 

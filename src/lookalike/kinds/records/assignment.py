@@ -1,4 +1,4 @@
-"""One partner at most for each record: the assignment with the highest sum of scores."""
+"""One-to-one assignment: at most one partner for each record, with the highest sum of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from lookalike.kinds.records.kernels import matching
 def one_to_one(
     left: U32, right: U32, score: npt.NDArray[np.float32], eligible: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which of the eligible pairs make the best assignment overall; no record is in two of them. Exact.
+    """Return which of the eligible pairs (bool[p]) form the one-to-one assignment with the highest sum of scores.
+
+    Exact. No record occurs in two of the pairs; pairs with a score of 0 are left out.
 
     >>> left, right = np.array([0, 0, 1], np.uint32), np.array([5, 6, 5], np.uint32)
     >>> one_to_one(left, right, np.array([0.9, 0.8, 0.7], np.float32), np.ones(3, np.bool_)).tolist()

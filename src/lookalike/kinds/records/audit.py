@@ -1,8 +1,8 @@
-"""How many of the pairs that reach the threshold were candidates: measured on a sample of the records.
+"""Recall audit: the share of the pairs at or above the threshold that were candidates, measured on a sample.
 
-Small tables are compared whole: every sampled record with every other. In large ones a sampled record is compared with
-the others that share its heaviest words, many times as many as it has candidates. What shares no word with its partner,
-or only words that one record in a hundred has, is not seen that way; the receipt says what was compared.
+In small tables every sampled record is compared with every other record. In large ones it is compared with the records
+that share its words of the highest weights, many more than it has candidates. Pairs that share no words, or only words
+that more than one record in a hundred has, are not found in that way; the receipt says what was compared.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from lookalike.kinds.records.search import Search
 from lookalike.kinds.records.spec import RecordJob
 from lookalike.runtime.local.pool import Pool
 
-MAX_AUDITED_PAIRS = 1_000_000  # pairs that an audit may compare
-AUDITED_NEIGHBOURS = 100  # others that a sampled record of a large table is compared with
-WORD_FREQUENCY_LIMIT = 100  # one record in so many may hold a word, at most; in any case 1000 may
+MAX_AUDITED_PAIRS = 1_000_000  # maximum number of pairs that an audit compares
+AUDITED_NEIGHBOURS = 100  # number of records that a sampled record of a large table is compared with
+WORD_FREQUENCY_LIMIT = 100  # words in more than one of this many records (and in more than 1000) are ignored
 AMONG = f"the {AUDITED_NEIGHBOURS} others that share the heaviest words"
 
 
 def audit(search: Search, job: RecordJob, pool: Pool, trace: Trace) -> Audit:
-    """The share of the sampled records' pairs at or above the threshold that are among the candidates."""
+    """Measure the share of the sampled records' pairs at or above the threshold that are candidates."""
     n = search.table.records
     with trace.stage("audit"):
         whole = n * min(job.audit, n) <= MAX_AUDITED_PAIRS
@@ -49,14 +49,14 @@ def audit(search: Search, job: RecordJob, pool: Pool, trace: Trace) -> Audit:
 
 
 def _others(search: Search, record: int) -> I64:
-    """All records that a record may match."""
+    """Return all records that a record may match: all others, or those of the other table."""
     n, side = search.table.records, search.table.split
     others = np.arange(n) if side < 0 else np.arange(side, n) if record < side else np.arange(side)
     return np.asarray(others[others != record], np.int64)
 
 
 def _index(search: Search) -> KeyIndex:
-    """The words of all records, but for the most common."""
+    """Index the words of all records, without the most frequent ones."""
     whole = search.whole
     rare = whole.holders <= max(1000, search.table.records // WORD_FREQUENCY_LIMIT)
     kept = rare[whole.words]

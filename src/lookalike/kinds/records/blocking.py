@@ -1,4 +1,7 @@
-"""Which records may match: those that share a key, the heaviest first. Crowded buckets are crossed with one another."""
+"""Blocking: candidates are the records that share the keys with the highest weights.
+
+Blocks that are too large are intersected with one another.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from lookalike.kinds.records.kernels import blocking
 from lookalike.kinds.records.kernels import keys as record_keys
 from lookalike.kinds.records.rules import KEYS
 
-MAX_BLOCK_SIZE = 100  # records in a bucket from which it is crowded
-HUB = 1000  # friends of one who passes them on; those with more are too common to tell
-CROSSED = 5  # crowded buckets of a record that are crossed with one another
+MAX_BLOCK_SIZE = 100  # blocks with more records are oversized
+HUB = 1000  # records with more matches than this do not connect others by two-hop pairs
+CROSSED = 5  # number of oversized blocks of a record (the smallest) that are intersected with one another
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class ValueKeys:
 
     @classmethod
     def of(cls, field: Field, number: int, kinds: Iterable[str]) -> ValueKeys:
-        """number: of the field, which tells its keys from those of others."""
+        """Compute the keys of a field. number: the number of the field, which distinguishes its keys from others."""
         w = field.words
         n, code = len(field.offsets) - 1, sum(1 << KEYS.index(kind) for kind in kinds)
         room = 3 * len(w.starts) + (2 + record_keys.BANDS) * n
@@ -44,7 +47,7 @@ class ValueKeys:
         return cls(keys[: offsets[-1]].copy(), offsets)
 
     def packed(self, values: npt.NDArray[np.int32], bits: int) -> U64:
-        """Every key of every record, above the number of the record."""
+        """Return every key of every record as u64: the high bits of the key, and below them the record number."""
         counts = np.diff(self.offsets)
         out = np.empty(int(counts[values[values >= 0]].sum()), np.uint64)
         blocking.pack_keys(values, self.keys, self.offsets, bits, out)
@@ -53,8 +56,11 @@ class ValueKeys:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Keys that two records share, sorted. packed u64[t]; begins, sizes i64[b]: where each bucket begins in it, and how
-    many records it holds."""
+    """Blocks of records that share a key, with at least two records each.
+
+    packed u64[t]: sorted keys and record numbers; begins, sizes i64[b]: the start of each block in `packed`, and its
+    number of records.
+    """
 
     packed: U64
     bits: int
@@ -69,7 +75,7 @@ class Buckets:
         return cls(packed, bits, begins[:count].copy(), sizes[:count].copy())
 
     def index(self, wanted: npt.NDArray[np.bool_], records: int) -> KeyIndex:
-        """The wanted buckets by record and by bucket."""
+        """Return the index of the wanted blocks (bool[b]), by record and by block."""
         offsets = np.zeros(records + 1, np.int64)
         total = blocking.count_keys(self.packed, self.bits, self.begins, wanted, offsets)
         np.cumsum(offsets, out=offsets)
@@ -81,8 +87,11 @@ class Buckets:
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """keys u32[t], offsets i64[n + 1]: the buckets of each record; postings u32[t], ends i64[b]: the records of each
-    bucket; sizes i64[b]."""
+    """An inverted index of blocks.
+
+    keys u32[t], offsets i64[n + 1]: the blocks of each record; postings u32[t], ends i64[b]: the records of each block;
+    sizes i64[b]: the number of records of each block.
+    """
 
     keys: U32
     offsets: I64
@@ -95,14 +104,17 @@ class KeyIndex:
 
     @classmethod
     def of_words(cls, words: U32, offsets: I64, holders: I64) -> KeyIndex:
-        """Every word is a key, however many hold it: words u32[t], offsets i64[n + 1]; holders i64[words]."""
+        """Make an index in which every word is a key, however frequent.
+
+        words u32[t], offsets i64[n + 1]: the words of each record; holders i64[words]: the records with each word.
+        """
         ends = np.cumsum(holders) - holders
         postings = np.empty(len(words), np.uint32)
         blocking.transpose(words, offsets, ends, postings)
         return cls(words, offsets, postings, ends, holders)
 
     def with_more(self, other: KeyIndex) -> KeyIndex:
-        """Both in one."""
+        """Return an index with the blocks of both."""
         keys = np.empty(len(self.keys) + len(other.keys), np.uint32)
         blocking.merge_keys(self.keys, self.offsets, other.keys, other.offsets, len(self.ends), keys)
         postings = np.concatenate([self.postings, other.postings])
@@ -110,12 +122,14 @@ class KeyIndex:
         return KeyIndex(keys, self.offsets + other.offsets, postings, ends, np.concatenate([self.sizes, other.sizes]))
 
     def weights(self) -> F32:
-        """What it tells to share a bucket, in bits."""
+        """Return the weight of each block in bits: log2((records + 1) / size)."""
         return np.asarray(np.log2((len(self) + 1) / self.sizes), np.float32)
 
     def nearest(self, span: tuple[int, int], weights: F32, split: int, k: int, least: float) -> U64:
-        """Pairs (lower << 32 | higher) of the records from span[0] to before span[1] with their k nearest others whose
-        common keys weigh `least` bits."""
+        """Return the candidates (lower << 32 | higher) of the records from span[0] up to, but not including, span[1].
+
+        Each record has at most k: those with the highest total weight of shared keys, of at least `least` bits.
+        """
         low, high = span
         out = np.empty((high - low) * k, np.uint64)
         totals, touched = _scratch(len(self))
@@ -141,7 +155,7 @@ _own = threading.local()
 
 
 def _scratch(records: int) -> tuple[F32, U32]:
-    """Memory of the calling thread, zeros and anything, used again for the next block: fresh memory is dear."""
+    """Return scratch arrays of the calling thread (the first one zeroed), reused because allocation is expensive."""
     kept: tuple[F32, U32] | None = getattr(_own, "memory", None)
     if kept is None or len(kept[0]) != records:
         kept = np.zeros(records, np.float32), np.empty(records, np.uint32)
@@ -151,8 +165,10 @@ def _scratch(records: int) -> tuple[F32, U32]:
 
 @dataclass(frozen=True)
 class OversizedBlocks:
-    """A bucket that holds too many records to compare all. records: how many; example: one of them; key: the high bits
-    of the key they share."""
+    """A block with too many records to compare all of its pairs.
+
+    records: the number of records; example: the number of one of them; key: the high bits of the shared key.
+    """
 
     records: int
     example: int
@@ -166,11 +182,10 @@ def index_keys(
     *,
     crowd: int = MAX_BLOCK_SIZE,
 ) -> tuple[KeyIndex, list[OversizedBlocks], int]:
-    """The index of all keys, the crowded buckets, the largest first, and how many records stand in crowded ones only.
-    mapped: an ordered map, perhaps on threads.
+    """Return the index of all keys, the 100 largest oversized blocks, and the number of records in no other blocks.
 
-    A bucket of more than `crowd` records stands for too many pairs. Its records meet in smaller ones: those that share
-    two crowded buckets are brought together by both.
+    mapped: an ordered map, which may use threads. A block of more than `crowd` records has too many pairs. It is
+    replaced by its intersections with other oversized blocks: records that share two of them share a smaller block.
     """
     n = len(fields[0].values)
     bits = item_bits(max(n, 2))
@@ -205,13 +220,15 @@ def index_keys(
 
 
 def high_bits(bits: int) -> np.uint64:
-    """The bits of a packed word in which its key stands, above the number of a record."""
+    """Return the mask of the key in a packed word, whose lower `bits` bits are the record number."""
     return ~np.uint64((1 << bits) - 1)
 
 
 def two_hop_pairs(friends: U64, records: int, most: int) -> U64:
-    """Pairs (lower << 32 | higher), at most so many, that are no friends and have a friend in common. friends u64[p]:
-    pairs that are."""
+    """Return at most `most` pairs (lower << 32 | higher) of records that match a third record but not each other.
+
+    friends u64[p]: the matching pairs.
+    """
     a, b = (friends >> np.uint64(32)).astype(np.uint32), friends.astype(np.uint32)
     one, other = np.concatenate([a, b]), np.concatenate([b, a])
     counts = np.bincount(one, minlength=records)

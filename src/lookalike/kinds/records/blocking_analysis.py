@@ -1,4 +1,4 @@
-"""Crowded buckets in words: which field, which value, how many records; and the pairs that each key stands for."""
+"""Blocking analysis: the number of comparisons for each blocking key, and a description of oversized blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lookalike.kinds.records.fields import Field, make_field
 
 @dataclass(frozen=True)
 class OversizedBlock:
-    """A bucket in words. column, key: where its key comes from; value: the word or value that all its records share."""
+    """The description of a block. column, key: the origin of its key; value: the word or value that records share."""
 
     column: str
     key: str
@@ -29,7 +29,7 @@ class OversizedBlock:
 
 
 def describe_oversized_blocks(fields: Sequence[Field], crowded: Sequence[OversizedBlocks]) -> list[OversizedBlock]:
-    """What the records of each crowded bucket share."""
+    """Describe for each oversized block what its records share."""
     bits = item_bits(max(len(fields[0].values), 2))
     return [_describe(fields, crowd, bits) for crowd in crowded]
 
@@ -58,8 +58,11 @@ def _shared(one: Field, kind: str, at: int) -> str:
 
 @dataclass(frozen=True)
 class KeyCost:
-    """What one kind of key of one field stands for. pairs: that share a bucket; largest: records in the largest bucket;
-    crowded: buckets of more than CROWD records."""
+    """The comparisons that one kind of key of one field causes.
+
+    buckets: the number of blocks; pairs: the pairs that share a block; largest, value: the number of records of the
+    largest block, and what they share; crowded: the number of blocks of more than MAX_BLOCK_SIZE records.
+    """
 
     column: str
     key: str
@@ -74,7 +77,7 @@ class KeyCost:
 
 
 def key_costs(fields: Sequence[Field], split: int) -> list[KeyCost]:
-    """Expected comparisons of every key of every field, each looked at alone."""
+    """Count the comparisons of every kind of key of every field, each on its own."""
     n = len(fields[0].values)
     bits = item_bits(max(n, 2))
     mask = np.uint64((1 << bits) - 1)
@@ -104,7 +107,7 @@ def key_costs(fields: Sequence[Field], split: int) -> list[KeyCost]:
 
 
 def _only(fields: Sequence[Field], number: int) -> list[Field]:
-    """The fields with all others empty: keys depend on the number of a field."""
+    """Return the fields with all but one emptied; its position stays, since keys depend on the number of a field."""
     blank = [np.full_like(field.values, -1) for field in fields]
     return [field if i == number else Field(field.rule, blank[i], *_rest(field)) for i, field in enumerate(fields)]
 
@@ -119,7 +122,7 @@ def _pairs(found: Buckets, split: int) -> int:
         return int((sizes * (sizes - 1) // 2).sum())
     mask = np.uint64((1 << found.bits) - 1)
     records = (found.packed & mask).astype(np.int64)
-    # Equal words stand together: a record counts once in a bucket.
+    # Equal packed words are adjacent: a record counts once in a block.
     first = np.ones(len(records), np.bool_)
     first[1:] = found.packed[1:] != found.packed[:-1]
     lefts = np.concatenate([[0], np.cumsum(first & (records < split))])

@@ -1,4 +1,4 @@
-"""lookalike records: pairs, groups and dedup of the rows of a table; preview and explain."""
+"""The commands of `lookalike records`: pairs, groups, dedup, preview and explain."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def record_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """What the three commands of records take."""
+    """Declare the options of `lookalike records pairs`, `groups` and `dedup`."""
 
 
 def pair_options(
@@ -93,11 +93,11 @@ def pair_options(
         bool, o.option(o.WHAT, "--one-to-one", help="One partner at most for each record: the best assignment overall.")
     ] = False,
 ) -> None:
-    """What only `lookalike records pairs` takes."""
+    """Declare the further options of `lookalike records pairs`."""
 
 
 def check(options: dict[str, Any]) -> None:
-    """Refuse outputs that could not be written in the end, and a truth that Spark's answer is not compared with."""
+    """Raise an error if the settings could not be written, or if --truth is used with Spark."""
     from lookalike.io.atomic import check_place
 
     if options["save_settings"] is not None:
@@ -113,7 +113,7 @@ def open_table(inputs: list[str], options: dict[str, Any], _given: dict[str, Any
 
 
 def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
-    """Print the fields, save the settings, and compare with the truth."""
+    """Print the fields, save the settings, and compare the result with the truth."""
     from lookalike.cli import terminal
     from lookalike.kinds.records.rules_file import write_settings
 
@@ -130,7 +130,7 @@ def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
 
 
 def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 0) -> list[str]:
-    """The fields with their weights, what probabilities rest on, and the crowded buckets, a line each."""
+    """Describe the fields with their weights, the basis of probabilities, and oversized blocks, in one line each."""
     from lookalike.kinds.records.rules import BASES, CALIBRATED
 
     whole = sum(field.weight or 0 for field in rules.fields) or 1.0
@@ -155,7 +155,7 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 
 
 
 def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
-    """Precision and recall of what was found. Between two tables, equal ids of the two are told apart."""
+    """Print precision and recall of the result. Equal ids of two tables are distinguished by a prefix."""
     import pyarrow as pa
 
     from lookalike.cli.evaluate import reliability_text

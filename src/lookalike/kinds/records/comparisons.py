@@ -1,4 +1,4 @@
-"""The similarity of two values of a field, from 0 to 1, for many pairs at once; NaN where a value is missing."""
+"""Comparison functions: similarities of field values from 0 to 1, for many pairs at once; NaN for a missing value."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lookalike.kinds.records.fields import Field, number_hashes, rarity
 from lookalike.kinds.records.kernels import similarity as likeness
 from lookalike.kinds.records.rules import BY_RAPIDFUZZ
 
-MONTH = 31  # days from which on two dates are not near
+MONTH = 31  # number of days over which the similarity of two dates decreases to 0
 
 
 def compare(field: Field, left: U32, right: U32) -> F32:
-    """The similarity of the field's values of records left[i] and right[i]."""
+    """Return the similarity (f32[p]) of the values that the records left[i] and right[i] have in a field."""
     a, b = field.values[left], field.values[right]
     kind = field.rule.compare
     out = np.empty(len(left), np.float32)
@@ -44,14 +44,14 @@ def compare(field: Field, left: U32, right: U32) -> F32:
 
 
 def _days_apart(field: Field, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> F32:
-    """0.9 for dates a day apart, down to 0 for a month; NaN where one is no date."""
+    """Return 1 for equal dates, 0.9 for one day apart, decreasing to 0 over a month; NaN where one is not a date."""
     days = field.days
-    apart = np.abs(days[a] - days[b])  # the last one, for a missing value, is NaN
+    apart = np.abs(days[a] - days[b])  # a missing value (-1) indexes the last element, which is NaN
     return np.asarray(np.where(apart == 0, 1, 0.9 * np.clip(1 - (apart - 1) / MONTH, 0, 1)), np.float32)
 
 
 def _rapidfuzz(kind: str, field: Field, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> F32:
-    """Scores of RapidFuzz on the folded values."""
+    """Return the RapidFuzz scores of the folded values, scaled to the range from 0 to 1."""
     try:
         from rapidfuzz import distance, fuzz, process
     except ImportError as error:
@@ -69,16 +69,17 @@ def _rapidfuzz(kind: str, field: Field, a: npt.NDArray[np.int32], b: npt.NDArray
 
 
 def folded_texts(field: Field) -> list[str]:
-    """The distinct values as they are compared."""
+    """Return the distinct values of a field as folded text, in the form in which they are compared."""
     whole = field.letters.tobytes().decode("utf-16-le", "surrogatepass")
     return [whole[a:b] for a, b in zip(field.offsets[:-1].tolist(), field.offsets[1:].tolist(), strict=True)]
 
 
 class WholeRecords:
-    """The words of all fields of each record, wherever they stand: words u32, sorted in each record; hashes u64[words].
+    """The words of each record, from all its fields: words u32, sorted in each record; hashes u64[words].
 
-    Words are numbered in the order of their hashes, so that what two records have in common is summed up in the same
-    order whatever other records there are."""
+    Words are numbered in the order of their hashes, so that the weights of common words are summed in an order that
+    does not depend on the other records.
+    """
 
     def __init__(self, fields: Sequence[Field]) -> None:
         n = len(fields[0].values)
@@ -104,7 +105,7 @@ class WholeRecords:
         self.weights = rarity(self.holders, n)
 
     def compare(self, left: U32, right: U32) -> F32:
-        """The cosine of the weights of the words of records left[i] and right[i]."""
+        """Return the cosine similarity (f32[p]) of the weighted words of the records left[i] and right[i]."""
         out = np.empty(len(left), np.float32)
         likeness.compare_sets(self.words, self.offsets, self.weights, left, right, out)
         return out

@@ -1,4 +1,4 @@
-"""Dates in the usual ways of writing, to eight digits: year, month, day."""
+"""Normalise dates in common formats to eight digits: year, month, day."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ DATE_PARTS = re.compile(r"\d+|[a-z]{3,}")
 
 
 def standard_date(text: str | None) -> str | None:
-    """Eight digits where the text is a date with a year of four digits; else the text as it is.
+    """Return eight digits if the text is a date with a four-digit year, else the text unchanged.
 
-    Day before month, unless the first cannot be a day or the second cannot be a month.
+    The day is expected before the month, unless the first is the name of a month or the second cannot be a month.
 
     >>> [standard_date(text) for text in ("1980-02-19", "19/2/1980", "2/19/1980", "19 Feb 1980", "19800219", "soon")]
     ['19800219', '19800219', '19800219', '19800219', '19800219', 'soon']

@@ -1,18 +1,20 @@
-"""The chance of a match by what the fields tell, against all pairs of the table (Fellegi and Sunter 1969).
+"""Match probabilities from the fields, with u-probabilities of all pairs of the table (Fellegi and Sunter 1969).
 
-Candidates have met because they share something, so among them agreement seems common. What a level of similarity tells
-is therefore held against all pairs: equal values are counted exactly, other levels in random pairs. Candidates hold
-nearly all matches, so these teach how matches look, and the number of them, among all pairs, is what a pair has to
-begin with. A rare value tells more than a common one.
+Candidates share a block, so agreement is more frequent among them than among all pairs. The u-probabilities are
+therefore estimated for all pairs: equal values are counted exactly, other comparison levels in random pairs. Candidates
+contain nearly all matches, so the m-probabilities are estimated from them by expectation maximisation; their expected
+number of matches, relative to all pairs, gives the prior. Match weights have a term-frequency adjustment: agreement on
+a rare value is stronger evidence than agreement on a common one.
 
-Fields that depend on one another are not independent witnesses: a mail address repeats the name, a town its postcode.
-How much of an agreement another one explains is seen in pairs that share a value of that other field, without the
-matches among them: log2 of the share of a level there over its share among all. Only agreement in the more common
-value explains, and what is explained is taken from the evidence, never more than there is.
+Dependent fields are not independent evidence: a mail address repeats the name, a postcode determines the town. How much
+of the agreement in a field is explained by agreement in another one is measured on pairs that share a value of the
+other field, without the matches among them: log2 of the share of a comparison level there over its share among all
+pairs. Only agreement in the field with the more common values explains agreement in the other. What is explained is
+subtracted from the match weight, which never changes its sign by that.
 
-Two classes of pairs can be told from three fields on (`ENOUGH_FIELDS`); with fewer, any division would do as well. And
-these must be fields whose values others share by chance: in free text nothing is equal, and what depends on what cannot
-be seen in this way.
+Two classes of pairs are identifiable from three fields (`ENOUGH_FIELDS`); with fewer, any division fits as well. These
+must be fields whose values are shared by chance: in free text no values are equal, and dependence cannot be measured in
+this way.
 """
 
 from __future__ import annotations
@@ -38,21 +40,25 @@ from lookalike.kinds.records.pair_table import Mask, PairTable
 from lookalike.kinds.records.random_pairs import FEWEST, RandomPairs
 
 ENOUGH_FIELDS = 3
-INITIAL_M = np.array([0.02, 0.01, 0.02, 0.03, 0.05, 0.07, 0.8])  # levels of matches, to begin with
-MATCHED = 0.25  # matches per record, to begin with
-OWN = 0.5  # of the pairs that share a value may be matches; where more are, the others are too few to be seen
-SPREADS = 2  # of a count, by which it must be above what matches bring
-PRIOR = 5  # pairs that an explanation must overcome
-MIN_EXPLAINED_BITS = 0.1  # bits, below which an explanation is none
-ENOUGH_DRAWN = 20  # matches among random pairs from which on they tell how many there are
+INITIAL_M = np.array([0.02, 0.01, 0.02, 0.03, 0.05, 0.07, 0.8])  # initial m-probability of each comparison level
+MATCHED = 0.25  # initial number of matches per record
+OWN = 0.5  # maximum share of matches among the pairs with equal values; above it, too few others remain to measure
+SPREADS = 2  # standard deviations by which a count must exceed the expected contribution of matches
+PRIOR = 5  # pseudo-counts that shrink an explained weight towards 0
+MIN_EXPLAINED_BITS = 0.1  # smaller explained weights, in bits, are ignored
+ENOUGH_DRAWN = 20  # minimum number of matches among the random pairs for estimating the total from them
 
-Explained = Mapping[int, Sequence[float]]  # by which field, how many bits of each level
+Explained = Mapping[int, Sequence[float]]  # number of the explaining field -> explained bits of each comparison level
 
 
 @dataclass(frozen=True)
 class Chances:
-    """prior: bits before any field; bits: of the levels of each field; explained: of each field by others; chance
-    f64[p]: of a match, for every pair."""
+    """A fitted model with the match probabilities of its candidates.
+
+    prior: the match weight before any field is compared (log2 of the prior odds); bits: the match weight of each
+    comparison level of each field; explained: the bits of each field that other fields explain; chance f64[p]: the
+    match probability of each pair.
+    """
 
     prior: float
     bits: list[tuple[float, ...]]
@@ -62,9 +68,12 @@ class Chances:
 
 @dataclass(frozen=True)
 class EMData:
-    """What is looked at. seen: the levels of the candidates in each field; same: which have the same value; rare: what
-    this value tells more than any; far, far_same, far_rare: the same of random pairs; stand: candidates that one of
-    these stands for."""
+    """Comparison levels of candidates and of random pairs, as input of expectation maximisation.
+
+    seen: the comparison levels of the candidates in each field; same: whether their values are equal; rare: their
+    term-frequency adjustments, in bits; far, far_same, far_rare: the same for random pairs; stand: the sampling weight,
+    the number of candidates that each sampled one represents.
+    """
 
     population: RandomPairs
     stand: float
@@ -90,17 +99,20 @@ class EMData:
         )
 
     def told(self, bits: Sequence[Sequence[float]], explained: Sequence[Explained]) -> F64:
-        """The bits of the candidates, then those of the random pairs."""
+        """Return the summed match weights of the candidates, followed by those of the random pairs."""
         near = np.sum(parts(self.seen, bits, explained, self.rare), axis=0)
         return np.concatenate([near, np.sum(parts(self.far, bits, explained, self.far_rare), axis=0)])
 
     def near(self, chance: F64) -> F64:
-        """Of the candidates alone."""
+        """Return the part of `chance` that belongs to the candidates."""
         return chance[: len(chance) - len(self.far[0])]
 
     def among(self, chance: F64, near: Mask | None = None, far: Mask | None = None) -> float:
-        """How many pairs are matches by these chances (of those that a mask holds): as many as candidates are; as
-        random pairs are where enough of them are. Candidates hold nearly all matches unless groups are large."""
+        """Return the expected number of matches among all pairs, or among those that the masks select.
+
+        It is extrapolated from the random pairs where these contain enough matches (`ENOUGH_DRAWN`), else it is that of
+        the candidates, which contain nearly all matches unless groups are large.
+        """
         found = self.near(chance)
         drawn = chance[len(found) :]
         if drawn.sum() >= ENOUGH_DRAWN:
@@ -112,7 +124,7 @@ class EMData:
 
 
 def match_chances(seen: EMData, records: int) -> Chances:
-    """By expectation-maximisation: first as if fields were independent, then with what they explain of one another."""
+    """Fit the model by expectation maximisation: first with independent fields, then with explained weights."""
     pairs = seen.population.pairs
     m, matches = [INITIAL_M for _ in seen.seen], min(MATCHED * records, pairs / 2)
     chance: F64 = np.zeros(len(seen.seen[0]) + len(seen.far[0]))
@@ -135,7 +147,10 @@ def match_chances(seen: EMData, records: int) -> Chances:
 
 
 def match_bits(m: Sequence[F64], u: Sequence[F64], population: RandomPairs) -> list[tuple[float, ...]]:
-    """What each level of each field tells; of equal values the usual ones, to which rare ones add."""
+    """Return the match weight of each comparison level of each field.
+
+    The weight of equal values is that of a value of average frequency; the term-frequency adjustment is added to it.
+    """
     return [(*rising_bits(one, other)[:-1], float(np.log2(one[-1] / by_chance)))
             for one, other, by_chance in zip(m, u, population.usual, strict=True)]  # fmt: skip
 
@@ -143,7 +158,7 @@ def match_bits(m: Sequence[F64], u: Sequence[F64], population: RandomPairs) -> l
 def parts(
     seen: Sequence[Level], bits: Sequence[Sequence[float]], explained: Sequence[Explained], rare: Sequence[F32] = ()
 ) -> list[F64]:
-    """What each field tells of every pair, in bits."""
+    """Return the match weight of each field for every pair, in bits: f64[p] each, 0 where a value is missing."""
     out = []
     for n, (level, one) in enumerate(zip(seen, bits, strict=True)):
         told: F64 = np.array([*one, 0.0])[level]
@@ -161,8 +176,11 @@ def parts(
 def weigh(
     table: PairTable, prior: float, bits: Sequence[Sequence[float]], explained: Sequence[Explained] | None
 ) -> F32:
-    """The probability of a match of every pair. explained: None where bits are to be taken as they stand, else of every
-    field, and rare values tell more."""
+    """Return the match probability of every pair (f32[p]).
+
+    explained: the explained bits of every field; term frequencies are adjusted for then. None to use the match weights
+    unadjusted.
+    """
     seen = [levels(field) for field in table.fields]
     rare = table.population.rare(table.left, table.right) if table.population and explained is not None else []
     return probability(prior + np.sum(parts(seen, bits, explained or [{} for _ in seen], rare), axis=0)).astype(
@@ -171,14 +189,20 @@ def weigh(
 
 
 def is_identifiable(seen: EMData, chance: F64, records: int) -> bool:
-    """Whether enough fields have values that others share by chance: in more pairs than there are records, without the
-    matches. Only there can it be seen how much fields depend on one another."""
+    """Tell whether the dependence between fields can be measured.
+
+    It can where enough fields (`ENOUGH_FIELDS`) have values that are shared by chance: at least as many non-matching
+    pairs with equal values as there are records.
+    """
     matched = np.array([seen.stand * float(chance[same].sum()) for same in seen.same])
     return int((seen.population.equal - matched >= records).sum()) >= ENOUGH_FIELDS
 
 
 def estimate_m(seen: EMData, chance: F64) -> list[F64]:
-    """How often matches are on each level of each field; half a pair on every level keeps the bits finite."""
+    """Estimate the m-probability of each comparison level of each field.
+
+    Half a pair is added to every level to keep match weights finite. The levels that agree get at least `AGREE`.
+    """
     out = []
     near = seen.near(chance)
     for level in seen.seen:
@@ -194,7 +218,10 @@ def estimate_m(seen: EMData, chance: F64) -> list[F64]:
 
 
 def estimate_u(seen: EMData, chance: F64) -> list[F64]:
-    """How often all pairs but the matches are on each level of a field: candidates as they are, the rest as random."""
+    """Estimate the u-probability of each comparison level of each field, over all pairs that are not matches.
+
+    Candidates contribute their own levels, all other pairs those of the random pairs; equal values are counted exactly.
+    """
     near = seen.near(chance)
     drawn = 1 - chance[len(near) :]
     out = []
@@ -214,7 +241,7 @@ def estimate_u(seen: EMData, chance: F64) -> list[F64]:
 
 
 def dependence_adjustments(seen: EMData, u: Sequence[F64], chance: F64) -> list[Explained]:
-    """Of each field by the fields whose values are more common."""
+    """Measure for each field how many bits are explained by agreement in the fields with more common values."""
     population, near = seen.population, seen.near(chance)
     order = np.argsort(-population.usual, kind="stable")
     out: list[dict[int, tuple[float, ...]]] = [{} for _ in u]
@@ -237,7 +264,7 @@ def dependence_adjustments(seen: EMData, u: Sequence[F64], chance: F64) -> list[
 
 
 def rising_bits(m: F64, u: F64) -> tuple[float, ...]:
-    """log2(m / u) of each level, where a higher one never tells less: levels that would are taken as one.
+    """Return log2(m / u) of each comparison level, non-decreasing: adjacent levels that would decrease are pooled.
 
     >>> rising_bits(np.array([0.1, 0.5, 0.4]), np.array([0.8, 0.1, 0.1]))
     (-3.0, 2.169925001442312, 2.169925001442312)

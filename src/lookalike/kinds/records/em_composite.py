@@ -1,14 +1,14 @@
-"""Weights of evidence after Fellegi and Sunter (1969), estimated without labels by expectation-maximisation.
+"""Match weights after Fellegi and Sunter (1969), estimated from the candidates alone by expectation maximisation.
 
-A field's similarity falls on one of a few levels. m: how often matches are on a level; u: how often other pairs are.
-The evidence of a level is log2(m / u) bits; a missing value gives none. Bits add up, with those that a pair has before
-anything is looked at, and become the probability of a match.
+The similarity of a field falls on one of a few comparison levels, with an m-probability among matches and a
+u-probability among non-matches. The match weight of a level is log2(m / u), in bits; a missing value has weight 0. The
+weights of the fields and the prior add up to the log2 odds of a match.
 
-Three things keep the estimate from telling what is not there. A match agrees in a field at least as often as not
-(`AGREE`): without this, any two clusters of pairs pass for matches and others, and a table without matches has
-thousands. A higher level never tells less than a lower one. And fields that say the same thing twice are not two
-witnesses: evidence is scaled down by how much more its sum varies among the other pairs than independent fields would
-(the usual correction of a composite likelihood).
+Three constraints keep the estimate from finding matches where there are none. A match agrees in a field at least as
+often as not (`AGREE`): without this, any two clusters of pairs are taken for matches and non-matches, and thousands of
+matches are found in a table without any. A higher level never has a lower match weight. And dependent fields do not
+count twice: match weights are scaled down by the ratio between the variance that their sum would have among
+non-matches if fields were independent and the variance that it has (the usual correction of a composite likelihood).
 """
 
 from __future__ import annotations
@@ -24,18 +24,21 @@ from lookalike.kinds.records.pair_table import PairTable
 from lookalike.kinds.records.rules import EDGES
 
 LEVEL_COUNT = len(EDGES) + 1
-ALIKE = 4  # the level from which on two values agree
-AGREE = 0.5  # of the matches agree in a field, at least
-MIN_INDEPENDENCE = 0.2  # of what independent fields would tell, at least, is told by fields that depend on each other
+ALIKE = 4  # the lowest comparison level that counts as agreement
+AGREE = 0.5  # minimum share of matches that agree in a field
+MIN_INDEPENDENCE = 0.2  # lower bound of the factor that scales match weights down for dependence between fields
 EM_ROUNDS, SETTLED = 30, 1e-3
-MAX_BITS = 60.0  # bits beyond which a probability is not told from 0 or 1
+MAX_BITS = 60.0  # log2 odds are clipped to this range, beyond which the probability is practically 0 or 1
 
 Level = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """prior: bits before any field; bits: of the levels of each field; chance f64[p]: of a match, for every pair."""
+    """Estimated match weights, and the match probability of every pair.
+
+    prior: log2 of the prior odds; bits: the match weight of each comparison level of each field; chance f64[p].
+    """
 
     prior: float
     bits: list[tuple[float, ...]]
@@ -43,7 +46,7 @@ class Evidence:
 
 
 def levels(field: F32) -> Level:
-    """The level of each similarity, -1 for a missing value.
+    """Return the comparison level of each similarity (i8[p]), -1 for a missing value.
 
     >>> levels(np.array([1.0, 0.3, np.nan], np.float32)).tolist()
     [6, 1, -1]
@@ -53,20 +56,20 @@ def levels(field: F32) -> Level:
 
 
 def level_sums(level: Level, weights: F64) -> F64:
-    """Return the sum of the weights of each level, as float64 also where there are none.
+    """Return the sum of the weights of each comparison level, as float64 even if the input is empty.
 
     >>> level_sums(np.empty(0, np.int8), np.empty(0)).dtype, level_sums(np.array([1, 1], np.int8), np.ones(2))[1].item()
     (dtype('float64'), 2.0)
     """
-    return np.bincount(level, weights, LEVEL_COUNT).astype(np.float64)  # NumPy counts nothing in integers
+    return np.bincount(level, weights, LEVEL_COUNT).astype(np.float64)  # NumPy returns integers for an empty input
 
 
 def estimate(table: PairTable, *, whole: bool = False, single: bool = False) -> Evidence:
-    """From the candidate pairs alone; with `whole` the words of the whole record are one more field.
+    """Estimate match weights from the candidate pairs alone; with `whole`, the words of the whole record are a field.
 
-    single: the pairs of a record exclude one another: it has one partner at most.
-    Begins with the pairs that are the best of both their records. First as if fields were independent, then with their
-    evidence scaled.
+    single: a record has at most one partner, so its pairs exclude one another. Initially the pairs that are the best
+    ones of both their records are probable matches. The weights are estimated first with independent fields, then
+    scaled down for dependence.
     """
     seen = [levels(field) for field in (*table.fields, *([table.whole] if whole else []))]
     if not len(table):
@@ -93,7 +96,7 @@ def estimate(table: PairTable, *, whole: bool = False, single: bool = False) -> 
 
 
 def one_to_one_posterior(table: PairTable, bits: F64) -> F64:
-    """The chance of each pair where no record has two partners."""
+    """Return the match probability of each pair, given that no record has two partners."""
     odds = 2.0 ** np.clip(bits, -MAX_BITS, MAX_BITS)
     left = np.bincount(table.left, odds, table.records)[table.left]
     right = np.bincount(table.right, odds, table.records)[table.right]
@@ -101,7 +104,10 @@ def one_to_one_posterior(table: PairTable, bits: F64) -> F64:
 
 
 def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:
-    """The variance of the sum if fields were independent, over its variance; 1 at most."""
+    """Return the variance that the sum would have if fields were independent, divided by its actual variance.
+
+    The ratio is clipped to the range from `MIN_INDEPENDENCE` to 1.
+    """
 
     def spread(values: F64) -> float:
         mean = float((weight * values).sum() / weight.sum())
@@ -112,7 +118,7 @@ def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:
 
 
 def _bits(level: Level, chance: F64) -> tuple[float, ...]:
-    """Half a pair on every level keeps the bits finite."""
+    """Return the match weight of each comparison level; half a pair is added to every level to keep it finite."""
     known = level >= 0
     m = level_sums(level[known], chance[known]) + 0.5
     u = level_sums(level[known], 1 - chance[known]) + 0.5
@@ -126,7 +132,7 @@ def _bits(level: Level, chance: F64) -> tuple[float, ...]:
 
 
 def isotonic(values: F64, weights: F64) -> F64:
-    """The nearest values that never fall (pool adjacent violators).
+    """Return the weighted least-squares fit of non-decreasing values (pool adjacent violators).
 
     >>> isotonic(np.array([1.0, 3.0, 2.0]), np.ones(3)).tolist()
     [1.0, 2.5, 2.5]
@@ -143,5 +149,5 @@ def isotonic(values: F64, weights: F64) -> F64:
 
 
 def probability(bits: F64) -> F64:
-    """Of a match, from its bits."""
+    """Convert log2 odds to match probabilities."""
     return np.asarray(1 / (1 + 2.0 ** -np.clip(bits, -MAX_BITS, MAX_BITS)))

@@ -1,10 +1,11 @@
-"""Pairs that are related and not the same: people of one household, songs of one album, models of one series.
+"""Expectation maximisation with a third class: pairs that are related but not the same.
 
-They agree in some fields as matches do, and in the others as any two records do. With two classes of pairs they pass
-for matches wherever they are more numerous than these. So a third class is estimated beside matches and others, free in
-every field. Whether it is one of relatives is seen afterwards: in some fields it agrees as chance has it (`BY_CHANCE`),
-and these fields are enough to tell matches from it, as many as there are of both. Where that is not so, the third class
-has taken a part of the matches, and there are two.
+Examples are people of one household, songs of one album, models of one series. Such pairs agree in some fields as
+matches do, and in the others only by chance. A model of two classes takes them for matches wherever they are more
+numerous than matches. A third class is therefore estimated next to matches and non-matches, unconstrained in every
+field. It is accepted as a class of related pairs if it agrees in some fields only as often as by chance (`BY_CHANCE`)
+and these fields suffice to separate matches from it, given the numbers of both. Otherwise the third class has absorbed
+a part of the matches, and the model of two classes is used.
 """
 
 from __future__ import annotations
@@ -32,21 +33,24 @@ from lookalike.kinds.records.em_composite import ALIKE, EM_ROUNDS, MAX_BITS, SET
 from lookalike.kinds.records.pair_table import PairTable
 from lookalike.kinds.records.random_pairs import RandomPairs
 
-BY_CHANCE = 2  # times as often as any two records: agreement up to this is one by chance
-MIN_MATCHES = 20  # matches from which on they can be told from relatives
+BY_CHANCE = 2  # agreement up to this multiple of the agreement among non-matches counts as agreement by chance
+MIN_MATCHES = 20  # minimum number of expected matches for separating them from related pairs
 
 
 def fit_from_fields(table: PairTable) -> Chances | None:
-    """The chances, where fields alone can tell them; with relatives, where there are any."""
+    """Fit the model from the fields, with a class of related pairs if there is one.
+
+    None where there are too few fields, or where the dependence between them cannot be measured.
+    """
     model = all_pairs_model(table)
     return model[0] if model is not None and model[1] else None
 
 
 def all_pairs_model(table: PairTable) -> tuple[Chances, bool] | None:
-    """Fit the model of matches against all pairs; None where there are fewer than three fields.
+    """Fit the model with u-probabilities of all pairs; None where there are fewer than three fields or no pairs.
 
-    Returns the model, with relatives where there are any, and whether it could be measured how much fields depend on
-    one another.
+    Returns the model, with a class of related pairs if there is one, and whether the dependence between fields could be
+    measured.
     """
     if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
         return None
@@ -58,7 +62,7 @@ def all_pairs_model(table: PairTable) -> tuple[Chances, bool] | None:
 
 
 def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
-    """The chances of matches beside relatives; None where there are none of these."""
+    """Fit matches, related pairs and non-matches; None where the third class does not consist of related pairs."""
     pairs = seen.population.pairs
     m: list[F64] = [INITIAL_M for _ in seen.seen]
     r: list[F64] = []
@@ -90,7 +94,7 @@ def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
 
 
 def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches: float, related: float) -> bool:
-    """Whether the third class agrees by chance in fields that tell matches from it."""
+    """Tell whether the third class agrees only by chance in fields that suffice to separate matches from it."""
     if matches < MIN_MATCHES:
         return False
     agree = np.array([[float(one[ALIKE:].sum()) for one in some] for some in (m, r, u)])
@@ -100,7 +104,7 @@ def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches
 
 
 def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
-    """Chances of the two classes beside the others, whose bits are 0."""
+    """Return the probabilities of the first two classes from their log2 odds against the third (non-matches)."""
     top = np.maximum(np.maximum(told, shared), 0)
     one, two, none = (2.0 ** np.maximum(bits - top, -MAX_BITS) for bits in (told, shared, np.zeros(len(top))))
     whole = one + two + none
@@ -108,14 +112,17 @@ def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
 
 
 def _levels(level: Level, chance: F64, others: F64) -> F64:
-    """How often pairs of these chances are on each level; half a pair of the others keeps it above 0."""
+    """Estimate the share of each comparison level among pairs with these class probabilities.
+
+    Half a pair, distributed as `others`, is added to keep every share above 0.
+    """
     known = level >= 0
     made = level_sums(level[known], chance[known]) + others / 2
     return np.asarray(made / made.sum())
 
 
 def _free_bits(r: Sequence[F64], u: Sequence[F64], population: RandomPairs) -> list[tuple[float, ...]]:
-    """Of each level of each field; higher ones may tell less."""
+    """Return the weight of each comparison level of each field, not constrained to be non-decreasing."""
     usual = population.usual
     return [tuple(np.log2(np.append(one[:-1] / other[:-1], one[-1] / by)).tolist())
             for one, other, by in zip(r, u, usual, strict=True)]  # fmt: skip

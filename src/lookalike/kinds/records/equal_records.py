@@ -1,4 +1,4 @@
-"""Records that are equal in every field become one class before anything is compared."""
+"""Exact duplicates: records that are equal in every field are collapsed to one class before anything is compared."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lookalike.kinds.records.fields import Field
 
 
 def equal_records(fields: Sequence[Field], preference: I64, split: int, *, collapse: bool = True) -> Classes:
-    """Classes of equal records, numbered by their first record; those without any value are left out.
+    """Return the classes of equal records, ordered by their first record; records without any value are left out.
 
-    preference: record numbers, the most preferred first. Records of two tables are never in one class, so that the
-    classes of the first table come first. Without `collapse` every record is its own class.
+    preference: record numbers, the most preferred first. Records of two tables are never in one class, so the classes
+    of the first table come first. Without `collapse`, every record is a class of one.
     """
     there = np.zeros(len(preference), np.bool_)
     for field in fields:
@@ -40,7 +40,7 @@ def equal_records(fields: Sequence[Field], preference: I64, split: int, *, colla
 
 
 def _prints(fields: Sequence[Field], split: int) -> U64:
-    """One hash per record: equal records, equal hashes."""
+    """Return one 64-bit hash per record; equal records have equal hashes."""
     n = len(fields[0].values)
     out = np.zeros(n, np.uint64)
     if split >= 0:
@@ -53,7 +53,7 @@ def _prints(fields: Sequence[Field], split: int) -> U64:
 def _differ(fields: Sequence[Field], order: I64, new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> np.ndarray[
     tuple[int], np.dtype[np.bool_]
 ]:  # fmt: skip
-    """True where a record only seems equal to the one before it."""
+    """Return where a record differs from the previous one although their hashes are equal (bool[n])."""
     differ = np.zeros(len(order), np.bool_)
     copies = np.flatnonzero(~new)
     for field in fields:

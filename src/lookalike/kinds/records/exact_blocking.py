@@ -1,4 +1,4 @@
-"""Blocking by equal values: two records are candidates if, and only if, they share a value of a blocking field."""
+"""Exact blocking: two records are candidates if, and only if, they have an equal value in a blocking column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "exact:"
 
 
 def parse_blocking(text: str) -> tuple[str, ...]:
-    """The columns of a blocking rule.
+    """Return the columns of a blocking rule.
 
     >>> parse_blocking("exact:name,phone")
     ('name', 'phone')
@@ -29,7 +29,10 @@ def parse_blocking(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one field that hold a pair. members i64[m]: records, block after block; ends, pairs i64[b]."""
+    """The blocks of one field that contain at least one pair.
+
+    members i64[m]: record numbers, block after block; ends i64[b]: the end of each block in `members`; pairs i64[b].
+    """
 
     field: Field
     members: I64
@@ -51,7 +54,7 @@ class Blocks:
         return cls(field, order[np.repeat(keep, sizes)], np.cumsum(sizes[keep]), pairs[keep])
 
     def largest(self) -> tuple[int, str, int]:
-        """(pairs, value, records) of the block with the most pairs."""
+        """Return (pairs, value, records) of the block with the most pairs."""
         block = int(self.pairs.argmax())
         start = int(self.ends[block - 1]) if block else 0
         value = self.field.text(int(self.members[start]))
@@ -59,10 +62,10 @@ class Blocks:
 
 
 def exact_candidates(fields: Sequence[Field], columns: Sequence[str], split: int, *, limit: int) -> U64:
-    """All pairs (lower << 32 | higher, sorted) of records that share a value of one of the columns.
+    """Return all pairs (lower << 32 | higher, sorted) of records that have an equal value in one of the columns.
 
-    Values are equal if they are after folding case, accents and punctuation. TooManyPairs above `limit`, before
-    anything is compared.
+    Values are compared after folding case, accents and punctuation. Raises TooManyPairs above `limit`, before anything
+    is compared.
     """
     blocks = [Blocks.of(_named(fields, column), split) for column in columns]
     total = sum(int(one.pairs.sum()) for one in blocks)

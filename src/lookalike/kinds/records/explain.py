@@ -1,4 +1,4 @@
-"""What each field adds to the similarity of two records: columns beside a table of pairs."""
+"""Contributions: how much each field adds to the similarity of a pair, as further columns of a table of pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookalike.kinds.records.threshold import LIFT
 
 
 def contribution_names(rules: RecordRules, *, rivals: bool) -> list[str]:
-    """The columns that `contributions` gives."""
+    """Return the names of the columns of `explain_pairs`."""
     names = [rule.column for rule in rules.fields]
     if rules.prior is not None:
         return names
@@ -25,10 +25,11 @@ def contribution_names(rules: RecordRules, *, rivals: bool) -> list[str]:
 def explain_pairs(
     rules: RecordRules, seen: Sequence[F32], whole: F32, similarity: F64, rare: Sequence[F32], *, rivals: bool
 ) -> dict[str, F64]:
-    """By column, f64[p]: bits of evidence, or shares that add up to the similarity; NaN where a value is missing.
+    """Return the contribution of each column to the scores of pairs: f64[p], NaN where a value is missing.
 
-    seen: the similarity of the pairs in each field, NaN where a value is missing; whole: of all their words; rare: what
-    rare values tell, where the rules say that they do; rivals: better partners count.
+    Contributions are match weights in bits, or shares that add up to the similarity. seen: the similarity of the pairs
+    in each field, NaN where a value is missing; whole: the similarity of all their words; rare: the term-frequency
+    adjustments, if the rules use them; rivals: whether the similarity is adjusted for competing pairs.
     """
     names = contribution_names(rules, rivals=rivals)
     if rules.prior is not None:

@@ -1,4 +1,4 @@
-"""A column of a table to a field that can be compared: distinct values, folded, cut into words."""
+"""Convert a column of a table to a field that can be compared: distinct values, folded and split into words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ NUMBER_SALT = np.uint64(17)
 
 @dataclass(frozen=True)
 class Field:
-    """values i32[n]: which of the distinct values a record has, -1 for none; texts: the distinct values as they stand
-    in the input, the first of those that fold alike; offsets i64[v + 1], hashes u64[v], words: of the folded ones;
-    word_hashes u64[words]: equal for equal words of all fields."""
+    """A column of records, dictionary-encoded.
+
+    values i32[n]: the index of each record's distinct value, -1 for a missing value; texts: the distinct values as in
+    the input; of values that are equal after folding, `values` refers to the first; offsets i64[v + 1], hashes u64[v],
+    words: of the folded values; word_hashes u64[words]: equal for equal words of all fields.
+    """
 
     rule: FieldRule
     values: I32
@@ -43,18 +46,21 @@ class Field:
         return self.words.letters
 
     def text(self, record: int) -> str | None:
-        """The value of a record as it stands in the input, but for what folding takes away."""
+        """Return the value of a record as in the input, or the first value that is equal to it after folding."""
         place = int(self.values[record])
         return None if place < 0 else str(self.texts[place])
 
     @cached_property
     def numbers(self) -> F64:
-        """The distinct values as numbers; NaN for those that are none."""
+        """Return the distinct values as numbers; NaN for those that are not numbers."""
         return numbers_of(self.texts)
 
     @cached_property
     def days(self) -> F64:
-        """The distinct values as numbers of days; NaN for what is no date, and one more NaN for a missing value."""
+        """Return the distinct values as days since 1970; NaN for those that are not dates, and a NaN at the end.
+
+        The last one is for missing values, whose index is -1.
+        """
         out = np.full(len(self.offsets), np.nan)
         for v in np.flatnonzero(np.diff(self.offsets) == 8):
             text = self.letters[self.offsets[v] : self.offsets[v + 1]].astype(np.uint8).tobytes().decode("latin-1")
@@ -67,7 +73,7 @@ class Field:
 
 
 def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
-    """Fold and number the values of a column of text. A value without letters and digits is missing.
+    """Fold and number the values of a text column. A value without letters and digits counts as missing.
 
     >>> names = pa.chunked_array([["O'Neil, Ann", "ann oneil", None, "O'NEIL ANN"]])
     >>> make_field(names, FieldRule(column="name")).values.tolist()
@@ -83,7 +89,7 @@ def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
     if rule.compare == "number":  # 1.5 and 15 have the same digits
         hashing.mix_all(hashes ^ (numbers_of(shown) + 0.0).view(np.uint64), NUMBER_SALT, hashes)
     first, same = number_hashes(hashes)
-    # Values that fold alike are one: the first of them stands for all.
+    # Values that are equal after folding get the index of the first one.
     place = np.where(np.diff(offsets) > 0, first[same], -1).astype(np.int32) if len(texts) else np.empty(0, np.int32)
     values = np.where(raw >= 0, place[np.maximum(raw, 0)], -1).astype(np.int32) if len(texts) else raw
     words, word_hashes = _words(letters, offsets, values)
@@ -91,7 +97,7 @@ def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
 
 
 def numbers_of(texts: pa.Array) -> F64:
-    """What the texts say as numbers; NaN for those that are none.
+    """Parse texts as numbers; NaN for those that are not numbers.
 
     >>> numbers_of(pa.array(["$1,500.50", "-3", "many"])).tolist()
     [1500.5, -3.0, nan]
@@ -104,13 +110,13 @@ def numbers_of(texts: pa.Array) -> F64:
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, I32]:
-    """(the distinct values as large_string, the place of each record's value among them, -1 for null).
+    """Return the distinct values as large_string, and the index of each record's value among them (-1 for null).
 
-    Values are told apart by 64-bit hashes: several times faster than a dictionary of them.
+    Values are distinguished by 64-bit hashes, which is several times faster than dictionary encoding.
     """
     texts = column.combine_chunks().cast(pa.large_string())
     missing = as_numpy(texts.is_null())
-    # What stands under a null does not count; without its mask it is read as a value like any other.
+    # The bytes under a null do not matter; without the validity mask they are hashed like any other value.
     full = pa.Array.from_buffers(texts.type, len(texts), [None, *texts.buffers()[1:]], offset=texts.offset)
     hashes = np.empty(len(full), np.uint64)
     _, offsets, data = full.buffers()
@@ -121,7 +127,7 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, I32]:
 
 
 def _texts(values: list[str]) -> pa.Array:
-    """As large_string. (`pa.array` would import pandas to ask about them.)"""
+    """Return the values as large_string. (`pa.array` would import pandas to inspect them.)"""
     parts = [value.encode() for value in values]
     ends = np.cumsum([0, *map(len, parts)])
     return pa.Array.from_buffers(
@@ -140,7 +146,7 @@ def _fold(texts: pa.Array, *, compact: bool) -> tuple[U16, I64]:
 
 
 def number_hashes(hashes: U64) -> tuple[I64, U32]:
-    """(where each distinct hash stands first, the number of each hash)."""
+    """Return the first position of each distinct hash, and for each hash the number of its distinct one."""
     size = 1 << max(4, int(2 * len(hashes)).bit_length())
     out = np.empty(len(hashes), np.uint32)
     count = kernel.number_hashes(hashes, np.zeros(size, np.uint64), np.empty(size, np.uint32), out)
@@ -165,7 +171,7 @@ def _words(letters: U16, offsets: I64, values: I32) -> tuple[Words, U64]:
 
 
 def rarity(holders: I64, records: int) -> npt.NDArray[np.float32]:
-    """What a word tells: the square of log2(records / records that hold it), as in a cosine of rare-word weights.
+    """Return the weight of words: their squared inverse document frequency, log2((records + 1) / holders) ** 2.
 
     >>> rarity(np.array([1, 7]), 7).round(2).tolist()
     [9.0, 0.03999999910593033]

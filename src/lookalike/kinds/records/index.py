@@ -1,4 +1,4 @@
-"""Records: keys of their fields, and the weighted similarity of the fields under rules that are fixed at creation."""
+"""The index kind of records: blocking keys and weighted similarity under rules that are fixed at creation."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from lookalike.kinds.records.rules_file import read_settings
 from lookalike.kinds.records.source import open_records
 from lookalike.runtime.local.pool import Pool, usable_cores
 
-EXPECTED_RECORDS = 1_000_000  # records for which a key of the sample is judged to be crowded
-MAX_SAMPLED_TERMS = 20_000  # words, and keys, that a sample tells of, at most
+EXPECTED_RECORDS = 1_000_000  # index size for which the sample decides whether the block of a key is oversized
+MAX_SAMPLED_TERMS = 20_000  # maximum number of words (of each field), and of keys, whose sample counts are stored
 ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
 class FrequentTerms:
-    """How often things were seen among so many records. hashes u64[m], sorted; counts i64[m]."""
+    """Counts of frequent words or keys in a sample. hashes u64[m], sorted; counts i64[m]."""
 
     hashes: U64
     counts: I64
 
     @classmethod
     def of(cls, hashes: U64, least: int) -> FrequentTerms:
-        """Those that came `least` times at least; the most frequent ones where these are many."""
+        """Count the hashes that occur at least `least` times; at most MAX_SAMPLED_TERMS, the most frequent ones."""
         known, counts = np.unique(hashes, return_counts=True)
         often = np.flatnonzero(counts >= least)
         often = np.sort(often[np.argsort(-counts[often], kind="stable")][:MAX_SAMPLED_TERMS])
         return cls(known[often], counts[often].astype(np.int64))
 
     def look(self, hashes: U64) -> I64:
-        """The count of each, 0 where it is not known."""
+        """Return the count of each hash, 0 if it is not stored."""
         at = np.minimum(np.searchsorted(self.hashes, hashes), max(0, len(self.hashes) - 1))
         if not len(self.hashes):
             return np.zeros(len(hashes), np.int64)
@@ -68,7 +68,11 @@ NEVER = FrequentTerms(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 @dataclass(frozen=True)
 class SampleStatistics:
-    """What a sample of records tells. records: how many; words: of each field, and of whole records; keys: crowded."""
+    """Statistics of a sample of records.
+
+    records: the number of records; words: the frequent words of each field and, last, of whole records; keys: the keys
+    of oversized blocks.
+    """
 
     records: int
     words: tuple[FrequentTerms, ...]
@@ -95,7 +99,7 @@ class SampleStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordKind:
-    """Rows with fields that mean the same: see `lookalike.records`. Rules and what a sample told never change."""
+    """The kind of an index of records (see `lookalike.records`). Rules and sample statistics are fixed at creation."""
 
     name: ClassVar[str] = "records"
     scheme: ClassVar[str] = "fields-1"
@@ -112,7 +116,7 @@ class RecordKind:
 
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
-        """From a sample, from settings (a TOML file or RecordRules), or from both."""
+        """Create the kind from a sample, from settings (a TOML file or RecordRules), or from both."""
         if "rules" in options:
             return cls(rules=_rules_of(options["rules"]), known=SampleStatistics.from_dict(options["known"]))
         settings, sample = options.get("settings"), options.get("sample")
@@ -143,7 +147,7 @@ class RecordKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Read the items of a source in batches, with their ids."""
         if column is not None:
             raise UsageError("records have the columns that the index was created with; leave --column out.")
         table = open_records(source, id=id)
@@ -180,14 +184,14 @@ class RecordKind:
             yield items.slice(at, ITEMS_PER_CHUNK)
 
     def features(self, piece: pa.Table) -> Blobs:
-        """The texts of the fields, as JSON: a short list."""
+        """Return the texts of the fields of each record, as a JSON list."""
         names = [rule.column for rule in self.rules.fields]
         columns = open_records(piece).read(names)
         rows = zip(*(columns.column(name).to_pylist() for name in names), strict=True)
         return Blobs.of([json.dumps(row, ensure_ascii=False).encode() for row in rows])
 
     def _fields(self, rows: Sequence[bytes]) -> list[Field]:
-        """Fields that can be compared, with words weighed as the sample tells."""
+        """Make fields that can be compared, with word weights from the sample statistics."""
         values = [json.loads(row) for row in rows]
         made = []
         for number, (rule, often) in enumerate(zip(self.rules.fields, self.known.words, strict=False)):
@@ -201,7 +205,11 @@ class RecordKind:
         return rarity(often.look(hashes), max(self.known.records, 1))
 
     def keys(self, features: Blobs) -> StoredKeys:
-        """Keys of the fields; those that the sample showed to be crowded only crossed with one another."""
+        """Return the blocking keys of the records.
+
+        Keys of oversized blocks, by the sample, are replaced by their intersections; a record with no other key than
+        these, and no intersections, keeps them.
+        """
         n = len(features)
         if not n:
             return StoredKeys(np.empty(0, np.uint64), np.zeros(1, np.int64))
@@ -211,7 +219,7 @@ class RecordKind:
         crossed = _crossed(records[~free], hashes[~free], holders[~free], n)
         alone = np.ones(n, np.bool_)
         alone[records[free]] = alone[crossed[0]] = False
-        stay = ~free & alone[records]  # nothing but crowded keys that cannot be crossed
+        stay = ~free & alone[records]  # records whose keys are all of oversized blocks and have no intersections
         both = np.concatenate([records[free], records[stay], crossed[0]])
         out = np.concatenate([hashes[free], hashes[stay], crossed[1]])
         order = np.argsort(both, kind="stable")
@@ -277,12 +285,12 @@ def _table(rows: list[Any]) -> pa.Table:
 
 
 def _words_of(field: Field) -> tuple[I64, U64]:
-    """(record, hash) of every word of every record."""
+    """Return (record, hash) of every word of every record."""
     return _spread(field, field.words.offsets, field.word_hashes)
 
 
 def _spread(field: Field, offsets: I64, values: U64) -> tuple[I64, U64]:
-    """(record, value) of what the distinct values of a field have."""
+    """Return (record, value) for the elements that belong to the distinct value of each record."""
     records = np.flatnonzero(field.values >= 0)
     of = field.values[records]
     counts = np.diff(offsets)[of]
@@ -291,7 +299,7 @@ def _spread(field: Field, offsets: I64, values: U64) -> tuple[I64, U64]:
 
 
 def _once(hashes: U64, records: I64) -> U64:
-    """The hashes of each record, each once."""
+    """Return the distinct hashes of each record."""
     return _each_once(records, hashes)[1]
 
 
@@ -304,7 +312,7 @@ def _each_once(records: I64, hashes: U64) -> tuple[I64, U64]:
 
 
 def _plain_keys(fields: Sequence[Field]) -> tuple[I64, U64]:
-    """(record, key) of all keys of all fields, each once for a record."""
+    """Return (record, key) for the distinct keys of each record, over all fields."""
     parts = []
     for number, field in enumerate(fields):
         made = ValueKeys.of(field, number, field.rule.keys)
@@ -316,7 +324,7 @@ def _plain_keys(fields: Sequence[Field]) -> tuple[I64, U64]:
 
 
 def _crossed(records: I64, hashes: U64, holders: I64, n: int) -> tuple[I64, U64]:
-    """(record, key) of the crowded keys of each record, the least crowded ones, two by two."""
+    """Return (record, key) for the intersections of two oversized blocks of each record, the least frequent ones."""
     order = np.lexsort((hashes, holders, records))
     records, hashes = records[order], hashes[order]
     rank = np.arange(len(records)) - np.searchsorted(records, records)

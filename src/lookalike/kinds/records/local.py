@@ -1,4 +1,4 @@
-"""The engine for records: tables to fields, candidates and scored pairs, by rules given, guessed or learned."""
+"""The local engine of record linkage: from tables to fields, candidates and scored pairs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ from lookalike.runtime.run_output import RunOutput
 
 @dataclass(frozen=True)
 class Loaded:
-    """One or two tables in memory. fields: over the records of both; split: records of the first, -1 for one table;
-    lengths i64: bytes of the fields of each record of the first, where they decide what is kept; extra: other columns
-    of the first."""
+    """One or two tables in memory.
+
+    fields: over the records of both tables; split: the number of records of the first, -1 for one table; lengths i64:
+    the size of the fields of each record of the first table in bytes, zeros unless they decide which record is kept;
+    extra: other columns of the first table.
+    """
 
     fields: list[Field]
     ids: list[pa.ChunkedArray]
@@ -46,7 +49,7 @@ class Loaded:
         return sum(len(ids) for ids in self.ids)
 
     def places(self, left: Any, right: Any) -> tuple[int, int]:
-        """The numbers of the records with these ids, the second of the other table where there are two."""
+        """Return the numbers of the records with these ids; the second one is in the second table if there are two."""
         other = self.ids[-1]
         return _place(self.ids[0], left), _place(other, right) + (len(self) - len(other))
 
@@ -55,8 +58,7 @@ def load(
     tables: Sequence[RecordTable], rules: RecordRules | None, names: Sequence[str] | None, pool: Pool, trace: Trace,
     *, keep: str = "first",
 ) -> tuple[Loaded, RecordRules]:  # fmt: skip
-    """Read the tables and make their fields: by the rules, or by what the values of the columns (all, or `names`) look
-    like."""
+    """Read the tables and make their fields; without rules, infer these from the values of the columns (or `names`)."""
     column = preferred_column(keep)
     with trace.stage("read"):
         wanted = [rule.column for rule in rules.fields] if rules else list(names or _common_columns(tables))
@@ -73,7 +75,7 @@ def load(
                     f"Columns: {listed(wanted)}."
                 )
             columns = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
-            # The words of the whole record are those of its only field.
+            # With only one field, its words are those of the whole record.
             rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
         fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
     split = len(ids[0]) if len(tables) == 2 else -1
@@ -85,7 +87,7 @@ def load(
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that is done. best: records, the best to keep first; score f32[p]: of the candidates."""
+    """A finished search. best: record numbers in order of preference for keeping; score f32[p]: of the candidates."""
 
     loaded: Loaded
     classes: Classes
@@ -100,17 +102,17 @@ def searched(
     tables: Sequence[RecordTable], options: dict[str, Any], trace: Trace, *, rules: RecordRules | None = None,
     fields: Sequence[str] | None = None, keep: str = "first", also: tuple[Any, Any] | None = None,
 ) -> Searched:  # fmt: skip
-    """Compare the records of one table, or those of two.
+    """Compare the records of one table, or those of two tables with each other.
 
-    options: of a RecordJob, but for the rules; without a threshold there, it is that of the rules, else the data's.
-    also: the ids of two records that are compared whatever keys they have.
+    options: those of a RecordJob, without the rules; without a threshold, that of the rules is used, else one is
+    selected from the data. also: the ids of two records that are compared even if they share no key.
     """
     threshold = options.pop("threshold", None)
     asked = RecordJob(
         rules=rules or RecordRules(fields=(FieldRule(column="?"),)),
         threshold=0.5 if threshold is None else threshold,
         **options,
-    )  # what cannot work is refused before anything is read
+    )  # raises an error for invalid options before anything is read
     if asked.one_to_one and len(tables) < 2:
         raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
     with Pool(asked.threads or usable_cores()) as pool:
@@ -118,7 +120,7 @@ def searched(
         best = preference(keep, loaded.lengths, loaded.extra)
         best = np.concatenate([best, np.arange(len(best), len(loaded))])
         with trace.stage("collapse"):
-            # Equal records may share no value of a blocking column.
+            # Equal records whose blocking columns are all empty are not candidates.
             collapse = not asked.one_to_one and asked.blocking is None
             classes = equal_records(loaded.fields, best, loaded.split, collapse=collapse)
             trace.add(exact_duplicates=len(classes.members) - len(classes), empty=len(loaded) - len(classes.members))
@@ -134,7 +136,7 @@ def searched(
 
 
 def found(made: Searched) -> RunOutput:
-    """The pairs of a search at or above its threshold."""
+    """Return the output of a search: the pairs at or above its threshold."""
     rank = np.empty(len(made.best), np.int64)
     rank[made.best] = np.arange(len(made.best))
     loaded, classes = made.loaded, made.classes
@@ -153,7 +155,7 @@ def _reason(job: RecordJob) -> str:
 
 
 def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
-    """The columns that all tables have, but for the ids."""
+    """Return the columns that all tables have, without the ids."""
     usable = [set(table.usable()) - {table.id_column} for table in tables]
     shared = [name for name in tables[0].usable() if all(name in names for names in usable)]
     if not shared and any(table.columns for table in tables):
@@ -164,7 +166,7 @@ def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
 
 
 def _lengths(table: pa.Table, rules: RecordRules) -> I64:
-    """Bytes of the fields of each record."""
+    """Return the total size of the fields of each record in bytes."""
     sizes = [pc.fill_null(pc.binary_length(table.column(rule.column)), 0).to_numpy() for rule in rules.fields]
     return np.asarray(np.sum(sizes, axis=0, dtype=np.int64))
 

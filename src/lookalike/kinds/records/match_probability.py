@@ -1,9 +1,9 @@
-"""The probability of a match that a table of records supports, and what it rests on.
+"""The match probability that the data of a table supports, and the basis of that estimate.
 
-How often non-matches agree (u) is measured on all pairs of the table, not on the candidates, which met because they
-agree somewhere; how often matches agree (m) is learned from the candidates. Such probabilities are close to the share
-of true matches where the dependence between fields can be measured too, and mostly where it cannot. Where the data
-cannot support a probability, the score only ranks pairs, and the basis says why.
+The u-probabilities are measured on all pairs of the table, not on the candidates, which share a block because they
+agree somewhere; the m-probabilities are learned from the candidates. Match probabilities are close to the share of true
+matches where the dependence between fields can be measured too, and mostly where it cannot. Where the data cannot
+support a probability, the score only ranks pairs, and the basis says why.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from lookalike.kinds.records.em_three_class import MIN_MATCHES, all_pairs_model
 from lookalike.kinds.records.pair_table import PairTable
 from lookalike.kinds.records.rules import Basis
 
-# Share of the expected matches that may be beyond the first of their record: in the better of two tables, whose records
-# mostly have one partner, and in one table, where more than half is reached by groups of more than three.
+# Maximum share of the expected matches that are not the first match of their record: between two tables (of the table
+# with the lower share; records mostly have one partner), and within one table, where groups of more than three records
+# exceed one half.
 FURTHER_ACROSS, FURTHER_WITHIN = 0.1, 0.5
 
 
 @dataclass(frozen=True)
 class MatchModel:
-    """prior: bits before any field; bits: of the levels of each field; explained: bits that agreement in other fields
-    takes away, None where bits count as they are."""
+    """Match weights of a Fellegi-Sunter model, and the basis of its probabilities.
+
+    prior: the match weight before any field is compared (log2 of the prior odds); bits: the match weight of each
+    comparison level of each field; explained: the reduction of match weights by agreement in other fields, None where
+    the weights are used unadjusted.
+    """
 
     prior: float
     bits: list[tuple[float, ...]]
@@ -37,7 +42,7 @@ class MatchModel:
 
 
 def match_model(table: PairTable) -> MatchModel:
-    """Estimate the weights of evidence, and say what their probabilities rest on."""
+    """Estimate the match weights, and determine the basis of the resulting match probabilities."""
     model = all_pairs_model(table)
     if model is None:
         return _ranking_only(table, "few fields")
@@ -52,7 +57,7 @@ def match_model(table: PairTable) -> MatchModel:
 
 
 def further_partners(table: PairTable, chance: F64) -> float:
-    """Return the share of the expected matches that are beyond the first of their record; of two tables, the lower."""
+    """Return the share of expected matches that are not the first of their record (of two tables, the lower share)."""
     if chance.sum() <= 0:
         return 0.0
     partners = [np.bincount(records, chance, table.records) for records in (table.left, table.right)]

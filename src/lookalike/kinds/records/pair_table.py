@@ -1,4 +1,4 @@
-"""Candidate pairs of records and what was compared."""
+"""Candidate pairs of records, with the similarity of each field."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from lookalike.kinds.records.kernels import matching
 from lookalike.kinds.records.random_pairs import RandomPairs
 
 Mask = npt.NDArray[np.bool_]
-Sides = tuple[bool, bool]  # whether left records have one partner at most, and whether right ones do
+Sides = tuple[bool, bool]  # whether left records have at most one partner, and whether right ones do
 BOTH: Sides = (True, True)
-MIN_WEIGHT_SHARE = 0.3  # the share of the weights that must be there for a similarity to count in full
+MIN_WEIGHT_SHARE = 0.3  # similarities are scaled down where the fields with values have less than this share of weights
 
 
 @dataclass(frozen=True)
 class PairTable:
-    """left, right u32[p]; fields: f32[p] each, NaN where a value is missing; whole f32[p]; records: how many; split:
-    records of the first of two tables, -1 for one; population: what chance makes of the fields; drawn: the
-    share of the candidates that these are."""
+    """Candidate pairs as columns.
+
+    left, right u32[p]: record numbers; fields: the similarity of each field, f32[p] each, NaN where a value is missing;
+    whole f32[p]: the similarity of the words of the whole records; records: the number of records; split: the number of
+    records of the first of two tables, -1 for one table; population: agreement by chance; drawn: the share of the
+    candidates that this sample contains.
+    """
 
     left: U32
     right: U32
@@ -38,16 +42,16 @@ class PairTable:
 
     @property
     def packed(self) -> U64:
-        """left << 32 | right."""
+        """Return the pairs as u64[p]: left << 32 | right."""
         return self.left.astype(np.uint64) << np.uint64(32) | self.right.astype(np.uint64)
 
     def take(self, places: npt.NDArray[np.int64]) -> PairTable:
-        """Only the pairs at these places."""
+        """Return the pairs at these positions."""
         fields = [field[places] for field in self.fields]
         return replace(self, left=self.left[places], right=self.right[places], fields=fields, whole=self.whole[places])
 
     def with_more(self, other: PairTable) -> PairTable:
-        """The pairs of both."""
+        """Return the pairs of both tables, concatenated."""
         return replace(
             self,
             left=np.concatenate([self.left, other.left]),
@@ -57,7 +61,7 @@ class PairTable:
         )
 
     def sample(self, most: int) -> PairTable:
-        """At most about so many pairs: all pairs of left records drawn at random."""
+        """Return a sample of about `most` pairs: all pairs of randomly drawn left records (all, if there are fewer)."""
         if len(self) <= most:
             return self
         drawn = np.random.default_rng(0).random(self.records) < most / len(self)
@@ -65,7 +69,10 @@ class PairTable:
         return replace(self.take(taken), drawn=max(len(taken), 1) / len(self))
 
     def similarity(self, weights: Sequence[float], whole: float) -> F32:
-        """The weighted mean of the fields that both records have, and of the whole record."""
+        """Return the weighted mean (f32[p]) of the fields that both records have, and of the whole record.
+
+        It is scaled down where these fields have less than `MIN_WEIGHT_SHARE` of the weights.
+        """
         total, there = np.zeros(len(self), np.float32), np.zeros(len(self), np.float32)
         for weight, field in zip(weights, self.fields, strict=True):
             known = ~np.isnan(field)
@@ -78,20 +85,29 @@ class PairTable:
         )
 
     def margins(self, score: F32, sides: Sides = BOTH) -> F32:
-        """What each pair is above the best other pair of its two records, where these have one partner at most."""
+        """Return the margin of each pair over the best competing pair: another pair of one of its two records.
+
+        Only the pairs of records with at most one partner (`sides`) compete.
+        """
         out = np.empty(len(self), np.float32)
         matching.score_margins(self.left, self.right, score, np.ones(len(self), np.bool_), sides, self.records, out)
         return out
 
     def settled_margins(self, score: F32, keep: Mask, alive: Mask | None = None, sides: Sides = BOTH) -> F32:
-        """The same of kept pairs, above what else is to be had among the living."""
+        """Return the margins of kept pairs over the competing pairs that are still available, among those in `alive`.
+
+        A competing pair is available if its other record is unmatched, or kept in a pair with a lower score.
+        """
         out = np.empty(len(self), np.float32)
         living = np.ones(len(self), np.bool_) if alive is None else alive
         matching.settled_margins(self.left, self.right, score, living, keep, sides, self.records, out)
         return out
 
     def greedy(self, score: F32, alive: Mask | None = None, sides: Sides = BOTH) -> Mask:
-        """Each record with one partner at most, the nearest pairs first."""
+        """Return a greedy matching (bool[p]): pairs by descending score, each record with at most one partner.
+
+        Only the records of the tables in `sides` are limited to one partner.
+        """
         keep = np.zeros(len(self), np.bool_)
         living = np.ones(len(self), np.bool_) if alive is None else alive
         order = np.argsort(-score, kind="stable")

@@ -1,4 +1,4 @@
-"""What chance alone makes of the fields of two records, among all pairs and not only among those that share a key."""
+"""Agreement by chance: how often the fields of two records agree among all pairs, not only among candidates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lookalike.core.arrays import F32, F64, I64, U32
 from lookalike.kinds.records.comparisons import compare
 from lookalike.kinds.records.fields import Field
 
-RANDOM = 5000  # pairs drawn at random
-SHARING = 1000  # pairs drawn among those that share a value of a field
-SEEN = 100_000  # records among which the latter are drawn
-FEWEST = 0.5  # other records that hold a value, at least: a rare one is not impossible
+RANDOM = 5000  # number of random pairs
+SHARING = 1000  # number of random pairs, for each field, with equal values of that field
+SEEN = 100_000  # approximate number of records from which the latter are drawn
+FEWEST = 0.5  # lower bound of the number of other records with a value, so that no value has probability 0
 
 Drawn = tuple[U32, U32]
 I32 = npt.NDArray[np.int32]
@@ -24,9 +24,12 @@ I32 = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class RandomPairs:
-    """pairs: how many there are; known, equal f64[fields]: those that both have a value, and that have the same;
-    random: the similarity of random pairs (`drawn`) in every field; sharing[i][j]: of pairs drawn among those with the
-    same value of field i, in field j (nothing where no two have the same)."""
+    """Statistics of all pairs of records, and samples of them.
+
+    pairs: the number of all pairs; known, equal f64[fields]: the number of pairs in which both have a value, and in
+    which the values are equal; random: the similarity of random pairs (`drawn`) in each field; sharing[i][j]: the
+    similarity in field j of random pairs with equal values of field i (sharing[i] is empty where no two are equal).
+    """
 
     fields: Sequence[Field]
     pairs: float
@@ -38,7 +41,7 @@ class RandomPairs:
 
     @classmethod
     def of(cls, fields: Sequence[Field], records: int, split: int) -> RandomPairs | None:
-        """Of one table, or of pairs between two; None where there are no two records."""
+        """Measure all pairs of one table, or those between two tables; None where there is no pair."""
         first, others = (split, records - split) if split >= 0 else (records, records - 1)
         if first < 1 or others < 1:
             return None
@@ -57,12 +60,12 @@ class RandomPairs:
 
     @property
     def usual(self) -> F64:
-        """The share of the pairs that have the same value, in every field."""
+        """Return for each field the share of the pairs with equal values, among those in which both have a value."""
         return np.asarray(np.maximum(self.equal, FEWEST) / np.maximum(self.known, 1))
 
     @cached_property
     def _rarity(self) -> list[F32]:
-        """Of each value, and 0 for none."""
+        """Return for each field the term-frequency adjustment of each value, followed by a 0 for a missing value."""
         made = []
         for field, usual in zip(self.fields, self.usual.tolist(), strict=True):
             held = np.bincount(field.values[field.values >= 0], minlength=len(field.offsets) - 1)
@@ -70,10 +73,10 @@ class RandomPairs:
         return made
 
     def rare(self, left: U32, right: U32) -> list[F32]:
-        """What it tells that two records share this value and not any, in every field: log2 of the share of pairs with
-        the same value over the share of the records that hold this one; 0 where values differ.
+        """Return for each field the term-frequency adjustment of the pairs, in bits; 0 where values differ.
 
-        Records other than the two: a value that none but a record and its copy hold is rarer than it seems.
+        It is log2 of the share of pairs with equal values over the share of the records that have this value. The two
+        records of the pair are not counted: a value that only a record and its copy have is rarer than it appears.
         """
         out = []
         for field, bits in zip(self.fields, self._rarity, strict=True):
@@ -83,14 +86,17 @@ class RandomPairs:
 
 
 def value_rarity(held: I64, usual: float, filled: int) -> F32:
-    """Of each value that so many records hold, what it tells to share it and not any; and 0 for no value. usual: the
-    share of the pairs with the same value; filled: records that have one."""
+    """Return the term-frequency adjustment of each value, in bits, followed by a 0 for a missing value.
+
+    held i64[v]: the number of records with each value; usual: the share of the pairs with equal values; filled: the
+    number of records that have a value.
+    """
     share = np.maximum(held - 2, FEWEST) / max(float(filled) - 1, 1.0)
     return np.append(np.log2(usual / share), 0.0).astype(np.float32)
 
 
 def _pairs(values: I32, split: int) -> tuple[float, float]:
-    """(pairs that both have a value, pairs that have the same)."""
+    """Return the number of pairs in which both records have a value, and in which the values are equal."""
     if split < 0:
         held = np.bincount(values[values >= 0]).astype(np.float64)
         n = float(held.sum())
@@ -104,7 +110,7 @@ def _held(values: I32, distinct: int) -> F64:
 
 
 def draw_sharing(values: I32, split: int, rng: np.random.Generator) -> Drawn | None:
-    """Random pairs of records with the same value, each such pair as likely as any other; None where there is none.
+    """Draw random pairs of records with equal values, uniformly among all such pairs; None where there are none.
 
     >>> one, other = draw_sharing(np.array([3, 0, 3, -1], np.int32), -1, np.random.default_rng(0))
     >>> sorted({*one.tolist(), *other.tolist()})
@@ -123,7 +129,7 @@ def draw_sharing(values: I32, split: int, rng: np.random.Generator) -> Drawn | N
     value = np.searchsorted(ways, rng.random(SHARING) * ways[-1], side="right")
     begin = (np.cumsum(every) - every)[value]
     a = np.floor(rng.random(SHARING) * one[value])
-    if split >= 0:  # those of the first table stand first
+    if split >= 0:  # records of the first table come first in each run of equal values
         b = one[value] + np.floor(rng.random(SHARING) * (every - one)[value])
     else:
         b = np.floor(rng.random(SHARING) * (every[value] - 1))

@@ -1,4 +1,4 @@
-"""What "similar" means for records: which fields, how each is compared, what it weighs and which keys it gives."""
+"""Rules of record linkage: the fields, and the comparison, the weight and the blocking keys of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from lookalike.core import formatting
 from lookalike.core.arrays import check_choice
 from lookalike.errors import UsageError
 
-# words: matched one by one, rare ones weighing more. code: few edits in a number, a phone, an id. The last four are
-# RapidFuzz's, on the folded text.
+# words: words are matched one by one, rare ones with higher weights. code: few edits in a number, a phone number, an
+# id. The last four are computed by RapidFuzz on the folded text.
 COMPARISONS = (
     "words", "code", "number", "date", "exact", "edit", "jaro_winkler", "token_set", "token_sort",
 )  # fmt: skip
@@ -23,7 +23,7 @@ RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
     (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
 }  # fmt: skip
 Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners"]
-CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # what a probability can rest on
+CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # the bases that support a match probability
 BASES: dict[Basis, str] = {
     "measured": "agreement by chance and the dependence between fields, both measured on pairs of the input",
     "assumed": "agreement by chance, measured on pairs of the input; fields are taken as independent, because too few "
@@ -33,14 +33,17 @@ BASES: dict[Basis, str] = {
     "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
     "that are alike",
 }
-EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # similarities at which the levels of a field begin, for weights of evidence
+EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # lower edges of the comparison levels of a field, above the first one
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldRule:
-    """One field. weight: None where it is to be learned. bits: the evidence of each level of similarity (`EDGES`),
-    where weights are those of Fellegi and Sunter. explained: how many bits of each level the agreement in another
-    column takes away; rare values tell more then. None where bits are to be taken as they stand."""
+    """The rule of one field: its comparison, blocking keys and weight.
+
+    weight: None if it is to be learned. bits: the match weight of each comparison level (`EDGES`) in the
+    Fellegi-Sunter model. explained: the number of bits of each level that agreement in another column takes away, with
+    term-frequency adjustment; None to use the match weights unadjusted.
+    """
 
     column: str
     compare: str = "words"
@@ -81,13 +84,14 @@ class FieldRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRules:
-    """All fields, and what holds for the record as a whole.
+    """The rules of all fields, and the settings of the record as a whole.
 
-    whole: how much the words of the whole record weigh beside the fields, from 0 to 1. rivals: whether the better
-    partners of a record count against a pair (between two tables): of either record, of those of the "left" table or of
-    the "right" one only, or of none; True also where the data is to tell. threshold: None where it is found from the
-    data. prior: bits of evidence before any field is looked at; None where scores are weighted sums. basis: what the
-    probabilities of estimated bits rest on (`BASES`); None for weighted sums and for bits of one's own.
+    whole: the weight of the words of the whole record relative to the fields, from 0 to 1. rivals: whether better
+    competing pairs lower the score of a pair (between two tables): those of either record (True), only of records of
+    the "left" or of the "right" table, or none (False); True also if the data is to decide. threshold: None if it is to
+    be selected from the data. prior: log2 of the prior odds of a match; None if scores are weighted sums. basis: the
+    basis of the match probabilities of estimated match weights (`BASES`); None for weighted sums and for match weights
+    that were given.
     """
 
     fields: tuple[FieldRule, ...]
@@ -117,26 +121,26 @@ class RecordRules:
 
     @property
     def score_name(self) -> str:
-        """What the score of a pair is: a similarity, a probability, or a score that only ranks pairs."""
+        """Return the name of the score: "similarity", "probability", or "score" if it only ranks pairs."""
         if self.prior is None:
             return "similarity"
         return "probability" if self.basis is None or self.basis in CALIBRATED else "score"
 
     @property
     def learned(self) -> bool:
-        """True where every field has its weight already."""
+        """Tell whether every field has a weight or match weights."""
         return all(field.weight is not None or field.bits is not None for field in self.fields)
 
     @property
     def explained(self) -> list[dict[int, tuple[float, ...]]] | None:
-        """Of each field by the numbers of others; None where bits are to be taken as they stand."""
+        """Return for each field the explained bits by the number of the explaining field; None if no field has any."""
         if all(field.explained is None for field in self.fields):
             return None
         place = {field.column: n for n, field in enumerate(self.fields)}
         return [{place[by]: lift for by, lift in (f.explained or {}).items() if by in place} for f in self.fields]
 
     def weighing(self, weights: Sequence[float]) -> RecordRules:
-        """The same with these weights."""
+        """Return the rules with these weights, and without match weights."""
         return replace(
             self,
             fields=tuple(

@@ -1,4 +1,4 @@
-"""Rules for records as a small TOML file: saved, edited by hand, and used again."""
+"""Read and write the rules of record linkage as a TOML file that can be edited by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
 
 
 def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write the rules; whole or not at all."""
+    """Write the rules to a TOML file, atomically."""
     path = Path(path)
     check_place(path, force=force)
     text = settings_text(rules).encode()
@@ -32,7 +32,7 @@ def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: b
 
 
 def settings_text(rules: RecordRules) -> str:
-    """The rules as TOML.
+    """Return the rules as TOML.
 
     >>> print(settings_text(RecordRules(fields=(FieldRule(column="name", weight=1.5),))).split("\\n\\n")[1].strip())
     [[fields]]
@@ -49,7 +49,7 @@ def settings_text(rules: RecordRules) -> str:
 
 
 def read_settings(path: str | os.PathLike[str]) -> RecordRules:
-    """The rules in a file that `write_settings`, or a person, wrote."""
+    """Read the rules from a TOML file that was written by `write_settings` or by hand."""
     name = os.fspath(path)
     try:
         made = tomllib.loads(Path(path).read_text("utf-8"))
@@ -100,4 +100,4 @@ def _value(value: Any) -> str:
             + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_value(part)}" for key, part in value.items())
             + "}"
         )
-    return json.dumps(value, ensure_ascii=False)  # strings and booleans are written alike in JSON and TOML
+    return json.dumps(value, ensure_ascii=False)  # strings and booleans have the same syntax in JSON and TOML

@@ -1,4 +1,4 @@
-"""Which columns to compare and how, guessed from a sample of their values."""
+"""Infer which columns to compare, and how, from a sample of their values."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lookalike.errors import UsageError
 from lookalike.kinds.records.dates import standard_date
 from lookalike.kinds.records.rules import FieldRule
 
-MOST_FIELDS = 256  # the time of comparing grows with the square of their number
-SAMPLED_VALUES = 2000  # values of a column that are looked at
-MIN_TYPICAL_SHARE = 0.9  # share of the values that must look like something
+MOST_FIELDS = 256  # maximum number of fields; the time to compare grows with the square of their number
+SAMPLED_VALUES = 2000  # approximate number of values to sample from a column
+MIN_TYPICAL_SHARE = 0.9  # share of the values that must have the form of a number, or of a date
 MONEY = re.compile(r"\s*[$€£¥]?\s*-?\d[\d,]*(\.\d+)?\s*[$€£¥]?\s*")
 FRACTION = re.compile(r"\.\d|[$€£¥]")
 FEW_FIELDS, MAX_FIELD_WORDS = (
     3,
     4,
-)  # fields, and words in them, up to which keys must forgive a slip, for want of other words
+)  # maximum number of fields, and of words per value, for which blocking keys must tolerate typing errors
 
 
 def infer_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]:
-    """A rule for every column that can tell records apart: not those that are empty or always the same.
+    """Infer a rule for every column that can distinguish records; columns that are empty or constant are left out.
 
     >>> table = pa.table({"name": ["Ann Lee", "Bob Ray"], "phone": ["555-0100", "555-0199"], "country": ["US", "US"]})
     >>> [(rule.column, rule.compare) for rule in infer_fields(table, table.column_names)]
@@ -52,7 +52,7 @@ def _mean_words(values: Sequence[str]) -> float:
 
 
 def guess_kind(values: Sequence[str]) -> str | None:
-    """How these values (none of them empty) are best compared; None where there is nothing to compare.
+    """Guess the comparison for these non-empty values; None where fewer than two of them are distinct.
 
     >>> [guess_kind(values) for values in (["1.50", "$3"], ["2001-02-03", "1999-12-31"], ["x", "x"], ["a b", "c d"])]
     ['number', 'date', None, 'words']
@@ -86,9 +86,9 @@ def _keys(kind: str, *, forgiving: bool) -> tuple[str, ...]:
 
 
 def _sample(column: pa.ChunkedArray) -> list[str]:
-    """Values from all over the column, without those that are missing or blank."""
+    """Sample values at regular intervals over the column, without those that are missing or blank."""
     step = max(1, len(column) // SAMPLED_VALUES)
-    picked, skipped = [], 0  # chunk by chunk: taking from all of them at once would first put them together
+    picked, skipped = [], 0  # chunk by chunk: `take` on a chunked array would concatenate the chunks first
     for chunk in column.chunks:
         places = np.arange(-skipped % step, len(chunk), step)
         picked += chunk.take(as_arrow(places)).to_pylist()

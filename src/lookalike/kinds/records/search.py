@@ -1,4 +1,4 @@
-"""One search among records: candidates by shared keys, compared field by field, scored by rules that may be learned."""
+"""A linkage run over records: blocking, comparison of the candidates field by field, and scoring by learned rules."""
 
 from __future__ import annotations
 
@@ -29,28 +29,35 @@ from lookalike.kinds.records.spec import RecordJob, WeightsBy
 from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing, standing_cut
 from lookalike.runtime.local.pool import Pool
 
-RECORDS_PER_TASK = 1 << 13  # records whose neighbours one task looks for
+RECORDS_PER_TASK = 1 << 13  # records for which one task selects candidates
 COMPARISONS_PER_TASK = 1 << 16  # pairs that one task compares
-LARGE_TABLE, FEWER = 200_000, 4  # records from which on each proposes fewer candidates,
-ENOUGH_BITS = 0.8  # whose common keys weigh this share of the bits that tell one record from all others
-WIDER, CIRCLES, PAYS = 20, 8, 0.1  # friends of friends per record that do not match; how often; share that must match
-CROWDS_SHOWN = 20
+# From LARGE_TABLE records, at most FEWER candidates are selected for each record, and the weights of the keys that they
+# share must add up to ENOUGH_BITS of log2(records), the bits that identify one record.
+LARGE_TABLE, FEWER = 200_000, 4
+ENOUGH_BITS = 0.8
+# Expansion by two-hop pairs: maximum number of non-matching pairs per record, maximum number of rounds, and minimum
+# share of matches for another round.
+WIDER, CIRCLES, PAYS = 20, 8, 0.1
+CROWDS_SHOWN = 20  # oversized blocks to describe in the receipt
 
 
 @dataclass(frozen=True)
 class Search:
-    """The classes of equal records, and the candidate pairs among them with what was compared."""
+    """The candidate pairs among the classes of equal records, with the similarity of each field."""
 
     fields: list[Field]
     whole: WholeRecords
     table: PairTable
-    number: I64  # the class of each record, -1 for none
+    number: I64  # the class of each record, -1 for a record without values
 
     @classmethod
     def of(cls, fields: Sequence[Field], classes: Classes, split: int, pool: Pool, trace: Trace, job: RecordJob,
            *, also: tuple[int, int] | None = None) -> Search:  # fmt: skip
-        """Look for candidates and compare them. fields: over all records; split: records of the first table, or -1;
-        also: two records that are compared in any case."""
+        """Select the candidates and compare them.
+
+        fields: the fields of all records; split: the number of records of the first table, or -1; also: two records
+        that are compared even if they share no key.
+        """
         firsts = classes.firsts
         own = [replace(field, values=field.values[firsts]) for field in fields]
         side = int(np.count_nonzero(firsts < split)) if split >= 0 else -1
@@ -78,7 +85,7 @@ class Search:
 
     @staticmethod
     def _by_keys(own: Sequence[Field], side: int, pool: Pool, trace: Trace, k: int) -> list[U64]:
-        """For each record up to k others that share its heaviest keys."""
+        """Return for each record up to k candidates: the records with the highest total weight of shared keys."""
         n = len(own[0].values)
         with trace.stage("keys"):
             crowd = MAX_BLOCK_SIZE if n < LARGE_TABLE else MAX_BLOCK_SIZE // 2
@@ -99,9 +106,10 @@ class Search:
     def scores(
         self, rules: RecordRules, by: WeightsBy, threshold: float | None, single: bool
     ) -> tuple[RecordRules, F32]:
-        """(the rules with weights and a threshold, the score of every candidate); 0 for what cannot be in the answer.
+        """Return the rules, with weights and a threshold, and the score of every candidate.
 
-        Weights and threshold that the rules have, stay. single: each record with one partner at most.
+        Weights and a threshold that are given are not changed. single: restrict to a one-to-one assignment; pairs that
+        are not part of it have the score 0.
         """
         cut = threshold if threshold is not None else rules.threshold
         if by == "em" or rules.prior is not None:
@@ -125,7 +133,7 @@ class Search:
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
     def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
-        """By the weights of evidence of Fellegi and Sunter; the score is a probability."""
+        """Score the candidates by the match weights of the Fellegi-Sunter model; the score is a match probability."""
         if rules.prior is None or any(field.bits is None for field in rules.fields):
             rules = self._estimated(rules)
         cut = 0.5 if cut is None else cut
@@ -134,7 +142,7 @@ class Search:
         return replace(rules, threshold=cut, whole=0.0, rivals=False), np.where(keep, score, np.float32(0))
 
     def _estimated(self, rules: RecordRules) -> RecordRules:
-        """With bits of evidence; those that the rules have, stay."""
+        """Return the rules with estimated match weights; those that are given are not changed."""
         sample = self.table.sample(LEARNED)
         columns = [field.column for field in rules.fields]
         model = match_model(sample)
@@ -148,13 +156,13 @@ class Search:
         return replace(rules, fields=fields, prior=model.prior, basis=model.basis)
 
     def pairs(self, score: F32, threshold: float) -> Pairs:
-        """The pairs of classes at or above the threshold."""
+        """Return the pairs of classes at or above the threshold."""
         keep = np.flatnonzero(score >= np.float32(threshold))
         left, right = self.table.left[keep].astype(np.int64), self.table.right[keep].astype(np.int64)
         return Pairs(left, right, score[keep].astype(np.float64))
 
     def score_of(self, score: F32, left: int, right: int) -> float:
-        """The score of two records; 1 where they are equal, 0 where one is empty or they are no candidates."""
+        """Return the score of two records: 1 if they are equal, 0 if one is empty or they are not candidates."""
         a, b = sorted((int(self.number[left]), int(self.number[right])))
         if a == b:
             return float(a >= 0)
@@ -162,7 +170,10 @@ class Search:
         return float(score[at[0]]) if len(at) else 0.0
 
     def contributions(self, rules: RecordRules, left: I64, right: I64, similarity: F64) -> dict[str, pa.Array]:
-        """What each field adds to the similarity of pairs of records, null where a value is missing; they add up."""
+        """Return the contribution of each field to the similarity of pairs of records, null where a value is missing.
+
+        The contributions add up to the similarity, or to the match weight without the prior.
+        """
         a, b = self.number[left].astype(np.uint32), self.number[right].astype(np.uint32)
         seen = [compare(field, a, b) for field in self.fields]
         population = self.table.population
@@ -172,20 +183,26 @@ class Search:
         return {name: as_arrow(part, np.isnan(part)) for name, part in made.items()}
 
     def rate(self, rules: RecordRules, left: U32, right: U32) -> tuple[PairTable, F32]:
-        """Compare these pairs: (what was compared, their scores by rules that are complete; rivals do not count)."""
+        """Compare these pairs: return their field similarities, and their scores without competitor adjustment.
+
+        The rules must be complete.
+        """
         seen = [compare(field, left, right) for field in self.fields]
         table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
         return table, replace(self, table=table).plain_scores(rules)
 
     def plain_scores(self, rules: RecordRules) -> F32:
-        """The score of every candidate by rules that are complete, whatever its rivals."""
+        """Return the score of every candidate, without competitor adjustment. The rules must be complete."""
         if rules.prior is not None:
             return weigh(self.table, rules.prior, [rule.bits or () for rule in rules.fields], rules.explained)
         return self.table.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
 
     def widened(self, rules: RecordRules, score: F32, trace: Trace) -> tuple[Search, F32]:
-        """Also compare records that match a third one, as long as it pays: large groups have more pairs than a record
-        proposes. For one table. Pairs that match are wanted, however many; those that do not are bounded."""
+        """Also compare records that match a common third record: large groups have more pairs than candidates.
+
+        For one table. Stops when few of the new pairs match (`PAYS`). The number of pairs that match is not limited,
+        that of the others is (`WIDER` per record).
+        """
         cut, room = np.float32(rules.threshold or 0), WIDER * self.table.records
         known, friends = self.table.packed, self.table.packed[score >= cut]
         more: list[tuple[PairTable, F32]] = []
@@ -218,7 +235,7 @@ def _among(pairs: U64, known: U64) -> Mask:  # both sorted
 
 
 def in_pieces(function: Callable[[U32, U32], F32], left: U32, right: U32, pool: Pool) -> F32:
-    """function(left, right), a piece at a time on all threads."""
+    """Evaluate function(left, right) in pieces, on all threads of the pool."""
     out = np.empty(len(left), np.float32)
 
     def work(at: int) -> None:

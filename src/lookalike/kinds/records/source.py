@@ -1,4 +1,4 @@
-"""Records: the rows of a table, each with fields and an id."""
+"""Sources of records: tables whose rows have fields and an id."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ USUAL_IDS = ("id", "uid", "uuid", "key")
 
 @dataclass(frozen=True, kw_only=True)
 class RecordTable:
-    """A table that can be read more than once. id_column: the one asked for; without it, see `read`. on_bad_text: what
-    to do with values that are not UTF-8: stop, put U+FFFD for the bad bytes ("replace"), or take them as missing
-    ("skip")."""
+    """A table that can be read more than once.
+
+    id_column: the column of ids; None for row numbers (see `ids`). on_bad_text: what to do with values that are not
+    UTF-8: raise an error ("error"), replace the bad bytes by U+FFFD ("replace"), or treat them as missing ("skip").
+    """
 
     name: str
     id_column: str | None
@@ -37,17 +39,17 @@ class RecordTable:
     on_bad_text: OnBadText = "error"
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says of the table."""
+        """Return the entry of the table in a receipt."""
         files = (path for reader in self.readers for path in reader.paths)
         return {"name": self.name, "id": self.id_column, "origin": origin(self.given, files)}
 
     def usable(self) -> list[str]:
-        """The columns that can be fields: plain values, no lists."""
+        """Return the columns that can be fields: those of plain values, not lists."""
         refused = {f.name for reader in self.readers for f in reader.schema if not is_plain(f.type)}
         return [name for name in self.columns if name not in refused]
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse columns that are missing or hold no plain values."""
+        """Raise an error for columns that are missing or do not have plain values."""
         for reader in self.readers:
             for name in names:
                 check_column(reader.schema, name, reader.name)
@@ -56,11 +58,11 @@ class RecordTable:
                     raise InputError(f"column {name!r} in {reader.name} is {dtype}; expected text, numbers or dates.")
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """These columns, whole: large_string each, null where there is nothing."""
+        """Read these columns completely, as large_string, with nulls for missing values."""
         self.check(names)
         parts: dict[str, list[pa.Array]] = {name: [] for name in names}
         for reader in self.readers:
-            # Every column of a file without types is text: 007 stays 007.
+            # Columns of a file format without types are read as text: 007 stays 007.
             schema = select(reader.schema, names) if isinstance(reader, Delimited) else reader.settled(names)
             row = 0
             for batch in reader.batches(schema):
@@ -70,7 +72,7 @@ class RecordTable:
         return pa.table({name: pa.chunked_array(arrays, pa.large_string()) for name, arrays in parts.items()})
 
     def _text(self, column: pa.Array, name: str, reader: Reader, row: int) -> pa.Array:
-        """The values as text; numbers without a needless fraction. row: the number of the first one."""
+        """Return the values as text, whole numbers without a fraction. row: the number of the first row."""
         if not is_text(column.type):
             return as_text(
                 column, whole=pa.types.is_floating(column.type) and pc.all(pc.equal(column, pc.round(column))).as_py()
@@ -89,7 +91,7 @@ class RecordTable:
             raise BadText(f"{first} Use --id to name another column, or --id none for row numbers.") from error
 
     def ids(self, table: pa.Table) -> pa.ChunkedArray:
-        """The ids of the rows of `table`, which this one has read: of the id column, else row numbers."""
+        """Return the ids of the rows of `table`, the result of `read`: the id column, or row numbers."""
         if self.id_column is None:
             numbers = pa.py_buffer(np.arange(table.num_rows))
             return pa.chunked_array([pa.Array.from_buffers(pa.int64(), table.num_rows, [None, numbers])])
@@ -103,7 +105,7 @@ class RecordTable:
         return ids
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """All columns of the input, in the same order, in one schema; at least one batch."""
+        """Iterate over all columns of the input, in the same order and with one schema; at least one batch."""
         return rows_of(self.readers, lambda reader, schema: reader.batches(schema))
 
 
@@ -113,11 +115,11 @@ def open_records(
     id: str | None = None,  # noqa: A002  (the user's word)
     on_bad_text: OnBadText = "error",
 ) -> RecordTable:
-    """The rows of a path (file, folder, glob), of a list of `Path`, or of anything that exports Arrow data.
+    """Open a table of records: a path (file, folder, glob), a list of `Path`, or anything that exports Arrow data.
 
-    Reads headers, not data. `id` names the column of ids; without it a column 'id' is taken, else one whose name ends
-    in 'id' and whose values all differ, else rows are known by their number, as they are with id="none". A value that
-    is not UTF-8 is an error, or repaired with U+FFFD ("replace"), or taken as missing ("skip").
+    Reads headers, and data only to guess the column of ids. `id` is the name of the column of ids; without it, it is a
+    column 'id', else one whose name ends in 'id' and whose values are distinct, else row numbers are used, as with
+    id="none". A value that is not UTF-8 is an error, repaired with U+FFFD ("replace"), or treated as missing ("skip").
 
     >>> open_records(pa.table({"name": ["Ann", "Bob"], "rec_id": ["a", "b"]})).id_column
     'rec_id'
@@ -142,7 +144,7 @@ def open_records(
 
 
 def _guess_id(table: RecordTable) -> str | None:
-    """A column called id, else one that ends in id, with values that all differ."""
+    """Return a column named id, else one whose name suggests ids and whose values are distinct, else None."""
     for column in likely_ids(table.columns):
         if not all(column in reader.schema.names for reader in table.readers) or column not in table.usable():
             continue
@@ -155,7 +157,7 @@ def _guess_id(table: RecordTable) -> str | None:
 
 
 def likely_ids(columns: Sequence[str]) -> list[str]:
-    """The columns that may hold ids, by their names, the likeliest first.
+    """Return the columns that may contain ids, judged by their names, the most likely first.
 
     >>> likely_ids(["name", "rec_id", "ID"])
     ['ID', 'rec_id']
@@ -165,12 +167,12 @@ def likely_ids(columns: Sequence[str]) -> list[str]:
 
 
 def is_plain(dtype: pa.DataType) -> bool:
-    """True for what a field of a record can be: text, numbers, dates; no lists."""
+    """Tell whether a field of a record can have this type: text, numbers or dates, not lists."""
     return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
 
 
 def as_text(column: pa.Array, *, whole: bool = False) -> pa.Array:
-    """Plain values as large_string; whole: numbers that have no fraction, though their type has."""
+    """Convert plain values to large_string. whole: the values are floats without a fraction; write them as integers."""
     if is_text(column.type):
         return column.cast(pa.large_binary()).cast(pa.large_string())
     return (column.cast(pa.int64(), safe=False) if whole else column).cast(pa.large_string())

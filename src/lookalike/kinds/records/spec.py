@@ -1,4 +1,4 @@
-"""What a run over records is asked to do."""
+"""The specification of a run over records."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ WeightsBy = Literal["learned", "equal", "em"]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordJob:
-    """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt.
+    """All options that determine the result (and `threads`, which does not). Frozen, and written to the receipt.
 
-    rules: as given, guessed or learned; the threshold is theirs. neighbours: candidates that each record proposes.
-    blocking: "exact:" and columns, to compare all pairs that share a value there, and no others; None for keys.
+    rules: given, inferred or learned. neighbours: the maximum number of candidates that are selected for each record.
+    blocking: "exact:" and columns, to compare all pairs with an equal value in one of them, and no others; None for
+    blocking by keys.
     """
 
     noun: ClassVar[str] = "records"
@@ -55,7 +56,7 @@ class RecordJob:
         return None if self.blocking is None else parse_blocking(self.blocking)
 
     def words(self) -> str:
-        """What is compared, and from where on it matches."""
+        """Describe the compared fields and the threshold in one line."""
         names = [rule.column.strip() for rule in self.rules.fields]
         listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         return f"{self.rules.score_name} at least {self.threshold:.3g} of {listed}" + (

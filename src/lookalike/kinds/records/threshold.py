@@ -1,13 +1,15 @@
-"""How a pair of records stands: its weighted similarity, its rivals, and the threshold that the data itself suggests.
+"""Threshold selection without labels: field weights, competitor adjustment and the threshold, learned from the pairs.
 
-What is a match is first guessed by the weights of evidence: by the fields (`chances`), or, where these cannot tell,
-by the whole record as well (`evidence`). These chances give the weights of the fields and, within one table, the
-threshold: the cut of the weighted similarity with the best F1 that is to be expected.
+The match probability of each pair is estimated first, with the Fellegi-Sunter model: from the fields alone
+(`em_three_class.fit_from_fields`) or, where these do not identify matches, from the whole record as well
+(`em_composite.estimate`). The match probabilities give the weights of the fields and, within one table, the threshold:
+the one of the weighted similarity with the highest expected F1.
 
-Between two tables every record usually has one partner at most. A pair is lifted by what it is better than the best
-other pair of its records, and falls steeply where there is a better one. The threshold is then read off what records
-show when their best partner is taken away. That records have one partner is held against the data, for each table on
-its own (`single_sides`): rivals for a record that has several do not count.
+Between two tables a record usually has at most one partner. The score of a pair is then raised by its margin over the
+best competing pair (another pair of one of its records), and lowered steeply where a competing pair is better. The
+threshold is selected from null scores: those that records have after their best partner is removed. The assumption of
+at most one partner is tested on the data, separately for each table (`infer_cardinality`); competing pairs of records
+with several partners do not count.
 """
 
 from __future__ import annotations
@@ -22,31 +24,34 @@ from lookalike.kinds.records.em_composite import estimate
 from lookalike.kinds.records.em_three_class import fit_from_fields
 from lookalike.kinds.records.pair_table import BOTH, Mask, PairTable, Sides
 
-LIFT, FALL = 0.5, 8.0  # of a score, for each unit that it is above its best rival, or below
-DEFAULT_THRESHOLD = 0.5  # the threshold where there is too little to learn from
-MIN_PAIRS = 20  # pairs from which on something can be learned
-NOISE = 3  # pairs by which the best cut may be missed: a difference of so few tells nothing
-DOUBT = 0.2  # expected F1 that rivals may cost before they are taken for further partners
-FURTHER = 0.1  # further partners, for each first one, that records with one partner seem to have, at most
-LEARNED = 100_000  # pairs that are learned from
-SHARES = (1.0, 0.5, 0.0)  # of the whole record's weight, of which the one with the best expected F1 is taken
-BLUR = 0.15  # added to the spread of a field, so that one that never varies does not weigh without end
+LIFT, FALL = 0.5, 8.0  # change of a score per unit of its margin over the best competing pair: positive, negative
+DEFAULT_THRESHOLD = 0.5  # the threshold where there are too few pairs to learn from
+MIN_PAIRS = 20  # the minimum number of pairs to learn from
+NOISE = 3  # thresholds whose expected F1 differs by this many pairs or fewer count as equally good
+DOUBT = 0.2  # loss of expected F1 above which competing pairs are taken for further partners
+FURTHER = 0.1  # maximum number of apparent further partners per first partner where records have at most one
+LEARNED = 100_000  # maximum number of pairs to learn from
+SHARES = (1.0, 0.5, 0.0)  # multiples of the whole record's weight to try; the one with the best expected F1 is used
+BLUR = 0.15  # added to the standard deviation of a field, to bound the weight of a field that hardly varies
 
 
 def settled(table: PairTable, score: F32, keep: Mask, alive: Mask | None = None, sides: Sides = BOTH) -> F32:
-    """The score of kept pairs with the lift over what else is to be had, on the scale of `standing`."""
+    """Return the scores of kept pairs, adjusted by their margin over the available competing pairs as in `standing`."""
     return standing(score, table.settled_margins(score, keep, alive, sides))
 
 
 def standing(score: F32, margin: F32) -> F32:
-    """The score, lifted by LIFT or lowered by FALL for each unit of the margin, on a scale that ends at 1."""
+    """Adjust scores by their margins: LIFT per unit of a positive margin, FALL per unit of a negative one.
+
+    The result is rescaled and clipped to the range from 0 to 1.
+    """
     moved = score + np.where(margin > 0, np.float32(LIFT), np.float32(FALL)) * margin
     return np.asarray(np.clip(moved / np.float32(1 + LIFT), 0, 1), np.float32)
 
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """at: the threshold; f1: that is to be expected there."""
+    """A selected threshold. at: the threshold; f1: the expected F1 at it."""
 
     at: float
     f1: float
@@ -54,9 +59,12 @@ class ThresholdEstimate:
 
 @dataclass(frozen=True)
 class Learned:
-    """weights: of the fields; cut: where the data suggests to cut the plain similarity; whole: what the words of the
-    whole record weigh beside the fields; sides: between two tables, whose records have one partner at most, where the
-    fields alone tell it."""
+    """Parameters learned from the candidate pairs.
+
+    weights: one for each field; cut: the threshold selected for the unadjusted similarity; whole: the weight of the
+    words of the whole record relative to the fields; sides: for each of two tables, whether its records have at most
+    one partner; None where the fields alone do not identify matches.
+    """
 
     weights: list[float]
     cut: ThresholdEstimate
@@ -65,12 +73,12 @@ class Learned:
 
 
 def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Learned:
-    """Weights and cut from the pairs alone; weights that are given stay.
+    """Learn field weights and a threshold from unlabelled pairs; weights that are given are not changed.
 
-    A field weighs as it tells matches from others: (mean of matches - mean of others) / (spread + BLUR), half of it
-    against the other candidates and half against random pairs. The candidates are what a match must be told from, but
-    they have met because they share something rare: without the random ones, the field that brought them together
-    would seem to tell nothing.
+    The weight of a field is how well it separates matches from non-matches: (mean of matches - mean of non-matches) /
+    (standard deviation + BLUR), averaged over two contrasts: with the other candidates and with random pairs. Matches
+    must be separated from the other candidates; but these were selected because they share something rare, so without
+    the random pairs the field that formed their block would appear to have no discriminating power.
     """
     if len(table) < MIN_PAIRS:
         return Learned(
@@ -78,7 +86,7 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         )
     table = table.sample(LEARNED)
     chance, by_fields = _chance(table)
-    if chance.sum() < 1:  # nothing is a match: equal weights, and a cut above all that is there
+    if chance.sum() < 1:  # no match is expected: equal weights, and a threshold above all scores
         made = [1.0 if weight is None else weight for weight in weights]
         score = table.similarity(made, whole)
         return Learned(
@@ -93,12 +101,12 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         share * whole: max_expected_f1_threshold(table.similarity(made, share * whole), chance)
         for share in (SHARES if free else (1.0,))
     }
-    best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equals
+    best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equal ones
     return Learned(made, cuts[best], best, _few_further(table, chance) if by_fields and table.split >= 0 else None)
 
 
 def _few_further(table: PairTable, chance: F64) -> Sides:
-    """Of which tables hardly a record has a second partner by these chances."""
+    """Tell for each table whether few of its records have a second partner, by these match probabilities."""
     few = []
     for own in (table.left, table.right):
         partners = np.bincount(own, chance, table.records)
@@ -107,7 +115,10 @@ def _few_further(table: PairTable, chance: F64) -> Sides:
 
 
 def _chance(table: PairTable) -> tuple[F64, bool]:
-    """(of each pair to be a match, whether the fields alone tell it); else the words of the whole record help."""
+    """Return the match probability of each pair, and whether it was estimated from the fields alone.
+
+    Otherwise the words of the whole record are used as well.
+    """
     found = fit_from_fields(table)
     return (estimate(table, whole=True).chance, False) if found is None else (found.chance, True)
 
@@ -133,7 +144,7 @@ def _separation(mean: float, spread: float, other_mean: float, other_spread: flo
 
 
 def max_expected_f1_threshold(score: F32, chance: F64) -> ThresholdEstimate:
-    """The best cut where pairs are matches with these chances.
+    """Return the threshold with the highest expected F1, given the match probability of each pair.
 
     >>> cut = max_expected_f1_threshold(np.array([0.9, 0.8, 0.3, 0.2], np.float32), np.array([1.0, 0.9, 0.1, 0.0]))
     >>> round(cut.at, 2), round(cut.f1, 2)
@@ -142,18 +153,19 @@ def max_expected_f1_threshold(score: F32, chance: F64) -> ThresholdEstimate:
     order = np.argsort(-score, kind="stable")
     sorted_, right = score[order], np.cumsum(chance[order])
     f1 = 2 * right / (np.arange(1, len(order) + 1) + chance.sum())
-    f1[:-1][sorted_[1:] == sorted_[:-1]] = -1  # no cut parts equal scores
+    f1[:-1][sorted_[1:] == sorted_[:-1]] = -1  # no threshold separates equal scores
     best = int(f1.argmax())
     below = float(sorted_[best + 1]) if best + 1 < len(order) else 0.0
     return ThresholdEstimate(max(1e-6, (float(sorted_[best]) + below) / 2), float(f1[best]))
 
 
 def standing_cut(table: PairTable, score: F32, sides: Sides = BOTH) -> ThresholdEstimate:
-    """The best cut between two tables, on the scale of `standing`.
+    """Select the best threshold between two tables, on the scale of `standing`.
 
-    Take from every record its best partner away and look again: what is best then is what a record without a partner
-    shows. First of all records, which tells the F1; then of those that seem to have a partner, for a record without one
-    has its second best partner left, not its best.
+    The null distribution is estimated by removing the best partner of every record: the best of the remaining pairs
+    shows the score of a record without a true partner. It is taken first over all records, which gives the expected F1,
+    and then only over records that appear to have a partner: where a record has no true partner, its best pair is a
+    null pair itself, and what remains is only the second best one.
     """
     first = table.greedy(score, sides=sides)
     second = table.greedy(score, ~first, sides)
@@ -172,15 +184,16 @@ def standing_cut(table: PairTable, score: F32, sides: Sides = BOTH) -> Threshold
 
 
 def infer_cardinality(table: PairTable, score: F32, expected: float) -> Sides:
-    """Whether left records have one partner at most, and whether right ones do. expected: the F1 by the evidence of the
-    fields.
+    """Infer whether left records have at most one partner, and whether right ones do.
 
-    Give every record of the other table its best partner, as far as the cut allows. Some records of this table then
-    have several. If they have one partner in truth, the further ones are wrong and seldom as near as the middle one of
-    the first partners: there is not one such for ten first ones (`FURTHER`), nor for ten further ones.
+    expected: the expected F1 of the threshold that was selected without competing pairs.
 
-    Where both tables hold copies, no record has a best partner that others do not come near. The cut by rivals then
-    leaves much more in doubt than the evidence of the fields does.
+    Every record of the other table gets its best partner, subject to the threshold. Some records of this table then
+    have several partners. If they have only one in truth, the further ones are wrong and rarely score as high as the
+    median first partner: at most one does for ten first partners (`FURTHER`), or for ten further ones.
+
+    Where both tables hold duplicates, no record has a best partner with a clear margin. The threshold with competing
+    pairs then has an expected F1 lower by more than `DOUBT`.
     """
     sides = _single(table, score, table.left, (False, True)), _single(table, score, table.right, (True, False))
     return (False, False) if sides == BOTH and expected - standing_cut(table, score).f1 > DOUBT else sides
@@ -199,10 +212,11 @@ def _single(table: PairTable, score: F32, own: U32, others: Sides) -> bool:
 
 
 def threshold_from_null_scores(best: F32, others: F32) -> ThresholdEstimate:
-    """best f32[a], scores of the best pairs; others f32[b], scores of pairs that are no matches.
+    """Select the threshold with the best expected F1 from the scores of the best pairs and of non-matching pairs.
 
-    The share of the others among the best is read off the low end. The middle of all cuts whose expected F1 is as good
-    but for a few pairs.
+    best f32[a]: scores of the best pairs; others f32[b]: scores of pairs that are not matches. The share of
+    non-matches among the best pairs is estimated at the low end of the scores. Returns the midpoint of all thresholds
+    whose expected F1 is the best, up to a few pairs (`NOISE`).
 
     >>> matches, others = np.linspace(0.7, 1, 50, dtype=np.float32), np.linspace(0, 0.3, 50, dtype=np.float32)
     >>> 0.3 < threshold_from_null_scores(matches, others).at < 0.7

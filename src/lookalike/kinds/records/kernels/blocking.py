@@ -1,4 +1,4 @@
-"""Who shares keys with whom: buckets of equal keys, and for each record the others whose common keys weigh most."""
+"""Kernels of blocking: blocks of equal keys, and for each record those with the highest total weight of shared keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookalike.kernels.hashing import CHARS, mix
 def pack_keys(
     values: Any, keys: Any, key_offsets: Any, bits: int, out: Any
 ) -> int:  # values i32[n], -1 for none; keys u64; key_offsets i64[v + 1]; out u64; returns how many
-    """For each record the keys of its value: the high bits of the key above the record's number in `bits` bits."""
+    """Write the keys of each record's value: the high bits of the key, and the record number in the low `bits`."""
     high = ~((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
     at = 0
     for i in range(len(values)):
@@ -31,11 +31,11 @@ def pack_keys(
 def find_buckets(
     packed: Any,  # u64[t], sorted
     bits: int,
-    split: int,  # records from here on are of the other table; -1 for one table
-    begins: Any,  # i64[at least the buckets], out
-    sizes: Any,  # i64, out: different records in each
+    split: int,  # the first record of the second table; -1 for one table
+    begins: Any,  # i64[at least the number of blocks], out
+    sizes: Any,  # i64, out: distinct records in each
 ) -> int:
-    """Buckets with at least two records (of two tables: one of each); a record counts once. Returns how many."""
+    """Find the blocks with at least two distinct records (of two tables: one of each). Returns how many."""
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     found = 0
@@ -58,8 +58,10 @@ def find_buckets(
 
 @jit
 def count_keys(packed: Any, bits: int, begins: Any, wanted: Any, ends: Any) -> int:
-    """ends[i + 1] += the wanted buckets that record i is in: packed u64[t]; begins i64[b]; wanted bool[b];
-    ends i64[n + 1], zeros. Returns how many in all."""
+    """ends[i + 1] += the number of wanted blocks that contain record i. Returns the total.
+
+    packed u64[t]; begins i64[b]; wanted bool[b]; ends i64[n + 1], zeros.
+    """
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     total = 0
@@ -80,8 +82,11 @@ def count_keys(packed: Any, bits: int, begins: Any, wanted: Any, ends: Any) -> i
 def list_keys(
     packed: Any, bits: int, begins: Any, wanted: Any, places: Any, keys: Any, postings: Any, ends: Any
 ) -> int:
-    """The wanted buckets of each record, and the records of each: packed, begins, wanted as in `count_keys`;
-    places i64[n], where the next key of each record goes; keys u32[t']; postings u32[t']; ends i64[b'], out."""
+    """List the wanted blocks of each record (keys) and the records of each wanted block (postings). Returns how many.
+
+    packed, begins, wanted as in `count_keys`; places i64[n]: the position of the next key of each record, advanced;
+    keys u32[t'], out; postings u32[t'], out; ends i64[b'], out: the end of each block in `postings`.
+    """
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     number = 0
@@ -106,35 +111,35 @@ def list_keys(
 
 @jit
 def cross(low: Any, high: Any) -> Any:
-    """The key of two keys together, the lower first."""
+    """Return the key of the intersection of two blocks, given the lower key and the higher one."""
     return mix((low + np.uint64(1)) * CHARS + high)
 
 
 @jit
 def cross_all(low: Any, high: Any, out: Any) -> None:  # low, high u64[n]; out u64[n]
-    """out[i] = the key of low[i] and high[i] together."""
+    """out[i] = the key of the intersection of the blocks low[i] and high[i]."""
     for i in range(len(out)):
         out[i] = cross(low[i], high[i])
 
 
 @jit
 def cross_keys(
-    keys: Any,  # u32[t]: crowded buckets of each record
+    keys: Any,  # u32[t]: oversized blocks of each record
     offsets: Any,  # i64[n + 1]
-    sizes: Any,  # i64[b]: of the crowded buckets
+    sizes: Any,  # i64[b]: sizes of the oversized blocks
     names: Any,  # u64[b]: their keys
-    most: int,  # of a record's crowded buckets that are crossed: the smallest
+    most: int,  # maximum number of oversized blocks of a record to intersect: the smallest
     bits: int,
     out: Any,  # u64[n * most * (most - 1) / 2], out
 ) -> int:
-    """Keys of two crowded buckets together: a record is in both. Returns how many were written."""
+    """Write the keys of the intersections of two oversized blocks of each record. Returns how many were written."""
     high = ~((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
     at = 0
     chosen = np.empty(most, np.int64)
     for i in range(len(offsets) - 1):
         mine = keys[offsets[i] : offsets[i + 1]]
         count = 0
-        for k in range(len(mine)):  # insertion into the few smallest, by size and then by number
+        for k in range(len(mine)):  # insert into the smallest `most`, by size and then by number
             key = np.int64(mine[k])
             place = min(count, most)
             while place > 0 and (sizes[key], key) < (sizes[chosen[place - 1]], chosen[place - 1]):
@@ -154,7 +159,7 @@ def cross_keys(
 
 @jit
 def sift(heap: Any, items: Any, size: int, weight: float, item: int) -> int:  # heap f32[k], items u32[k] -> size
-    """Keep the k heaviest in a heap with the lightest on top."""
+    """Add an item to a min-heap of the k items with the highest weights. Returns the new size."""
     k = len(heap)
     if size < k:
         i = size
@@ -192,14 +197,14 @@ def nearest_by_keys(
     postings: Any,  # u32[t]: the records of each key
     ends: Any,  # i64[keys]
     weights: Any,  # f32[keys]
-    split: int,  # records from here on are of the other table; -1 for one table
+    split: int,  # the first record of the second table; -1 for one table
     totals: Any,  # f32[n], zeros before and after: scratch
     touched: Any,  # u32[n], scratch
     k: int,
-    least: float,  # what common keys must weigh
+    least: float,  # minimum total weight of the shared keys
     out: Any,  # u64[(high - low) * k], out: lower record << 32 | higher record
 ) -> int:  # pairs written
-    """For each record the k others whose common keys weigh most."""
+    """Write for each record the pairs with the k others that have the highest total weight of shared keys."""
     heap, items = np.empty(k, np.float32), np.empty(k, np.uint32)
     written = 0
     for x in range(low, high):
@@ -229,8 +234,11 @@ def nearest_by_keys(
 
 @jit
 def transpose(keys: Any, offsets: Any, places: Any, postings: Any) -> None:
-    """The records of each key, from the keys of each record: keys u32[t]; offsets i64[n + 1]; places i64[keys], where
-    the next record of each key goes, moved on here to its end; postings u32[t], out."""
+    """List the records of each key, given the keys of each record.
+
+    keys u32[t]; offsets i64[n + 1]; places i64[keys]: the start of each key in `postings`, advanced to its end;
+    postings u32[t], out.
+    """
     for x in range(len(offsets) - 1):
         for t in range(offsets[x], offsets[x + 1]):
             postings[places[keys[t]]] = x
@@ -239,8 +247,10 @@ def transpose(keys: Any, offsets: Any, places: Any, postings: Any) -> None:
 
 @jit
 def merge_keys(keys: Any, offsets: Any, more: Any, more_offsets: Any, shift: int, out: Any) -> None:
-    """The keys of each record and then its further ones, whose numbers go up by `shift`: keys, more u32; offsets,
-    more_offsets i64[n + 1]; out u32[both]."""
+    """Write for each record its keys, followed by those of `more` plus `shift`.
+
+    keys, more u32; offsets, more_offsets i64[n + 1]; out u32[len(keys) + len(more)].
+    """
     at = 0
     for x in range(len(offsets) - 1):
         for t in range(offsets[x], offsets[x + 1]):
@@ -253,9 +263,11 @@ def merge_keys(keys: Any, offsets: Any, more: Any, more_offsets: Any, shift: int
 
 @jit
 def friends_of_friends(offsets: Any, friends: Any, most: int, marks: Any, out: Any) -> int:
-    """Pairs (lower << 32 | higher) of records that have a friend in common and are no friends: offsets i64[n + 1];
-    friends u32[t]; most: friends of one who passes them on; marks u32[n], zeros; out u64. Returns how many, at most
-    as many as there is room for."""
+    """Write the pairs (lower << 32 | higher) of records that are adjacent to a common third record, not to each other.
+
+    offsets i64[n + 1], friends u32[t]: the adjacency lists; most: records with more neighbours connect no others;
+    marks u32[n], zeros; out u64. Returns how many pairs were written, at most len(out).
+    """
     written = 0
     for x in range(len(offsets) - 1):
         stamp = np.uint32(x + 1)

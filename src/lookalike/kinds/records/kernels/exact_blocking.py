@@ -1,4 +1,4 @@
-"""All pairs of the members of each block."""
+"""Kernel of exact blocking: all pairs of the records of each block."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ HIGH_SHIFT = np.uint64(32)
 
 @jit
 def block_pairs(members: Any, ends: Any, split: int, out: Any) -> int:
-    """Write every pair of records of one block; return how many.
+    """Write every pair of records that share a block; return how many.
 
-    members i64[m]: the records of each block, ascending; ends i64[b]: where each block ends; split: records of the
-    first of two tables, whose pairs alone count, or -1; out u64[at least the pairs]: lower << 32 | higher.
+    members i64[m]: the records of each block, ascending; ends i64[b]: the end of each block in `members`; split: the
+    number of records of the first table, to write only pairs between two tables, or -1; out u64[at least the number of
+    pairs]: lower << 32 | higher.
     """
     count = 0
     start = 0

@@ -1,4 +1,4 @@
-"""Keys of records: 64-bit words that look-alikes are likely to share. Equal keys, one bucket."""
+"""Kernels of blocking keys: 64-bit numbers that matching records are likely to share."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lookalike.kernels.hashing import CHARS, half_mix, mix
 from lookalike.kinds.records.kernels.text import hash_letters
 
 VALUE, WORDS, JOINED, STARTS, SOUNDS, SHINGLES = 1, 2, 4, 8, 16, 32
-PREFIX_LETTERS = 3  # letters of a word that `STARTS` takes
-BANDS, ROWS, SHINGLE = 8, 2, 3  # of the letters' shingles, for `SHINGLES`
-# What a letter sounds like, by its place in the alphabet: 0 is not heard (Soundex's classes).
+PREFIX_LETTERS = 3  # length of the prefix of each word in a `STARTS` key
+BANDS, ROWS, SHINGLE = 8, 2, 3  # banding of the MinHash signature of letter shingles, for `SHINGLES`
+# The Soundex class of each letter of the alphabet; 0 for letters that are ignored.
 SOUND = np.array([0, 1, 2, 3, 0, 1, 2, 0, 0, 2, 2, 4, 5, 5, 0, 1, 2, 6, 2, 3, 0, 1, 0, 2, 0, 2], np.uint64)
 ONE = np.uint64(1)
 
 
 @jit
 def sound(word: Any) -> Any:  # u16[m] -> u64
-    """A code for what the word sounds like: its first letter, then up to five classes of consonants."""
+    """Return the hash of a phonetic code: the first letter, then up to five Soundex classes of consonants."""
     code = np.uint64(word[0])
     last = SOUND[word[0] - 97] if 97 <= word[0] <= 122 else np.uint64(0)
     heard = 0
@@ -40,7 +40,7 @@ def sound(word: Any) -> Any:  # u16[m] -> u64
 
 @jit
 def shingle_bands(letters: Any, salt: Any, out: Any) -> int:  # letters u16[m]; out u64[BANDS]
-    """One key for each band of a minhash signature of the value's letters, three by three."""
+    """Write one key for each band of a MinHash signature of the shingles of three letters. Returns how many."""
     n = len(letters) - SHINGLE + 1
     if n < 1:
         return 0
@@ -64,12 +64,12 @@ def keys_of_values(
     sizes: Any,  # i32[w]
     hashes: Any,  # u64[w]
     word_offsets: Any,  # i64[v + 1]
-    kinds: int,  # of keys, added up
-    salt: Any,  # u64: tells the fields apart where whole values are compared
+    kinds: int,  # bit mask of the kinds of keys
+    salt: Any,  # u64: distinguishes the keys of fields, except for words
     out: Any,  # u64[3 w + (2 + BANDS) v], out
     out_offsets: Any,  # i64[v + 1], out
 ) -> None:
-    """The keys of every value. Words are keys whatever field they stand in; other keys belong to their field."""
+    """Write the keys of every value. Keys of words are the same in all fields; others are specific to their field."""
     at = 0
     out_offsets[0] = 0
     begun = np.empty(64, np.uint64)
@@ -84,7 +84,7 @@ def keys_of_values(
                 out[at] = hashes[w]
                 at += 1
             if kinds & JOINED and w + 1 < end:
-                # Together the two are hashed as if they were one word, which they may be elsewhere.
+                # Hash two adjacent words like one joined word, as which they may be written elsewhere.
                 h = np.uint64(0)
                 for i in range(len(word)):
                     h = (h + np.uint64(word[i]) + ONE) * CHARS

@@ -1,4 +1,4 @@
-"""How a pair stands beside the other pairs of its records, and who goes with whom when each may have one partner."""
+"""Kernels of competing pairs: margins over the other pairs of a record, greedy matching and one-to-one assignment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lookalike.kernels._jit import jit
 
 @jit
 def score_margins(left: Any, right: Any, score: Any, alive: Any, sides: Any, records: int, out: Any) -> None:
-    """out[p] = score[p] less the best other living pair of either record (0 where there is none).
+    """out[p] = score[p] minus the best score of another pair of either record (0 if there is none).
 
-    left, right u32[p]; score f32[p], not negative; alive bool[p]; sides (bool, bool): whether other pairs of the left
-    record count, and of the right one; out f32[p].
+    left, right u32[p]; score f32[p], not negative; alive bool[p]: the pairs that compete; sides (bool, bool): whether
+    other pairs of the left record compete, and those of the right one; out f32[p].
     """
     best, second = np.zeros(records, np.float32), np.zeros(records, np.float32)
     where = np.full(records, -1, np.int64)
@@ -38,9 +38,11 @@ def score_margins(left: Any, right: Any, score: Any, alive: Any, sides: Any, rec
 
 @jit
 def greedy_matching(order: Any, left: Any, right: Any, alive: Any, sides: Any, taken: Any, keep: Any) -> None:
-    """Pairs in this order, each kept where both records are still free: order i64[p]; left, right u32[p];
-    alive bool[p]; sides (bool, bool): whether left records are taken by a pair, and right ones; taken bool[records],
-    False; keep bool[p], out."""
+    """Keep pairs in the given order wherever both records are still unmatched.
+
+    order i64[p]; left, right u32[p]; alive bool[p]: the pairs that may be kept; sides (bool, bool): whether a kept pair
+    matches its left record, and its right one; taken bool[records], False; keep bool[p], out.
+    """
     for i in range(len(order)):
         p = order[i]
         keep[p] = alive[p] and not taken[left[p]] and not taken[right[p]]
@@ -52,7 +54,10 @@ def greedy_matching(order: Any, left: Any, right: Any, alive: Any, sides: Any, t
 def settled_margins(
     left: Any, right: Any, score: Any, alive: Any, keep: Any, sides: Any, records: int, out: Any
 ) -> None:
-    """As `margins`, of kept pairs: only rivals to be had count, whose other record is free or kept with less."""
+    """As `score_margins`, for kept pairs: only available competing pairs count.
+
+    A pair that is not kept is available to a record if its other record is unmatched, or kept with a lower score.
+    """
     own, rival = np.full(records, -1.0, np.float32), np.zeros(records, np.float32)
     for p in range(len(left)):
         if keep[p]:
@@ -73,18 +78,19 @@ def settled_margins(
 
 @jit
 def best_assignment(
-    edges: Any,  # i64[m]: right records, the edges of left record 0, then of 1, ...
+    edges: Any,  # i64[m]: right records: the edges of left record 0, then of 1, ...
     weights: Any,  # f64[m], above 0
-    ends: Any,  # i64[lefts]
-    partner: Any,  # i64[lefts], out: the place in `edges`, -1 for none
-    owner: Any,  # i64[rights], -1: the left record that has it, out
+    ends: Any,  # i64[lefts]: the end of the edges of each left record
+    partner: Any,  # i64[lefts], out: the position in `edges`, -1 for none
+    owner: Any,  # i64[rights], -1 before; out: the left record that is matched to it
     rights: int,
 ) -> None:
-    """The set of edges with the highest sum in which no record occurs twice: shortest augmenting paths with prices.
+    """Find the matching with the highest sum of weights, by shortest augmenting paths with dual prices.
 
-    A left record may stay alone, at 0. Exact; each record costs a search in the part of the graph around it.
+    A left record may stay unmatched, with weight 0. Exact; each record costs a search in the part of the graph around
+    it.
     """
-    price = np.zeros(rights, np.float64)  # of a right record; what it costs to take it
+    price = np.zeros(rights, np.float64)  # dual price of each right record
     gain = np.zeros(rights, np.float64)
     done = np.zeros(rights, np.int64)
     seen = np.zeros(rights, np.int64)
@@ -93,14 +99,14 @@ def best_assignment(
     for root in range(len(ends)):
         mark = root + 1
         waiting, count = 0, 0
-        x, cost = root, 0.0  # cost: what has been lost on the way to x, against staying alone
-        best_end, best_loss, best_at = -1, np.inf, -1  # the cheapest end: a free right record, or a left one left alone
+        x, cost = root, 0.0  # cost: the loss on the path to x, relative to leaving it unmatched
+        best_end, best_loss, best_at = -1, np.inf, -1  # the cheapest end: an unmatched right record, or a left one
         while True:
             begin = ends[x - 1] if x > 0 else 0
-            own = 0.0  # what x has now, and would lose: its utility
+            own = 0.0  # the current utility of x, which it would lose
             if partner[x] >= 0:
                 own = weights[partner[x]] - price[edges[partner[x]]]
-            if cost + own < best_loss:  # x stays alone
+            if cost + own < best_loss:  # x stays unmatched
                 best_loss, best_end, best_at = cost + own, -2, x
             for e in range(begin, ends[x]):
                 y = edges[e]
@@ -140,7 +146,7 @@ def finish_path(
     root: int, best_end: int, best_at: int, best_loss: float, edges: Any, ends: Any, settled: Any, gain: Any, via: Any,
     price: Any, partner: Any, owner: Any,
 ) -> None:  # fmt: skip
-    """Raise the prices of what the search has settled, then turn the path round."""
+    """Raise the prices of the right records that the search has settled, then augment along the path."""
     for i in range(len(settled)):
         y = settled[i]
         price[y] += max(0.0, best_loss - gain[y])
@@ -165,7 +171,7 @@ def finish_path(
 
 @jit
 def source(edge: int, ends: Any) -> int:
-    """The left record of an edge."""
+    """Return the left record of an edge, by binary search."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high) // 2

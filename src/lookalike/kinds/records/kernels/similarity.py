@@ -1,4 +1,4 @@
-"""How alike two values of a field are: words matched one by one, rare words weighing more; and edits of codes."""
+"""Kernels of comparisons: similarity of values by matched words, weighted by rarity, and by edit distance of codes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy.typing as npt
 
 from lookalike.kernels._jit import jit
 
-MAX_EDIT_LETTERS = 64  # letters in which edits are counted; longer words are equal or not
-MAX_WORDS = 1024  # words of a value that are compared
-INITIAL = 0.9  # a single letter that stands for a word
+MAX_EDIT_LETTERS = 64  # maximum length for the edit distance; longer words are either equal or not
+MAX_WORDS = 1024  # maximum number of words of a value to compare
+INITIAL = 0.9  # similarity of an initial and a word that begins with it
 
 
 class Words(NamedTuple):
     """The words of the distinct values of a field.
 
-    letters u16; starts i64[w], sizes i32[w]: where each word is; masks u64[w]: its letters as bits; ids u32[w]: equal
-    for equal words; weights f32[ids]: how much a word tells; offsets i64[values + 1]: the words of each value.
+    letters u16; starts i64[w], sizes i32[w]: the position of each word in `letters`; masks u64[w]: its letters as bits;
+    ids u32[w]: equal for equal words; weights f32[ids]: the weight of each word; offsets i64[values + 1]: the words of
+    each value.
     """
 
     letters: npt.NDArray[np.uint16]
@@ -32,7 +33,7 @@ class Words(NamedTuple):
 
 @jit
 def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
-    """True where two masks differ in more than `most` bits."""
+    """Tell whether two masks differ in more than `most` bits."""
     x = a ^ b
     for _ in range(most):
         if x == np.uint64(0):
@@ -42,11 +43,11 @@ def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
 
 
 @jit
-def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, LONGEST + 2], scratch
-    """Insertions, deletions, substitutions and swaps of neighbours between two words; most + 1 where there are more.
+def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; rows i64[3, MAX_EDIT_LETTERS + 2]
+    """Return the edit distance with transpositions of adjacent letters; most + 1 where it is above `most`.
 
-    What both begin or end with needs no edits. Only the part of the table near the diagonal is filled: elsewhere there
-    are more edits than allowed.
+    The common prefix and suffix are skipped. Only the band of the table near the diagonal is computed: elsewhere the
+    distance is above `most`.
     """
     m, n = len(a), len(b)
     if abs(m - n) > most or m > MAX_EDIT_LETTERS or n > MAX_EDIT_LETTERS:
@@ -86,7 +87,7 @@ def edits(a: Any, b: Any, most: int, rows: Any) -> int:  # a u16[m], b u16[n]; r
 
 @jit
 def allowed(size: int) -> int:
-    """Edits that a word of so many letters may have and still be taken for the other."""
+    """Return the maximum edit distance of two similar words, given the length of the longer one."""
     return 0 if size < 3 else 1 if size < 6 else 2 if size < 10 else 3
 
 
@@ -100,9 +101,10 @@ def has_digit(word: Any) -> bool:  # u16[m]
 
 @jit
 def word_likeness(a: Any, b: Any, mask_a: Any, mask_b: Any, rows: Any) -> float:
-    """1 less the edits per letter, 0 beyond what is allowed; an initial stands for a word that begins with it.
+    """Return the similarity of two unequal words: 1 minus the edits per letter, 0 above the `allowed` distance.
 
-    a u16[m], b u16[n]; masks u64; rows as in `edits`. Words with digits are equal or not: 350 is no slip of 360.
+    An initial has the similarity `INITIAL` to a word that begins with it. Words with digits have the similarity 0: 350
+    is not a misspelling of 360. a u16[m], b u16[n]; masks u64; rows as in `edits`.
     """
     m, n = len(a), len(b)
     if min(m, n) == 1:
@@ -122,7 +124,7 @@ def word(words: Any, w: int) -> Any:  # -> u16[m]
 
 @jit
 def same_joined(words: Any, one: int, first: int, second: int) -> bool:
-    """True where a word is two others written together."""
+    """Tell whether a word is the concatenation of two others."""
     cut = words.sizes[first]
     if words.sizes[one] != cut + words.sizes[second]:
         return False
@@ -135,8 +137,11 @@ def same_joined(words: Any, one: int, first: int, second: int) -> bool:
 
 @jit
 def match_joined(words: Any, a0: int, na: int, mine: Any, b0: int, nb: int, used: Any) -> Any:
-    """Match open neighbours of one value that are, joined, an open word of the other: (weight on the side of the
-    neighbours, weight on the other side). mine bool[>= na], used bool[>= nb]: what is matched, changed here."""
+    """Match two adjacent unmatched words of one value with an unmatched word of the other that is their concatenation.
+
+    Returns the matched weight on the side of the adjacent words, and on the other side. mine bool[>= na], used
+    bool[>= nb]: the words that are matched, updated.
+    """
     here, there = 0.0, 0.0
     for i in range(na - 1):
         if mine[i] or mine[i + 1]:
@@ -152,10 +157,11 @@ def match_joined(words: Any, a0: int, na: int, mine: Any, b0: int, nb: int, used
 
 @jit
 def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) -> float:
-    """The cosine of the weights of two values' words; mine, used bool[MOST], rows as in `edits`: scratch.
+    """Return the cosine similarity of the weighted words of two values.
 
-    Equal words match first, then words that are equal when neighbours are joined, then words with few edits. Of two
-    words that differ by edits only the more common one counts: a slip of the pen makes a rare word of a common one.
+    Equal words are matched first, then words that are equal when adjacent words are joined, then words with few edits.
+    Of two words that differ by edits, the weight of the more common one counts for both, because a misspelling turns a
+    common word into a rare one. mine, used bool[MAX_WORDS], rows as in `edits`: scratch.
     """
     a0, b0 = words.offsets[u], words.offsets[v]
     na, nb = min(words.offsets[u + 1] - a0, MAX_WORDS), min(words.offsets[v + 1] - b0, MAX_WORDS)
@@ -207,7 +213,7 @@ def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) 
 
 @jit
 def compare_words(words: Any, left: Any, right: Any, out: Any) -> None:
-    """out[p] = the likeness of values left[p] and right[p], NaN where one is missing (-1): i32[p], i32[p], f32[p]."""
+    """out[p] = the similarity of values left[p] and right[p], NaN where one is missing (-1): i32[p], i32[p], f32[p]."""
     rows = np.empty((3, MAX_EDIT_LETTERS + 2), np.int64)
     mine, used = np.empty(MAX_WORDS, np.bool_), np.empty(MAX_WORDS, np.bool_)
     for p in range(len(left)):
@@ -222,7 +228,7 @@ def compare_words(words: Any, left: Any, right: Any, out: Any) -> None:
 
 @jit
 def compare_codes(letters: Any, offsets: Any, left: Any, right: Any, out: Any) -> None:
-    """As `compare_words`, for codes: 1 - edits / (1 + edits allowed). letters u16; offsets i64[values + 1]."""
+    """As `compare_words`, for codes: 1 - edits / (1 + allowed edits). letters u16; offsets i64[values + 1]."""
     rows = np.empty((3, MAX_EDIT_LETTERS + 2), np.int64)
     for p in range(len(left)):
         u, v = left[p], right[p]
@@ -238,8 +244,10 @@ def compare_codes(letters: Any, offsets: Any, left: Any, right: Any, out: Any) -
 
 @jit
 def compare_sets(words: Any, offsets: Any, weights: Any, left: Any, right: Any, out: Any) -> None:
-    """out[p] = the cosine of the weights of two records' words: words u32[t], sorted in each record; offsets i64[n+1];
-    weights f32[words]; left, right u32[p]; out f32[p]."""
+    """out[p] = the cosine similarity of the weighted words of records left[p] and right[p]; 0 where one has no weight.
+
+    words u32[t], sorted in each record; offsets i64[n+1]; weights f32[words]; left, right u32[p]; out f32[p].
+    """
     for p in range(len(left)):
         i, end_i = offsets[left[p]], offsets[left[p] + 1]
         j, end_j = offsets[right[p]], offsets[right[p] + 1]
@@ -270,8 +278,11 @@ def compare_sets(words: Any, offsets: Any, weights: Any, left: Any, right: Any, 
 
 @jit
 def spread_words(values: Any, ids: Any, word_offsets: Any, at: Any, out: Any) -> None:
-    """Put the words of each record's value at its place: values i32[n], -1 for none; ids u32[w]; word_offsets i64[v+1];
-    at i64[n], the next place of each record, moved on here; out u32[t]."""
+    """Copy the words of each record's value to the position of the record.
+
+    values i32[n], -1 for none; ids u32[w]; word_offsets i64[v+1]; at i64[n]: the next position of each record,
+    advanced; out u32[t].
+    """
     for i in range(len(values)):
         v = values[i]
         if v >= 0:
@@ -282,14 +293,14 @@ def spread_words(values: Any, ids: Any, word_offsets: Any, at: Any, out: Any) ->
 
 @jit
 def sort_words(words: Any, offsets: Any) -> Any:  # words u32[t], changed in place; offsets i64[n+1] -> new offsets
-    """Sort the words of each record and keep each once."""
+    """Sort the words of each record and remove duplicates."""
     made = np.zeros_like(offsets)
     to = 0
     for i in range(len(offsets) - 1):
         part = words[offsets[i] : offsets[i + 1]]
         if len(part) > 64:
             part.sort()
-        for a in range(1, len(part)):  # most records have few words: insertion is the quickest
+        for a in range(1, len(part)):  # most records have few words, for which insertion sort is fastest
             w = part[a]
             b = a
             while b > 0 and part[b - 1] > w:

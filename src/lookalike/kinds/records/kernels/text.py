@@ -1,7 +1,8 @@
-"""Values of a field to folded letters and to words: what records are compared by.
+"""Kernels of text normalisation: the values of a field as folded letters and words.
 
-A letter is a folded code point in 16 bits (those beyond are put among the private ones). Punctuation and white space
-become one blank between words; apostrophes vanish, so that "o'neil" is one word; Han and kana are words by themselves.
+A letter is a folded code point in 16 bits (those above are mapped to the private use area). Punctuation and white space
+become one blank between words; apostrophes are removed, so that "o'neil" is one word; each Han or kana character is a
+word.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ZERO = np.uint64(0)
 
 @jit
 def short(point: int) -> Any:  # -> u16
-    """The code point in 16 bits."""
+    """Return the code point in 16 bits; those above 0xFFFF are mapped to the private use area."""
     if point < 0x10000:
         return np.uint16(point)
     return np.uint16(0xE000 | (point & 0x1FFF))
@@ -30,7 +31,7 @@ def short(point: int) -> Any:  # -> u16
 
 @jit
 def fold_value(data: Any, start: int, end: int, compact: bool, tables: Any, out: Any) -> int:
-    """Letters of one value, words parted by one blank; with `compact`, without blanks. Returns how many.
+    """Write the folded letters of one value, with one blank between words or, with `compact`, none. Returns how many.
 
     data u8[bytes]; tables kernels.unicode.Tables; out u16[at least 4 (end - start)].
     """
@@ -74,7 +75,7 @@ def fold_values(data: Any, offsets: Any, compact: bool, tables: Any, out: Any, o
 
 @jit
 def hash_letters(letters: Any) -> Any:  # u16[m] -> u64
-    """The hash of a run of letters."""
+    """Return the hash of a sequence of letters."""
     h = ZERO
     for i in range(len(letters)):
         h = (h + np.uint64(letters[i]) + np.uint64(1)) * CHARS
@@ -83,17 +84,17 @@ def hash_letters(letters: Any) -> Any:  # u16[m] -> u64
 
 @jit
 def hash_values(letters: Any, offsets: Any, out: Any) -> None:  # letters u16; offsets i64[n+1]; out u64[n]
-    """One hash for each value; 0 for an empty one."""
+    """out[v] = the hash of value v; 0 for an empty one."""
     for v in range(len(out)):
         out[v] = hash_letters(letters[offsets[v] : offsets[v + 1]])
 
 
 @jit
 def find_words(letters: Any, offsets: Any, starts: Any, sizes: Any, hashes: Any, masks: Any, word_offsets: Any) -> int:
-    """Where the words of every value are, their hashes, and their letters as bits of a mask.
+    """Find the words of every value: their positions, their hashes, and their letters as bits of a mask.
 
     letters u16; offsets i64[n+1]; starts i64[w], sizes i32[w], hashes u64[w], masks u64[w], out, with w at least half
-    the letters + n; word_offsets i64[n+1], out. Returns how many words there are.
+    the letters + n; word_offsets i64[n+1], out. Returns the number of words.
     """
     at = 0
     word_offsets[0] = 0
@@ -117,14 +118,14 @@ def find_words(letters: Any, offsets: Any, starts: Any, sizes: Any, hashes: Any,
 
 @jit
 def number_hashes(hashes: Any, table: Any, slots: Any, out: Any) -> int:
-    """out[i] = the number of hashes[i], in the order of first appearance; returns how many differ.
+    """out[i] = the number of hashes[i], in the order of first occurrence; returns how many are distinct.
 
-    hashes u64[n]; table u64[2**m], zeros, more than n; slots u32[2**m]; out u32[n].
+    hashes u64[n]; table u64[2**m], zeros, with more than n slots; slots u32[2**m]; out u32[n].
     """
     mask = np.uint64(len(table) - 1)
     count = 0
     for i in range(len(hashes)):
-        key = hashes[i] | np.uint64(1)  # 0 stands for an empty slot
+        key = hashes[i] | np.uint64(1)  # 0 marks an empty slot
         at = (key >> np.uint64(20)) & mask
         while table[at] != ZERO and table[at] != key:
             at = (at + np.uint64(1)) & mask
@@ -138,8 +139,11 @@ def number_hashes(hashes: Any, table: Any, slots: Any, out: Any) -> int:
 
 @jit
 def count_words(words: Any, word_offsets: Any, counts: Any, last: Any, out: Any) -> None:
-    """out[w] += the records whose value holds word w: words u32[t]; word_offsets i64[n+1]; counts i64[n], records with
-    each value; last i64[distinct], -1; out i64[distinct]."""
+    """out[w] += the number of records whose value contains word w.
+
+    words u32[t]; word_offsets i64[n+1]; counts i64[n]: the number of records with each value; last i64[distinct], -1;
+    out i64[distinct].
+    """
     for v in range(len(word_offsets) - 1):
         for t in range(word_offsets[v], word_offsets[v + 1]):
             w = words[t]

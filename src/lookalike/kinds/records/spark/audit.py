@@ -1,4 +1,4 @@
-"""How many of the pairs that reach the threshold were compared: the sample and the comparisons of one machine."""
+"""Recall audit of record linkage on Spark, with the same sample and the same comparisons as in the local engine."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from lookalike.kinds.records.spark.run import RecordRun
 
-MAX_WORD_RECORDS = 100_000  # records that hold a word, of which the list is still sent around
+MAX_WORD_RECORDS = 100_000  # words in more records are ignored, since the list of records of a word is shuffled
 WORD_COLUMNS = "item long, side byte, size int, keys binary, places binary"
 
 
 def audit(run: RecordRun) -> Audit:
-    """The share of the sampled records' pairs at or above the threshold that are among the candidates."""
+    """Measure the share of the sampled records' pairs at or above the threshold that are candidates."""
     n, job = run.records, run.job
     whole = n * min(job.audit, n) <= MAX_AUDITED_PAIRS
     size = min(job.audit, n) if whole else min(job.audit, n, MAX_AUDITED_PAIRS // AUDITED_NEIGHBOURS)
-    order = ["side", "item"] if len(run.origins) == 2 else ["item"]  # as one machine numbers its records
+    order = ["side", "item"] if len(run.origins) == 2 else ["item"]  # the numbering of the local engine
     listed = numbered(run.reps.select("item", "side"), order, "number").select("number", "item")
     found = run.scored.where(run.scored["similarity"] >= run.cut)
     sample, items = draw(listed, ends_of(found), size, job.seed)
@@ -49,7 +49,7 @@ def audit(run: RecordRun) -> Audit:
 
 
 def _with_all(run: RecordRun, sample: I64) -> DataFrame:
-    """Every sampled record with every other that it may match."""
+    """Return the pairs of every sampled record with every other record that it may match."""
     several = len(run.origins) == 2
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -63,7 +63,7 @@ def _with_all(run: RecordRun, sample: I64) -> DataFrame:
 
 
 def _with_near(run: RecordRun, sample: I64) -> DataFrame:
-    """Every sampled record with those that share its heaviest words."""
+    """Return the pairs of every sampled record with the records that share its words of the highest weights."""
     rules, most = run.job.rules, min(max(1000, run.records // WORD_FREQUENCY_LIMIT), MAX_WORD_RECORDS)
     chosen = run.reps.where(run.reps["item"].isin(sample.tolist())).toArrow()
     known = np.unique(np.concatenate([np.empty(0, np.uint64), *(_words(b, rules)[0] for b in chosen.to_batches())]))
@@ -88,7 +88,7 @@ def _with_near(run: RecordRun, sample: I64) -> DataFrame:
 
 
 def _words(batch: pa.RecordBatch, rules: RecordRules) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], I64]:
-    """The different words of each record, wherever they stand: (hashes, where those of each begin)."""
+    """Return the distinct words of each record, over all fields: their hashes, and the offsets of each record."""
     fields = fields_of([batch[name] for name in text_columns(rules)], rules)
     every = [of_records(field, field.words.offsets, field.word_hashes) for field in fields]
     return each_once(*join_parts(every), batch.num_rows)

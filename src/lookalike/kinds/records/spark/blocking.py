@@ -1,8 +1,8 @@
-"""Who is compared with whom: every record proposes the others whose common keys weigh most, as on one machine.
+"""Candidate selection on Spark: for each record those with the highest total weight of shared keys.
 
-Every bucket is sent to each of its records, as one row with the list of the others. The keys of a record then stand
-together in one task, in the order in which one machine adds up their weights, so that sums, ties and choices are the
-same.
+Every block is sent to each of its records, as one row with the list of its members. All keys of a record are then in
+one task, in the order in which the local engine adds up their weights, so that sums, ties and the selected candidates
+are identical.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LISTS = "item long, late byte, at long, weight float, others binary"
-SIGN_BIT = np.uint64(1 << 63)  # turns the order of signed numbers into that of unsigned ones
+SIGN_BIT = np.uint64(1 << 63)  # XOR with it maps the order of unsigned numbers to that of signed ones
 
 
 def key_lists(met: DataFrame, records: int, *, most: int, late: bool) -> DataFrame:
-    """The buckets of at most `most` records (LISTS), weighed by what it tells to share them. met: as of `flow.meet`;
-    late: these keys come after the others."""
+    """Return the blocks of at most `most` records (columns LISTS), with weights log2((records + 1) / size).
+
+    met: the result of `bucket_items`; late: these keys come after the others.
+    """
 
     def weigh(counts: I64) -> pa.Array:
         return as_arrow(np.log2((records + 1) / counts).astype(np.float32))
@@ -56,7 +58,7 @@ def key_lists(met: DataFrame, records: int, *, most: int, late: bool) -> DataFra
 
 
 def word_lists(met: DataFrame, records: int, sampled: I64, *, most: int) -> DataFrame:
-    """As `key_lists`, of the words of records, for the sampled items only."""
+    """As `key_lists`, with words as keys (weighted by rarity), for the sampled items only."""
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for rows in each_block(batch, KEY_COLUMNS):
@@ -98,7 +100,7 @@ def _lists(rows: Columns, weights: pa.Array, *, late: bool, only: I64 | None = N
 
 
 def _members(items: I64, bucket: I64, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]] | None) -> pa.Array:
-    """The (wanted) items of every bucket as one binary value."""
+    """Return the (wanted) items of every block as one binary value."""
     count = int(bucket[-1]) + 1 if len(bucket) else 0
     if wanted is not None:
         items, bucket = items[wanted], bucket[wanted]
@@ -107,8 +109,11 @@ def _members(items: I64, bucket: I64, wanted: np.ndarray[tuple[int], np.dtype[np
 
 
 def nearest_few(lists: DataFrame, few: int, least: float) -> DataFrame:
-    """Of each item the `few` others whose common keys weigh most, `least` or more: left, right, the lower first. A pair
-    comes twice where both propose it."""
+    """Return for each item the pairs with the `few` others that have the highest total weight of shared keys.
+
+    The weight is at least `least`. Columns left and right, the lower item first; a pair occurs twice if it is selected
+    from both sides.
+    """
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         starts = run_starts(batch, ["item"])
@@ -130,7 +135,10 @@ def nearest_few(lists: DataFrame, few: int, least: float) -> DataFrame:
 
 
 def _numbered(mine: I64, others: I64) -> tuple[I64, np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-    """(items by number, the number of each of the others): those of `mine` (sorted) come first."""
+    """Number the distinct items: return the items by number, and the number of each of `others`.
+
+    Those of `mine`, which is sorted, come first.
+    """
     at = np.searchsorted(mine, others)
     known = np.append(mine, -1)[at] == others
     rest, number = np.unique(others[~known], return_inverse=True)

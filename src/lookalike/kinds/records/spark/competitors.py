@@ -1,6 +1,6 @@
-"""How pairs of records of two tables stand beside their rivals, and one partner at most for each: as on one machine.
+"""Competing pairs between two tables on Spark: adjusted scores and one-to-one assignment, as in the local engine.
 
-Pairs here are (one, two, similarity): a record of the first table, one of the second.
+Pairs have the columns one, two, similarity: a record of the first table, and one of the second.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from lookalike.runtime.spark.lineage import LineageCutter
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST_TIED = 1 << 20  # pairs of one component, which one task puts together
+MOST_TIED = 1 << 20  # maximum number of pairs of one connected component, which is assigned in one task
 MARGIN_COLUMNS = "one long, two long, similarity double"
 
 
 def oriented(pairs: DataFrame) -> DataFrame:
-    """Of pairs (left, right, similarity) of two collections: the items of the first have even numbers."""
+    """Convert pairs (left, right, similarity) to (one, two, similarity); items of the first table have even numbers."""
     return pairs.selectExpr(
         "if(left % 2 = 0, left, right) as one", "if(left % 2 = 0, right, left) as two", "similarity"
     )
 
 
 def as_edges(pairs: DataFrame) -> DataFrame:
-    """Back to left, right, similarity: the lower first."""
+    """Convert pairs back to left, right, similarity, with the lower item on the left."""
     return pairs.selectExpr("least(one, two) as left", "greatest(one, two) as right", "similarity")
 
 
 def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
-    """With the score that each pair has beside the best other pair of its records, of these sides. Two shuffles."""
+    """Adjust the score of each pair by its margin over the best competing pair of the given sides. Two shuffles."""
 
     def first(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.append_column("rival", as_arrow(sides[0] * _best_other(batch, "one").astype(np.float64)))
@@ -57,7 +57,7 @@ def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
 
 
 def _best_other(batch: pa.RecordBatch, by: str) -> F32:
-    """Of each pair the best other pair with the same record, 0 where there is none."""
+    """Return for each pair the best score of another pair of the same record, 0 if there is none."""
     score = numbers(batch, "similarity").astype(np.float32)
     starts = run_starts(batch, [by])
     run = np.repeat(np.arange(len(starts)), np.diff(starts, append=batch.num_rows))
@@ -72,9 +72,9 @@ def _best_other(batch: pa.RecordBatch, by: str) -> F32:
 
 
 def assigned(pairs: DataFrame, cut: float, roots: LineageCutter) -> DataFrame:
-    """The pairs from `cut` on that make the best assignment overall: component by component, each in one task.
+    """Return the one-to-one assignment of the pairs at or above `cut`: each connected component in one task.
 
-    TooManyPairs where one component is too large for that.
+    Raises TooManyPairs if a component has more than MOST_TIED pairs.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -100,7 +100,10 @@ def assigned(pairs: DataFrame, cut: float, roots: LineageCutter) -> DataFrame:
 
 
 def settled(pairs: DataFrame, kept: DataFrame) -> DataFrame:
-    """The kept pairs with the lift over what else is to be had: rivals whose other record is free or kept with less."""
+    """Adjust the scores of kept pairs by their margin over the available competing pairs.
+
+    A competing pair is available if its other record is unmatched, or kept with a lower score.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     others = pairs.join(kept.select("one", "two"), ["one", "two"], "left_anti")

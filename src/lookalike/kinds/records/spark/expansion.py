@@ -1,4 +1,7 @@
-"""Records that match a third one are compared too, as long as it pays: large groups have more pairs than keys show."""
+"""Two-hop expansion on Spark: also compare records that match a common third record.
+
+Large groups have more pairs than blocking selects as candidates.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_PATHS_PER_PAIR = (
-    50  # by which two may know each other, for every pair that may be compared: with more, nothing more is looked at
+    50  # maximum number of two-hop paths per pair that may be compared; expansion stops if there are more
 )
 
 
 def widened(
     scored: DataFrame, records: int, cut: float, rate: Callable[[DataFrame], DataFrame], roots: LineageCutter
 ) -> DataFrame:
-    """All pairs that were compared, with their scores: those given (left, right, similarity), and friends of friends.
+    """Return all compared pairs with their scores: those given (left, right, similarity), and two-hop pairs.
 
-    rate: pairs (left, right) to pairs with their score. Pairs that match are wanted, however many; a circle with more
-    than WIDER others a record is left out.
+    rate: computes the scores of pairs (left, right). The number of pairs that match is not limited. A round is
+    discarded if it has more pairs than there are known matches plus what remains of WIDER other pairs per record.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -55,7 +58,7 @@ def widened(
 
 
 def _acquainted(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Every two items that share a key, unless more than HUB do."""
+    """Yield every pair of items that share a key, except for keys with more than HUB items."""
     keys = numbers(batch, "key").view(np.uint64)
     keep = holders(keys) <= HUB
     n = int(keep.sum())

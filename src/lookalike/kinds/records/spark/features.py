@@ -1,7 +1,7 @@
-"""Records on Spark: fields, keys and crowds as on one machine.
+"""Features of records on Spark: fields, blocking keys and intersections of oversized blocks, as in the local engine.
 
-A record's keys are those of its fields. A bucket that holds too many is crossed with the other full ones of its
-records, as `kinds.records.blocking` does.
+The keys of a record are those of its fields. An oversized block is intersected with the other oversized blocks of its
+records, as in `kinds.records.blocking`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ CROSSES = "item long, side byte, size int, keys binary, places binary"
 
 
 def text_columns(rules: RecordRules) -> list[str]:
-    """The columns of things that hold the texts of the fields."""
+    """Return the names of the columns that contain the texts of the fields."""
     return [f"field{number}" for number in range(len(rules.fields))]
 
 
 def fields_of(texts: Sequence[pa.Array], rules: RecordRules) -> list[Field]:
-    """The columns as fields; what their words weigh is not to be relied on."""
+    """Make fields of the columns; their word weights are those of this batch only, and must be replaced."""
     return [make_field(pa.chunked_array([text]), rule) for text, rule in zip(texts, rules.fields, strict=True)]
 
 
 def features(texts: Sequence[pa.Array], rules: RecordRules) -> dict[str, pa.Array]:
-    """The columns FEATURES of records, and their texts. A record without any value has the size 0."""
+    """Return the columns RECORD_FEATURES of records, and their texts. A record without any value has the size 0."""
     n, fields = len(texts[0]), fields_of(texts, rules)
     one, other = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
     full, length = np.zeros(n, np.int32), np.zeros(n, np.int64)
@@ -78,7 +78,7 @@ def features(texts: Sequence[pa.Array], rules: RecordRules) -> dict[str, pa.Arra
 
 
 def _keys(fields: Sequence[Field], n: int) -> tuple[U64, I64]:
-    """The keys of each record, each once."""
+    """Return the distinct keys of each record."""
     parts = []
     for number, field in enumerate(fields):
         made = ValueKeys.of(field, number, field.rule.keys)
@@ -87,7 +87,7 @@ def _keys(fields: Sequence[Field], n: int) -> tuple[U64, I64]:
 
 
 def of_records(field: Field, offsets: I64, values: U64) -> tuple[I64, U64]:
-    """(record, value) of what the distinct values of a field have."""
+    """Return (record, value) for the elements that belong to the distinct value of each record."""
     records = np.flatnonzero(field.values >= 0)
     of = field.values[records]
     counts = np.diff(offsets)[of]
@@ -101,7 +101,7 @@ def join_parts(parts: Sequence[tuple[I64, U64]]) -> tuple[I64, U64]:
 
 
 def each_once(records: I64, values: U64, n: int) -> tuple[U64, I64]:
-    """The different values of each record, and where those of each begin."""
+    """Return the distinct values of each record, and their offsets (i64[n + 1])."""
     order = np.lexsort((values, records))
     records, values = records[order], values[order]
     new = np.ones(len(order), np.bool_)
@@ -110,8 +110,11 @@ def each_once(records: I64, values: U64, n: int) -> tuple[U64, I64]:
 
 
 def crossed(met: DataFrame, crowd: int, records: int) -> DataFrame:
-    """Keys of two full buckets together (CROSSES): of each record in several buckets of more than `crowd`, the smallest
-    few, two by two. met: as of `flow.meet`; records: how many there are, which decides how much of a key counts."""
+    """Return the keys of intersections of two oversized blocks (columns CROSSES).
+
+    For each record in several blocks of more than `crowd` records, the CROSSED smallest ones are intersected. met: the
+    result of `bucket_items`; records: the number of records, which determines how many bits of a key are used.
+    """
     high = high_bits(item_bits(max(records, 2)))
 
     def full(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

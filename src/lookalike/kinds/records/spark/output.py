@@ -1,4 +1,4 @@
-"""Pairs of records with what each field adds to their similarity."""
+"""The output of record linkage on Spark: pairs with the contribution of each field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ PAIR_COLUMNS = ("left", "right", "similarity")
 
 @dataclass(frozen=True)
 class RecordMatched(Matched):
-    """As of any kind of item. known: classes by their first record; rated: what scores look at, of these."""
+    """The matches of a run over records.
+
+    known: the classes of equal records, identified by their first record; rated: the texts and word counts of these
+    records, from which scores are computed.
+    """
 
     known: Copies = field(kw_only=True)
     rated: DataFrame = field(kw_only=True)
@@ -34,7 +38,7 @@ class RecordMatched(Matched):
     rivals: bool = field(kw_only=True)
 
     def named(self, frame: DataFrame, left: Sequence[str], right: Sequence[str] = ()) -> DataFrame:
-        """Pairs get a column for each field on their way."""
+        """Replace item numbers by ids; pairs also get a column with the contribution of each field."""
         if frame is not self.pairs:
             return super().named(frame, left, right)
         detailed = self._detailed(frame)
@@ -42,7 +46,10 @@ class RecordMatched(Matched):
         return super().named(detailed, left, right).toDF(*PAIR_COLUMNS, *names)
 
     def _detailed(self, pairs: DataFrame) -> DataFrame:
-        """left, right, similarity, part0, part1, ...: two joins for the classes of copies, two for their texts."""
+        """Return left, right, similarity, part0, part1, ... (contributions).
+
+        Two joins find the classes of exact duplicates, and two more their texts.
+        """
         rules, held, rivals, texts = self.rules, self.held, self.rivals, [*text_columns(self.rules), "held"]
         names = contribution_names(rules, rivals=rivals)
         shown = [number for number, name in enumerate(names) if name not in PAIR_COLUMNS]

@@ -1,4 +1,4 @@
-"""A run over records on Spark: rules from a bounded sample, then proposals, scores and how pairs stand."""
+"""A run over records on Spark: rules from a bounded sample, then blocking, scores and competitor adjustment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from lookalike.runtime.spark.session import open_session, tune
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SAMPLED_RECORDS = 100_000  # records, of each table, from which rules are learned
+SAMPLED_RECORDS = 100_000  # maximum number of records of each table from which rules are learned
 
 
 def run_records(
@@ -52,7 +52,7 @@ def run_records(
     options: dict[str, Any], want: OutputKind, keep: str, cluster: dict[str, Any], trace: Trace,
     *, on_bad_text: OnBadText = "error",
 ) -> RecordRun:  # fmt: skip
-    """The run over one table of records, or over two where the second of the sources is not None."""
+    """Prepare the run over one table of records, or over two if the second of the sources is not None."""
     _check(options, rules, several=sources[1] is not None)
     session = open_session(**cluster)
     opened = [open_rows(session, one, id, several=sources[1] is not None) for one in sources if one is not None]
@@ -70,7 +70,7 @@ def run_records(
 
 
 def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool) -> None:
-    """Refuse, before anything is read, what cannot work."""
+    """Raise an error for invalid options, before anything is read."""
     asked = {**options, "threshold": 0.5 if options.get("threshold") is None else options["threshold"]}
     job = RecordJob(rules=rules or RecordRules(fields=(FieldRule(column="?"),)), **asked)
     if job.one_to_one and not several:
@@ -78,7 +78,7 @@ def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool)
 
 
 def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
-    """True where the data have to tell weights, the threshold, or whether rivals count between two tables."""
+    """Tell whether weights, the threshold, or the cardinality between two tables must be inferred from the data."""
     doubtful = several and not single and rules.rivals is True and rules.prior is None
     return not rules.learned or (threshold is None and rules.threshold is None) or doubtful
 
@@ -87,7 +87,7 @@ def _learned(
     opened: Sequence[RecordRows], names: Sequence[str], rules: RecordRules | None, threshold: float | None,
     options: dict[str, Any], trace: Trace, on_bad_text: OnBadText,
 ) -> RecordRules:  # fmt: skip
-    """The rules that the local engine learns from a sample."""
+    """Learn the rules from a sample, with the local engine."""
     samples = [rows.sample(names, SAMPLED_RECORDS) for rows in opened]
     tables = [open_records(sample, on_bad_text=on_bad_text) for sample in samples]
     if rules is None:
@@ -105,7 +105,7 @@ def _where(items: I64, column: str, row: int) -> str:
 
 @dataclass(frozen=True)
 class RecordRun(ItemRun):
-    """Records: keys propose, fields score, and pairs stand beside their rivals."""
+    """Record linkage on Spark: blocking by keys, scores by fields, and adjustment for competing pairs."""
 
     origins: Sequence[RecordRows]
     job: RecordJob
@@ -147,15 +147,18 @@ class RecordRun(ItemRun):
             yield batch, features(texts, rules)
 
         read = read_items(origins, make, f"{RECORD_FEATURES}, {texts}", preferred=preferred_column(self.keep))
-        if self.job.one_to_one:  # every record is its own class
+        if self.job.one_to_one:  # every record is a class of one
             read = read.withColumn("print", read["item"])
-        elif several:  # records of two tables are never one class
+        elif several:  # records of two tables are never in one class
             read = read.withColumn("other", read["other"].bitwiseXOR(read["side"].cast("long")))
         return self.roots.keep(read)
 
     @cached_property
     def known(self) -> Copies:
-        """Classes that are known by their first record, whatever is kept in the end: the order of one machine."""
+        """Return the classes of equal records, identified by their first record as in the local engine.
+
+        The record that is kept in the end may be another one.
+        """
         if self.keep == "first":
             return self.copies
         return count_copies(self.roots.keep(collapse(self.things, Order())))
@@ -166,7 +169,7 @@ class RecordRun(ItemRun):
 
     @cached_property
     def reps(self) -> DataFrame:
-        """The first record of each class: item, side, texts, and count, its members."""
+        """Return the first record of each class: item, side, texts, and count, the number of its members."""
         return self.roots.keep(self.firsts.select("item", "side", "count", *text_columns(self.job.rules)))
 
     @cached_property
@@ -175,12 +178,12 @@ class RecordRun(ItemRun):
 
     @property
     def records(self) -> int:
-        """How many different records there are."""
+        """Return the number of distinct records."""
         return self._words[0].records
 
     @property
     def crowd(self) -> int:
-        """Records of a bucket above which it is crowded: as on one machine."""
+        """Return the maximum number of records of a block that is not oversized, as in the local engine."""
         return MAX_BLOCK_SIZE if self.records < LARGE_TABLE else MAX_BLOCK_SIZE // 2
 
     @cached_property
@@ -189,7 +192,7 @@ class RecordRun(ItemRun):
 
     @cached_property
     def met_again(self) -> DataFrame:
-        """Of the buckets that are crowded, crossed with one another."""
+        """Return the intersections of oversized blocks."""
         return self.roots.keep(bucket_items(crossed(self.met, self.crowd, self.records), most=self.crowd))
 
     @cached_property
@@ -199,7 +202,7 @@ class RecordRun(ItemRun):
 
     @cached_property
     def rated(self) -> DataFrame:
-        """What scores look at: item, texts, held."""
+        """Return the columns from which scores are computed: item, texts, held (word counts)."""
         texts = self.reps.select("item", *text_columns(self.job.rules))
         return self.roots.keep(texts.join(self._words[1], "item", "left"))
 
@@ -209,7 +212,7 @@ class RecordRun(ItemRun):
 
     @cached_property
     def scored(self) -> DataFrame:
-        """Every two records that were compared: left, right, similarity; rivals do not count."""
+        """Return all compared pairs: left, right, similarity, without competitor adjustment."""
         n, k = self.records, self.job.neighbours
         few, least = (k, 0.0) if n < LARGE_TABLE else (min(k, FEWER), ENOUGH_BITS * float(np.log2(n)))
         lists = key_lists(self.met, n, most=self.crowd, late=False)
@@ -219,23 +222,23 @@ class RecordRun(ItemRun):
         return made if len(self.origins) == 2 else widened(made, n, self.cut, self.rate, self.roots)
 
     def rate(self, pairs: DataFrame) -> DataFrame:
-        """Pairs (left, right), each once, with their scores."""
+        """Return the distinct pairs (left, right) with their scores."""
         score = record_score(self.job.rules, self._words[0])
         return verify(self.roots.keep(lots(pairs)), self.rated, score, self.payload)
 
     @property
     def cut(self) -> float:
-        """The threshold as it is compared with: scores are float32."""
+        """Return the threshold rounded to float32, the type of the scores."""
         return float(np.float32(self.job.threshold))
 
     @property
     def rivals(self) -> bool:
-        """True where better partners of a record count against a pair."""
+        """Tell whether better competing pairs lower the score of a pair."""
         return len(self.origins) == 2 and self.job.rules.rivals is not False
 
     @property
     def sides(self) -> Sides:
-        """Of which tables: the first one, and the second."""
+        """Tell whether the pairs of a record of the first table compete, and those of the second."""
         return next(sides for sides, name in RIVALS_OF.items() if name == self.job.rules.rivals)
 
     @cached_property
@@ -250,7 +253,7 @@ class RecordRun(ItemRun):
                 pairs = lifted(pairs, self.sides)
             made = as_edges(pairs)
         made = made.where(made["similarity"] >= self.cut)
-        if self.keep != "first":  # classes are known by the record that is kept
+        if self.keep != "first":  # identify each class by the record that is kept
             names = self.copies.frame.select("item", "rep")
             for side, other in (("left", "right"), ("right", "left")):
                 made = made.join(names.toDF(side, "rep"), side, "left")
@@ -273,7 +276,7 @@ class RecordRun(ItemRun):
         return counts | {"candidates": self.scored.count()}
 
     def audited(self) -> Audit | None:
-        """Of a sample of the records, the pairs that reach the threshold and how many of them were compared."""
+        """Measure on a sample of the records the share of the pairs at or above the threshold that were compared."""
         if not self.job.audit:
             return None
         with self.trace.stage("audit"):

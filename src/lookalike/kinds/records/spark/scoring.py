@@ -1,7 +1,7 @@
-"""Scores of records on Spark, from counts that no machine holds all of.
+"""Scores of records on Spark, with word counts that do not have to fit in the memory of one machine.
 
-What a word weighs depends on how many records hold it: words are counted everywhere, the frequent ones travel with the
-score, the others with the records that hold them.
+The weight of a word depends on the number of records that contain it. Words are counted over all records; the counts of
+frequent words are sent to every task with the scoring function, those of the others with the records that contain them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,23 @@ from lookalike.runtime.spark.key_join import Score
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-FREQUENT = 1 / 1000  # of the records: words that more of them hold are sent to every task
+FREQUENT = 1 / 1000  # counts of words in more than this share of the records are sent to every task
 WORD_SALT = np.uint64(19)
 WHOLE_RECORD_FIELD, VALUES = (
     -1,
     1 << 20,
-)  # beside the numbers of fields: words of whole records; values, above the field's number
+)  # further field numbers: for the words of whole records; offset of a field's number for its values
 
 
 @dataclass(frozen=True)
 class TermFrequencies:
-    """How often things are held. records: classes of equal records; filled: for each field, records that have a value
-    there; words u64 (sorted), holders i64: of the frequent words; usual: for each field, the share of the pairs with
-    the same value and the classes that have one, where the rules ask how rare a value is."""
+    """Counts of frequent words and values.
+
+    records: the number of classes of equal records; filled: for each field, the number of records that have a value;
+    words u64 (sorted), holders i64: the frequent words and the number of records that contain each; usual: for each
+    field, the share of the pairs with equal values and the number of classes that have a value, if the rules use
+    term-frequency adjustments.
+    """
 
     records: int
     filled: tuple[int, ...]
@@ -52,16 +56,17 @@ class TermFrequencies:
 
 
 def _salted(hashes: U64, field: int) -> U64:
-    """Words told apart by the field that they stand in; WHOLE for the whole record."""
+    """Mix the number of the field into the hashes; WHOLE_RECORD_FIELD for the whole record."""
     out = np.empty(len(hashes), np.uint64)
     hashing.mix_all(hashes + np.uint64(field + 1), WORD_SALT, out)
     return out
 
 
 def count_words(reps: DataFrame, rules: RecordRules) -> tuple[TermFrequencies, DataFrame]:
-    """What every word's weight comes from: the frequent words, and of each record the others that are held more than
-    once (item, held: words and counts by turns). reps: one record of each class, with texts, side and `count`, its
-    members.
+    """Count words: return the frequent ones, and for each record its other words that occur in several records.
+
+    The latter has the columns item and held (words and counts alternating). reps: one record of each class, with texts,
+    side and `count`, the number of its members.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -114,13 +119,13 @@ def count_words(reps: DataFrame, rules: RecordRules) -> tuple[TermFrequencies, D
 
 
 def _values(field: Field) -> tuple[I64, U64]:
-    """(record, hash of its value) of those that have one."""
+    """Return (record, hash of its value) for the records that have a value."""
     records = np.flatnonzero(field.values >= 0)
     return records, field.hashes[field.values[records]]
 
 
 def _usual(reps: DataFrame, rules: RecordRules) -> tuple[tuple[float, int], ...]:
-    """For each field the share of the pairs of records with the same value, and how many have one."""
+    """Return for each field the share of the pairs of records with equal values, and how many records have a value."""
     names = text_columns(rules)
 
     def values(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -160,8 +165,11 @@ def _table(words: U64, holders: I64) -> tuple[U64, I64]:
 
 @dataclass(frozen=True)
 class ScoredComparisons:
-    """Pairs of records, field by field: seen f32[p] of each field, NaN where a value is missing; whole f32[p]: their
-    words; rare f32[p] of each field: what it tells that they share this value, where the rules ask for it."""
+    """Field similarities of pairs of records.
+
+    seen: f32[p] for each field, NaN where a value is missing; whole f32[p]: the similarity of all their words; rare:
+    the term-frequency adjustment, f32[p] for each field, if the rules use it.
+    """
 
     seen: list[F32]
     whole: F32
@@ -171,7 +179,7 @@ class ScoredComparisons:
 def compared(
     left: pa.RecordBatch, right: pa.RecordBatch, rules: RecordRules, held: TermFrequencies
 ) -> ScoredComparisons:
-    """Rows i of both batches beside each other: texts, and `held`, what their words weigh."""
+    """Compare row i of `left` with row i of `right`: their texts, and `held`, the counts that give word weights."""
     n, names = left.num_rows, text_columns(rules)
     texts = [pa.concat_arrays([left[name], right[name]]) for name in names]
     beside = np.concatenate([together(side, "held", np.int64) for side in (left, right)]).reshape(-1, 2)
@@ -203,7 +211,10 @@ def compared(
 
 
 def record_score(rules: RecordRules, held: TermFrequencies) -> Score:
-    """The similarity of pairs of records by rules that are complete, whatever it is; rivals do not count."""
+    """Return the scoring function of pairs of records: no threshold, and no competitor adjustment.
+
+    The rules must be complete.
+    """
 
     def score(left: pa.RecordBatch, right: pa.RecordBatch) -> F64:
         made, n = compared(left, right, rules, held), left.num_rows

@@ -1,4 +1,4 @@
-"""Tables of records that Spark reads: their fields, their ids, and a sample that is always the same."""
+"""Sources of records on Spark: tables with their fields and ids, and a reproducible sample."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FIELDS = "_lookalike_fields"
-OVERSAMPLING = 1.2  # of the rows that a sample needs, drawn by their hashes before they are counted
+OVERSAMPLING = 1.2  # factor by which the hash filter selects more rows than the sample needs
 
 
 class RecordRows(SparkSource):
-    """Rows with fields. text_column means nothing until `with_struct`."""
+    """A table of records on Spark. text_column has no meaning before `with_struct`."""
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "id": self.id_column, "origin": super().describe()["origin"]}
@@ -35,11 +35,11 @@ class RecordRows(SparkSource):
         return schema_of(self.frame)
 
     def usable(self) -> list[str]:
-        """The columns that can be fields: plain values, no lists."""
+        """Return the columns that can be fields: those of plain values, not lists."""
         return [field.name for field in self.schema if is_plain(field.type)]
 
     def with_struct(self, names: Sequence[str]) -> RecordRows:
-        """With the fields as one column; floats that are all whole numbers without their fraction."""
+        """Return the rows with the fields as one struct column; floats that are all whole numbers become integers."""
         from pyspark.sql import functions as F  # noqa: N812
 
         whole = _whole_numbers(self.frame, [n for n in names if pa.types.is_floating(self.schema.field(n).type)])
@@ -48,7 +48,7 @@ class RecordRows(SparkSource):
         return replace(self, frame=self.frame.withColumn(FIELDS, fields), text_column=FIELDS)
 
     def sample(self, names: Sequence[str], most: int) -> pa.Table:
-        """At most so many rows with these columns, in the order of all, drawn by the hash of what numbers them."""
+        """Return at most `most` rows with these columns, in input order, selected by the hash of their number or id."""
         frame = self.placed()
         by = PLACE if self.placing in ("files", "column") else str(self.id_column)
         count = frame.count()
@@ -64,7 +64,7 @@ class RecordRows(SparkSource):
 
 
 def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bool) -> RecordRows:  # noqa: A002
-    """The rows of whatever Spark reads, or of what Python holds. The id is guessed as on one machine."""
+    """Open a table that Spark reads, or one in the memory of Python. The id is guessed as by the local engine."""
     if not is_read_by_spark(source):
         return _of_memory(session, source, id)
     made = open_origin(session, source, text=None, id=id, several=several, choose=any_column)
@@ -79,7 +79,7 @@ def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bo
 
 
 def common_fields(opened: Sequence[RecordRows]) -> list[str]:
-    """The columns that all tables have, but for the ids."""
+    """Return the columns that all tables have, without the ids."""
     usable = [[name for name in rows.usable() if name != rows.id_column] for rows in opened]
     shared = [name for name in usable[0] if all(name in names for names in usable)]
     if not shared:
@@ -90,7 +90,7 @@ def common_fields(opened: Sequence[RecordRows]) -> list[str]:
 
 
 def check_fields(opened: Sequence[RecordRows], names: Sequence[str]) -> None:
-    """Refuse columns that are missing or hold no plain values."""
+    """Raise an error for columns that are missing or do not have plain values."""
     for rows in opened:
         for name in names:
             check_column(rows.schema, name, rows.name)
@@ -100,7 +100,7 @@ def check_fields(opened: Sequence[RecordRows], names: Sequence[str]) -> None:
 
 
 def _whole_numbers(frame: DataFrame, floats: Sequence[str]) -> set[str]:
-    """Those of the columns that hold whole numbers only: one pass, where there are floats."""
+    """Return those of the float columns that have only whole numbers: one pass, if there are any floats."""
     if not floats:
         return set()
     tests = (f"not isnan(`{name}`) and `{name}` = rint(`{name}`)" for name in floats)
@@ -109,7 +109,7 @@ def _whole_numbers(frame: DataFrame, floats: Sequence[str]) -> set[str]:
 
 
 def _guess_id(frame: DataFrame) -> str | None:
-    """A column called id, else one that ends in id, with values that all differ."""
+    """Return a column named id, else one whose name suggests ids and whose values are distinct, else None."""
     schema = schema_of(frame)
     for column in likely_ids([field.name for field in schema if is_plain(field.type)]):
         if column.strip().lower() == "id":
