@@ -1,6 +1,6 @@
-"""How well an answer agrees with the truth: pairs at every threshold, and groups.
+"""Agreement of a result with the ground truth: of pairs at every threshold, and of groups.
 
-Where a ratio has nothing below the line (no pair reported, none true) it is NaN: neither good nor bad.
+A ratio whose denominator is 0 (no pairs reported, or no true pairs) is NaN.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from lookalike.evaluation.matches import Mask, Matches, PairSet, Partition, cell
 
 @dataclass(frozen=True, kw_only=True)
 class PairCurve:
-    """Precision and recall of pairs, at every threshold that makes a difference, from the strictest to the loosest.
+    """Precision and recall of pairs at every distinct threshold, from the strictest to the loosest.
 
-    threshold: f64[m], NaN where there is none; reported, correct: i64[m], the pairs at or above it, and those of them
-    that are true; true: all true pairs. sign: -1 where thresholds are distances, and pairs at or below them count.
+    threshold: f64[m], NaN for pairs without scores; reported, correct: i64[m], the number of pairs at or above it, and
+    of true pairs among them; true: the number of all true pairs. sign: -1 if thresholds are distances, so that pairs at
+    or below them count.
 
     >>> found, _, _ = PairSet.of(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0.9, 0.8, 0.8]))
     >>> curve = pair_curve(found, np.array([True, False, True]), true=4)
@@ -54,7 +55,7 @@ class PairCurve:
 
     @property
     def average_precision(self) -> float:
-        """The area under precision against recall: the sum of precision times what recall has gained."""
+        """Return the area under the precision-recall curve: the sum of precision times the increase of recall."""
         if self.true == 0:
             return float("nan")
         gained = np.diff(self.correct, prepend=0)
@@ -62,28 +63,28 @@ class PairCurve:
 
     @cached_property
     def best(self) -> int:
-        """The point with the highest F1, the stricter threshold among equals; -1 where there is no point."""
+        """Return the index of the point with the highest F1 (the strictest of equal ones); -1 if the curve is empty."""
         return int(np.argmax(np.nan_to_num(self.f1))) if len(self) else -1
 
     def at(self, threshold: float) -> int:
-        """The point that holds what is at this threshold or nearer; -1 where nothing is."""
+        """Return the index of the point with all pairs at this threshold or nearer; -1 if there are none."""
         return int(np.count_nonzero(self.sign * self.threshold >= self.sign * threshold)) - 1
 
     def on(self, scale: Scale) -> Self:
-        """The curve of nearness (higher is nearer) with the thresholds of this scale."""
+        """Convert a curve whose thresholds are higher for nearer pairs to the thresholds of this scale."""
         return replace(self, threshold=scale.sign * self.threshold, sign=scale.sign)
 
     def take(self, places: Sequence[int]) -> Self:
-        """The curve with these points only: a few of millions, before looking at more than one of their numbers."""
+        """Return the curve with these points only. Cheaper than computing the ratios of millions of points."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("true", "sign")}
         return replace(self, **{name: values[list(places)] for name, values in arrays.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupCurve(PairCurve):
-    """Groups, at every threshold (or one answer without). `reported` are all pairs within the groups.
+    """Agreement of groups at every threshold, or a single point without one. `reported`: all pairs within groups.
 
-    groups: i64[m], of two or more items; bcubed_precision, bcubed_recall, adjusted_rand: f64[m].
+    groups: i64[m], the number of groups of two or more items; bcubed_precision, bcubed_recall, adjusted_rand: f64[m].
     """
 
     groups: I64
@@ -93,15 +94,15 @@ class GroupCurve(PairCurve):
 
     @property
     def bcubed_f1(self) -> F64:
-        """The harmonic mean of the two, which are never 0: every item is in its own group."""
+        """Return the harmonic mean of B-cubed precision and recall, which are never 0: an item is in its own group."""
         precision, recall = self.bcubed_precision, self.bcubed_recall
         return 2.0 * precision * recall / (precision + recall)
 
 
 def pair_curve(pairs: PairSet, is_true: Mask, *, true: int) -> PairCurve:
-    """The curve of reported pairs, of which `is_true` (bool[p]) are correct; `true`: how many true pairs there are.
+    """Return the curve of reported pairs. is_true: bool[p], the correct ones; true: the number of all true pairs.
 
-    All similarities are numbers, or none is.
+    Either all similarities are numbers, or all are NaN.
     """
     order = pairs.by_similarity
     similarity = pairs.similarity[order]
@@ -111,7 +112,7 @@ def pair_curve(pairs: PairSet, is_true: Mask, *, true: int) -> PairCurve:
 
 
 def last_of_each(values: F64) -> I64:
-    """The place of the last one of each run of equal values; NaN equals NaN."""
+    """Return the index of the last element of each run of equal values; NaN equals NaN."""
     if len(values) == 0:
         return np.empty(0, np.int64)
     differ = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
@@ -119,10 +120,10 @@ def last_of_each(values: F64) -> I64:
 
 
 def group_agreement(groups: Partition, truth: Partition, true_pairs: PairSet | None = None) -> GroupCurve:
-    """One answer, as a curve of one point: pairwise, B-cubed and Rand, from the sizes of groups and of what they share.
+    """Compare two partitions by pairwise, B-cubed and adjusted Rand measures, as a curve with one point.
 
-    Both partitions are over the same items. Pairwise counts take `true_pairs` where they are given, else all pairs
-    within the groups of `truth`.
+    Both partitions are over the same items. Computed from the sizes of groups and of their intersections. Pairwise
+    counts use `true_pairs` if given, else all pairs within the groups of `truth`.
     """
     _, first, counts = np.unique(cells(groups.label, truth.label), return_index=True, return_counts=True)
     counts = counts.astype(np.int64)
@@ -145,10 +146,10 @@ def group_agreement(groups: Partition, truth: Partition, true_pairs: PairSet | N
 
 
 def adjusted_rand(shared: I64, reported: I64, true: int, items: int) -> F64:
-    """From pairs that are together in both, in the answer, and in the truth. 1 where both are trivial in the same way.
+    """Return the adjusted Rand index from numbers of pairs: in both partitions, in the result, and in the truth.
 
-    (shared - expected) / (mean of reported and true - expected), expected = reported x true / all pairs (Hubert and
-    Arabie 1985).
+    (shared - expected) / (mean of reported and true - expected), with expected = reported x true / all pairs (Hubert
+    and Arabie 1985). 1 if both partitions consist of single items only, or both of one group.
 
     >>> adjusted_rand(np.array([2]), np.array([4]), true=3, items=6).round(4).tolist()
     [0.4444]

@@ -1,4 +1,4 @@
-"""An answer against the truth: precision, recall and F1 at every threshold, agreement of groups, the worst misses."""
+"""Evaluate a result against the ground truth: precision, recall and F1, agreement of groups, and the worst errors."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lookalike.evaluation.reliability import Reliability
 from lookalike.evaluation.reliability import reliability as compare_with_truth
 from lookalike.io.tables import numbered
 
-MAX_CURVE_ROWS = 1000  # at most so many of a curve go into a report
+MAX_CURVE_ROWS = 1000  # maximum number of points of a curve in a report
 OF_PAIRS = ("threshold", "reported", "correct", "precision", "recall", "f1")
 OF_GROUPS = (*OF_PAIRS, "groups", "bcubed_precision", "bcubed_recall", "bcubed_f1", "adjusted_rand")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What `evaluate` found. pairs: the curve of reported pairs; groups: agreement of groups; None where not asked for.
+    """The result of `evaluate`. pairs: the curve of reported pairs; groups: the agreement of groups; each may be None.
 
     misses: true pairs that were not reported; false_pairs: reported pairs that are not true, the most similar first;
-    both left, right, and the score of the answer or the truth. counts: of ids and pairs. scale: the score whose
-    thresholds the curves have. notes: what was odd about the input, a line each. reliability: stated probabilities
-    against the share of true pairs; None where scores are not probabilities.
+    both have left, right, and the score of the truth or of the result. counts: of ids and pairs. scale: the score in
+    which the thresholds of the curves are given. notes: remarks about the input, one line each. reliability: stated
+    probabilities compared with the share of true pairs; None if the scores are not probabilities.
     """
 
     pairs: PairCurve | None
@@ -43,7 +43,10 @@ class Evaluation:
     reliability: Reliability | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; of each curve at most 1000 points, the first, the last and the best among them."""
+        """Return the evaluation as JSON-compatible data.
+
+        A curve has at most 1000 points, among them the first, the last and the best one.
+        """
         return {
             "counts": self.counts,
             "score": {"column": self.scale.column, "nearer": "higher" if self.scale.sign > 0 else "lower"},
@@ -68,25 +71,27 @@ def evaluate(
     two_tables: bool | None = None,
     reliability: bool | None = None,
 ) -> Evaluation:
-    """How right and how complete an answer is. Both sides are paths, Arrow tables, or anything that exports Arrow.
+    """Measure the precision and recall of a result against the ground truth.
+
+    Both are paths, Arrow tables, or anything that exports Arrow data.
 
     pairs: pairs (left, right, and a score), groups (id, group), or a result folder. A score is a similarity (a column
-    similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or bits), of which pairs at or below
+    similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or bits), for which pairs at or below
     a threshold count. truth: pairs (left and right, or the first two columns), or groups (id and group, or the columns
-    `truth_id` and `truth_group`). With `groups`, the
-    connected components of the pairs at each threshold are compared too. `worst`: how many misses are listed.
+    `truth_id` and `truth_group`). With `groups`, the connected components of the pairs at each threshold are evaluated
+    too. `worst`: the maximum number of misses, and of false pairs, to list.
 
-    two_tables: `left` and `right` are ids of two tables, in the answer and in the truth, so that (7, 3) is not (3, 7)
-    and (5, 5) is a pair; None goes by the receipt of the answer. Truth that lists groups has ids of one table.
+    two_tables: `left` and `right` are ids of two tables, in the result and in the truth, so that (7, 3) is not (3, 7)
+    and (5, 5) is a pair; None to use the receipt of the result. A truth of groups has ids of one table.
 
-    reliability: the similarities are probabilities of a match, to be compared with the share of true pairs; None goes
-    by the receipt of the answer.
+    reliability: the similarities are match probabilities, to be compared with the share of true pairs; None to use the
+    receipt of the result.
 
-    Pairs of one table have no direction; every pair counts once; ids are compared as text unless both sides have
-    integers. A pair with an id that the truth does not know is false. Groups are compared over the ids of both
-    sides; an id that one side does not list, or lists without a group, is there a group of its own. Where true
-    pairs are compared with groups, B-cubed and Rand take all that they connect as one true group; pairwise counts
-    take them as they are. Groups cost by their members, never by their pairs.
+    Pairs of one table are undirected; every pair counts once; ids are compared as text unless both sides have integers.
+    A pair with an id that is not in the truth is false. Groups are compared over the ids of both sides; an id that one
+    side does not list, or lists without a group, is a group of one there. Where true pairs are compared with groups,
+    B-cubed and Rand use the connected components of the true pairs as true groups, and pairwise counts the pairs
+    themselves. The cost of groups depends on the number of their members, not of their pairs.
 
     >>> found = pa.table({"left": ["a", "a", "c"], "right": ["b", "c", "d"], "similarity": [0.9, 0.8, 0.7]})
     >>> made = evaluate(found, pa.table({"id": ["a", "b", "c", "d"], "group": [1, 1, 2, 2]}))
@@ -101,7 +106,7 @@ def evaluate(
     numbers, ids = numbered([column for one in listed for column in one.ids])
     notes = [note for one in listed for note in one.notes] + _compared_as_text(listed)
     if _are_two_tables(two_tables, pairs, listed, notes):
-        # Right ids get numbers of their own, above those of the left ones.
+        # Right ids get separate numbers, above those of the left ones.
         numbers = [column + len(ids) * (place % 2) for place, column in enumerate(numbers)]
         ids = pa.concat_arrays([ids, ids])
     *answers, true = [_Side.of(one, [numbers.pop(0) for _ in one.ids], ids, notes) for one in listed]
@@ -149,7 +154,7 @@ def _are_two_tables(asked: bool | None, answer: Any, listed: Sequence[Listed], n
 
 @dataclass(frozen=True)
 class _Side:
-    """An answer or the truth in numbers. known: bool[n], the ids that it lists."""
+    """A result or the truth with numbered ids. known: bool[n], the ids that it lists."""
 
     name: str
     matches: PairSet | Partition
@@ -188,7 +193,7 @@ def _partition(listed: Listed, items: I64, ids: pa.Array, notes: list[str]) -> P
 
 
 def _compared_as_text(listed: Sequence[Listed]) -> list[str]:
-    """A note where one side has integers and the other text: 7 and 007 are two ids then."""
+    """Return a note if one side has integers and the other text: 7 and 007 are different ids then."""
     whole = [one.name for one in listed if all(pa.types.is_integer(column.type) for column in one.ids)]
     text = [one.name for one in listed if one.name not in whole]
     if not whole or not text or any(len(one.ids[0]) == 0 for one in listed):
@@ -211,7 +216,7 @@ def _unknown_ids(answer: _Side, true: _Side, notes: list[str]) -> int:
 
 
 def _with_all_scores(matches: PairSet | Partition, listed: Listed, notes: list[str]) -> PairSet | None:
-    """The pairs with the loosest score where they have none; as they are where all have none. None for groups."""
+    """Give pairs without a score the loosest one; pairs are unchanged if none has a score. None for groups."""
     if isinstance(matches, Partition):
         return None
     similarity, without = matches.similarity, np.isnan(matches.similarity)
@@ -232,7 +237,7 @@ def _pair_curve(pairs: PairSet, true: _Side) -> PairCurve:
 
 
 def _reliability(pairs: PairSet | None, true: _Side, listed: Listed, *, required: bool) -> Reliability | None:
-    """None where there are no probabilities, unless they were asked for."""
+    """Compare stated probabilities with the truth; None if there are no probabilities (an error if `required`)."""
     stated = None if pairs is None else pairs.similarity
     if stated is not None and listed.scale.sign > 0 and bool(((stated >= 0) & (stated <= 1)).all()):
         assert pairs is not None
@@ -247,7 +252,7 @@ def _reliability(pairs: PairSet | None, true: _Side, listed: Listed, *, required
 def _agreement(answer: PairSet | Partition | None, true: _Side, notes: list[str]) -> GroupCurve | None:
     if answer is None:
         return None
-    from lookalike.evaluation import merge_tree  # the compiler is needed for nothing else here
+    from lookalike.evaluation import merge_tree  # imported here because only this needs the compiler
 
     true_pairs, true_groups = None, true.matches
     if isinstance(true_groups, PairSet):
@@ -274,7 +279,7 @@ def _points(curve: PairCurve, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def thinned(curve: PairCurve, most: int) -> list[int]:
-    """At most `most` places of the curve, evenly spread, the first, the last and the best among them."""
+    """Return at most `most` indices of the curve, evenly spread, with the first, the last and the best one."""
     if len(curve) <= most:
         return list(range(len(curve)))
     spread = np.linspace(0, len(curve) - 1, most - 1).round().astype(int).tolist()

@@ -1,4 +1,4 @@
-"""Files that list who belongs with whom: pairs of ids, or an id and its group; an answer, or the truth."""
+"""Read results and ground truth: tables of pairs of ids, or of ids and their groups."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NO_IDS = pa.chunked_array([], pa.int64())
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """What one table lists. ids: two columns (pairs) or one (groups); notes: what its user should know, a line each.
+    """The content of one table. ids: two columns (pairs) or one (groups); notes: remarks for the user, one line each.
 
-    similarity: f64[rows] of pairs, higher is nearer (a distance with its sign turned), NaN where there is none. scale:
-    the column that it is from, and its sign there. group: i64[rows] of groups, -1 where there is none.
+    similarity: f64[rows] of pairs, higher is nearer (distances are negated), NaN if missing. scale: the column of the
+    score, and its sign. group: i64[rows] of groups, -1 if missing.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Listed:
 
 
 def read_answer(source: Any) -> list[Listed]:
-    """The pairs (left, right, and a score) or the groups (id, group) of a table; of a result folder both, pairs first.
+    """Read the pairs (left, right, and a score) or groups (id, group) of a table; of a result folder both, pairs first.
 
     >>> [answer] = read_answer(pa.table({"id": ["a", "b", "c"], "group": [0, 0, None]}))
     >>> answer.group.tolist(), answer.notes
@@ -50,7 +50,7 @@ def read_answer(source: Any) -> list[Listed]:
 
 
 def read_truth(source: Any, *, id_column: str | None = None, group_column: str | None = None) -> Listed:
-    """True pairs (columns left and right, else the first two), or true groups (id and group, or the columns named).
+    """Read true pairs (columns left and right, else the first two) or true groups (id and group, or named columns).
 
     >>> read_truth(pa.table({"doc": ["a"], "copy": ["b"]})).notes
     ("the truth: its first two columns, 'doc' and 'copy', are taken as the pairs.",)
@@ -87,17 +87,17 @@ def _answer(table: OpenTable) -> Listed:
 
 
 def compared_two_tables(source: Any) -> bool:
-    """Whether the receipt of an answer says that two collections were compared; False where it has no receipt."""
+    """Tell whether two tables were compared, by the receipt of a result; False if it has no receipt."""
     return len(_receipt_of(source).get("inputs", ())) == 2
 
 
 def states_probabilities(source: Any) -> bool:
-    """Whether the receipt of an answer says that its similarities are probabilities; False where it has no receipt."""
+    """Tell whether similarities are match probabilities, by the receipt of a result; False if it has no receipt."""
     return str(_receipt_of(source).get("compared", "")).startswith("probability ")
 
 
 def _receipt_of(source: Any) -> dict[str, Any]:
-    """The receipt of an answer; empty where it has none."""
+    """Return the receipt of a result; an empty dict if it has none."""
     receipt = getattr(source, "receipt", None)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -123,7 +123,7 @@ def _tables(folder: Path) -> list[Path]:
 
 
 def _pairs(table: OpenTable, left: str, right: str, *notes: str) -> Listed:
-    if not table.columns:  # a file of JSON lines without a line
+    if not table.columns:  # an empty JSON Lines file
         return Listed(name=table.name, ids=(NO_IDS, NO_IDS), similarity=np.empty(0))
     scale = next((scale for scale in SIMILARITIES + DISTANCE_SCALES if scale.column in table.columns), None)
     rows = table.read([left, right] if scale is None else [left, right, scale.column])

@@ -1,6 +1,6 @@
-"""Who belongs with whom: a set of pairs, or a partition into groups. Both answer the same questions.
+"""Sets of matches with a common interface: a set of pairs, or a partition into groups.
 
-Pairs have no direction. A partition never lists its pairs: a group of a million has 500 billion of them.
+Pairs are undirected. A partition never enumerates its pairs: a group of a million items has 500 billion of them.
 """
 
 from __future__ import annotations
@@ -20,25 +20,27 @@ LOW_BITS = np.uint64(0xFFFFFFFF)
 
 
 class Matches(Protocol):
-    """Which items belong together, by item number (below 2^32)."""
+    """The interface of a set of matching pairs, by item number (below 2^32)."""
 
     @property
     def total(self) -> int:
-        """How many pairs of items belong together."""
+        """Return the number of matching pairs."""
         ...
 
     def holds(self, left: I64, right: I64) -> Mask:
-        """Whether left[i] and right[i], two items, belong together."""
+        """Tell whether left[i] and right[i], two different items, match (bool[p])."""
         ...
 
     def partners(self, label: I64) -> I64:
-        """For each item: how many items with its own label belong with it. label: i64[n]."""
+        """Return for each item the number of matching items with the same label. label: i64[n]."""
         ...
 
 
 @dataclass(frozen=True)
 class PairSet:
-    """Pairs, each once. keys: u64[p], sorted, the smaller item above the larger one; similarity: f64[p], NaN unknown.
+    """A set of distinct pairs.
+
+    keys: u64[p], sorted: smaller item << 32 | larger item; similarity: f64[p], NaN if unknown.
 
     >>> left, right, similarity = np.array([2, 1, 1, 3]), np.array([1, 2, 0, 3]), np.array([0.5, 0.7, 0.9, 1.0])
     >>> pairs, repeated, selves = PairSet.of(left, right, similarity)
@@ -51,9 +53,9 @@ class PairSet:
 
     @classmethod
     def of(cls, left: I64, right: I64, similarity: F64) -> tuple[PairSet, int, int]:
-        """(the pairs, how many repeated ones were dropped, how many of an item with itself).
+        """Return the distinct pairs, the number of repeated pairs, and the number of pairs of an item with itself.
 
-        Of a pair that is there several times, the highest similarity stays.
+        The latter two are dropped. A repeated pair has the highest of its similarities.
         """
         keys = _keys(left, right)
         two = left != right
@@ -83,7 +85,7 @@ class PairSet:
 
     @cached_property
     def by_similarity(self) -> I64:
-        """The places of the pairs, the most similar first, those without a similarity last."""
+        """Return the indices of the pairs by descending similarity, those without a similarity last."""
         return np.argsort(-self.similarity, kind="stable")
 
     @property
@@ -107,7 +109,7 @@ class PairSet:
 
 @dataclass(frozen=True)
 class Partition:
-    """Groups. label: i64[n], the same for items of one group and for no others; an item alone has its own.
+    """A partition of items into groups. label: i64[n], the number of each item's group, which may be a single item.
 
     >>> groups = Partition.of(np.array([7, -1, 7, -1]))
     >>> groups.total, groups.holds(np.array([0, 1]), np.array([2, 3])).tolist(), groups.sizes.tolist()
@@ -118,7 +120,7 @@ class Partition:
 
     @classmethod
     def of(cls, label: I64) -> Partition:
-        """From any small numbers; a negative one means: alone."""
+        """Make a partition from small group numbers; an item with a negative number is a group of one."""
         free = int(label.max(initial=-1)) + 1
         alone = np.where(label < 0, free + np.arange(len(label)), label)
         used = np.bincount(alone) > 0
@@ -142,19 +144,19 @@ class Partition:
 
 
 def pairs_within(sizes: I64) -> I64:
-    """How many pairs groups of these sizes have."""
+    """Return the number of pairs within groups of these sizes."""
     return sizes * (sizes - 1) // 2
 
 
 def cells(one: I64, other: I64) -> I64:
-    """A number for each item, the same for items that have both labels in common."""
+    """Return a number for each item that is equal for items with the same two labels."""
     return one * (int(other.max(initial=0)) + 1) + other
 
 
 def unmatched(one: PairSet | Partition, other: Matches, most: int) -> tuple[I64, I64, F64]:
-    """Up to `most` pairs of `one` that `other` does not hold: (left, right, similarity, NaN where it is unknown).
+    """Return up to `most` pairs of `one` that are not in `other`: (left, right, similarity or NaN).
 
-    Pairs come by similarity, the highest first; for those of groups see `missing_pairs`.
+    Pairs are ordered by descending similarity; for the order of those of groups see `missing_pairs`.
     """
     if isinstance(one, Partition):
         left, right = missing_pairs(one, other, most)
@@ -165,10 +167,10 @@ def unmatched(one: PairSet | Partition, other: Matches, most: int) -> tuple[I64,
 
 
 def missing_pairs(groups: Partition, found: Matches, most: int) -> tuple[I64, I64]:
-    """Up to `most` pairs that are within a group but not in `found`, spread over the groups.
+    """Return up to `most` pairs that are within a group but not in `found`, spread over the groups.
 
-    Groups that lack most pairs come first, and in each the items that lack most partners. Looks at whole groups only
-    where it takes pairs from them: the cost is that of `found.partners`, and about `most` looks at a group.
+    Groups with the most missing pairs come first, and in each the items with the most missing partners. Only groups
+    from which pairs are taken are scanned: the cost is that of `found.partners` plus about `most` scans of a group.
     """
     label, sizes = groups.label, groups.sizes
     lacking = sizes[label] - 1 - found.partners(label)
@@ -190,7 +192,9 @@ def missing_pairs(groups: Partition, found: Matches, most: int) -> tuple[I64, I6
 
 
 def _shares(lost: list[int], room: int) -> list[int]:
-    """How many to take of each, as even as can be and `room` in all if there are so many. lost: falling.
+    """Return the number of pairs to take from each group: as even as possible, and `room` in total if available.
+
+    lost: the number of missing pairs of each group, in descending order.
 
     >>> _shares([10, 3, 1], 8)
     [4, 3, 1]
@@ -205,7 +209,7 @@ def _shares(lost: list[int], room: int) -> list[int]:
 def _missing_within(members: I64, lacking: I64, found: Matches) -> Iterator[tuple[I64, I64]]:
     ordered = members[np.argsort(-lacking, kind="stable")]
     for place in range(int(np.count_nonzero(lacking))):
-        others = ordered[place + 1 :]  # with the ones before it was paired already
+        others = ordered[place + 1 :]  # the pairs with earlier items have been checked already
         item = np.full(len(others), ordered[place])
         gone = ~found.holds(item, others)
         yield item[gone], others[gone]

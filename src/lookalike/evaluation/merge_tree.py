@@ -1,4 +1,4 @@
-"""The groups that pairs make at every threshold, and how well they agree with the truth, in one pass over the pairs."""
+"""Connected components of pairs at every threshold, and their agreement with the truth, in one pass over the pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookalike.kernels import graph
 
 @dataclass(frozen=True)
 class Growth:
-    """How the groups of n items came together. Merge k hung child[k] under parent[child[k]]; see `kernels.merging`."""
+    """The merge tree of n items: merge k attached child[k] to parent[child[k]]; see `kernels.merge_tree`."""
 
     parent: I64
     when: I64
@@ -31,23 +31,23 @@ class Growth:
         return cls(parent, when, child[:merges], edge[:merges], order)
 
     def joined(self, left: I64, right: I64) -> I64:
-        """The merge that brought two items together; n where none did."""
+        """Return the merge that put two items into one group (i64[q]); n if none did."""
         out = np.empty(len(left), np.int64)
         kernel.joined(left, right, self.parent, self.when, out)
         return out
 
 
 def connected(pairs: PairSet, items: int) -> Partition:
-    """Everything that pairs connect is one group."""
+    """Return the connected components of the pairs."""
     parent = np.arange(items)
     graph.components(pairs.left, pairs.right, parent)
     return Partition.of(parent)
 
 
 def grouped_curve(pairs: PairSet, truth: Partition, true_pairs: PairSet | None = None) -> GroupCurve:
-    """The connected components of the pairs at or above each threshold, against the truth.
+    """Compare the connected components of the pairs at or above each threshold with the truth.
 
-    `true_pairs` as in `group_agreement`. Time about n log n for n items, and the sort of the pairs.
+    `true_pairs` as in `group_agreement`. Time about n log n for n items, plus the sort of the pairs.
     """
     similarity = pairs.similarity[pairs.by_similarity]
     growth = Growth.of(pairs.left[pairs.by_similarity], pairs.right[pairs.by_similarity], len(truth.label))
@@ -63,7 +63,7 @@ def grouped_curve(pairs: PairSet, truth: Partition, true_pairs: PairSet | None =
         correct, true = _summed(np.bincount(joined, minlength=merges)[:merges]), true_pairs.total
     complete = len(truth.sizes) + 2.0 * np.concatenate([np.zeros(1), np.cumsum(weighted)])
     ends = last_of_each(similarity)
-    done = np.searchsorted(growth.edge, ends, side="right")  # how many merges the pairs up to a threshold have made
+    done = np.searchsorted(growth.edge, ends, side="right")  # the number of merges by the pairs up to each threshold
     return GroupCurve(
         threshold=similarity[ends],
         reported=reported[done],
@@ -77,10 +77,11 @@ def grouped_curve(pairs: PairSet, truth: Partition, true_pairs: PairSet | None =
 
 
 def _together(growth: Growth, truth: Partition) -> tuple[I64, F64]:
-    """For each merge: the pairs of one true group that it brings together, plain and divided by that group's size.
+    """Return for each merge the number of pairs of one true group that it puts together, and their weighted number.
 
-    Any group stands in one run of `growth.order`, so the members of a true group that two merging groups hold are
-    neighbours among its members in that order: a link for each neighbour tells the whole story.
+    The weight of a pair is 1 / size of the true group. Every group is contiguous in `growth.order`, so the members of a
+    true group that are in two merging groups are adjacent among its members in that order: links between adjacent
+    members are sufficient.
     """
     members = growth.order[np.argsort(truth.label[growth.order], kind="stable")]
     label = truth.label[members]

@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: precision, recall and F1 against the threshold; SVG, PNG or HTML (the extra `plots`)."""
+"""Plots of an evaluation: precision, recall and F1 by threshold, as SVG, PNG or HTML (with the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lookalike.planning.plots import CURVE, FALSE, FALSE_INK, INK, MUTED, PLOT_C
 PANEL_WIDTH, PANEL_HEIGHT = (
     520,
     300,
-)  # of one panel, in pixels (a PNG has twice as many), without what is written around it
-GAP = 40  # between two panels
-LINE = 17  # the least distance between the names of two lines
-MAX_CURVE_POINTS = 600  # more steps than this cannot be seen
+)  # size of one panel in pixels (a PNG has twice as many), without axes and labels
+GAP = 40  # pixels between two panels
+LINE = 17  # minimum distance between the labels of two lines, in pixels
+MAX_CURVE_POINTS = 600  # maximum number of points to draw; more steps would not be visible
 RAND = "#7b3f98"
 PANEL_TITLE = {"fontSize": 13, "fontWeight": "bold", "color": INK, "offset": 10, "anchor": "start", "frame": "group"}
 
 
 def save_evaluation(evaluation: Evaluation, path: str | Path, *, force: bool = False) -> None:
-    """Draw precision, recall and F1 against the threshold to `path` (.svg, .png or .html); groups beside the pairs.
+    """Plot precision, recall and F1 by threshold to `path` (.svg, .png or .html), for pairs and for groups.
 
-    The best F1 is marked. The file appears whole or not at all. The HTML page holds all it needs and asks no other
-    machine. An answer without similarities has no curve: UsageError.
+    The best F1 is marked. The file is written atomically. The HTML page is self-contained and makes no requests. Raises
+    UsageError for a result without similarities, which has no curve.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -57,7 +57,7 @@ def save_evaluation(evaluation: Evaluation, path: str | Path, *, force: bool = F
     if kind == ".html":
         content = chart.to_html(inline=True, embed_options={"actions": False, "renderer": "svg"}).encode()
     else:
-        # no base address is allowed: the picture needs no data from elsewhere
+        # no URL is allowed, since the plot needs no external data
         spec: dict[str, Any] = {"vl_spec": chart.to_dict(), "allowed_base_urls": []}
         if kind == ".png":
             content = vl_convert.vegalite_to_png(scale=2, **spec)
@@ -69,7 +69,7 @@ def save_evaluation(evaluation: Evaluation, path: str | Path, *, force: bool = F
 
 
 def check_picture(path: Path) -> str:
-    """The extension, in small letters, or UsageError where no picture has it.
+    """Return the file extension in lower case; UsageError if it is not a supported format.
 
     >>> check_picture(Path("curve.SVG"))
     '.svg'
@@ -119,7 +119,7 @@ class _Plot:
     @classmethod
     def of(cls, alt: Any, curve: PairCurve, scale: Scale) -> _Plot:
         low, high = sorted((float(curve.threshold[-1]), float(curve.threshold[0])))
-        # The axis goes on a little on the loose side, where all that was reported counts.
+        # The axis is extended a little on the loose side, where all reported pairs count.
         more = (high - low) / 40 or abs(high) / 10 or 1.0
         return cls(alt, low - more, high, scale) if scale.sign > 0 else cls(alt, low, high + more, scale)
 
@@ -137,14 +137,14 @@ class _Plot:
         return alt.Chart(alt.Data(values=[{"t": t, "v": v} for t, v in points])).encode(x=x, y=y)
 
     def text(self, t: float, v: float, words: str, **style: Any) -> Any:
-        """Words at a point, on a white halo that keeps them readable over lines."""
+        """Draw text at a point, with a white halo that keeps it readable over lines."""
         style = {"align": "left", "color": INK, "fontSize": 13, "text": words, **style}
         halo = style | {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
         return self.layer([(t, v)]).mark_text(**halo) + self.layer([(t, v)]).mark_text(**style)
 
 
 def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
-    """The lines of one curve with their names at the right ends, and a mark at the highest F1."""
+    """Draw the lines of one curve with labels at their right ends, and a mark at the highest F1."""
     few = curve.take(thinned(curve, MAX_CURVE_POINTS)[:: -plot.scale.sign])  # by ascending threshold
     is_similarity = plot.scale.sign > 0
     thresholds = [plot.low, *few.threshold.tolist()] if is_similarity else [*few.threshold.tolist(), plot.high]
@@ -152,7 +152,7 @@ def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
     for name, values, style, ink in _lines(few):
         drawn = np.nan_to_num(values).tolist()
         drawn = [drawn[0], *drawn] if is_similarity else [*drawn, drawn[-1]]
-        # What counts between two similarities is what is at or above the higher one; of distances, the lower one.
+        # Between two similarities, the pairs at or above the higher one count; with distances, at or below the lower.
         line = plot.layer(list(zip(thresholds, drawn, strict=True)))
         layers.append(line.mark_line(interpolate="step-before" if is_similarity else "step-after", **style))
         ends.append((drawn[-1], name, ink))
@@ -166,7 +166,7 @@ def _panel(plot: _Plot, curve: PairCurve, *, alone: bool) -> Any:
 
 
 def _lines(curve: PairCurve) -> list[tuple[str, F64, dict[str, Any], str]]:
-    """(name, heights, style, colour of the name); F1 last, on top of the others."""
+    """Return (label, values, style, label colour) of each line; F1 is last, on top of the others."""
     thin, thick = {"strokeWidth": 2}, {"strokeWidth": 3, "color": INK}
     if isinstance(curve, GroupCurve):
         return [
@@ -196,7 +196,7 @@ def _best(plot: _Plot, curve: PairCurve) -> list[Any]:
 
 
 def _apart(ends: Sequence[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
-    """The names, from the highest down, moved so that none covers another and none is below the axis."""
+    """Move the labels, from the highest down, so that none overlaps another and none is below the axis."""
     least = LINE / PANEL_HEIGHT
     ordered = sorted(ends, key=lambda end: -end[0])
     heights = [end[0] for end in ordered]

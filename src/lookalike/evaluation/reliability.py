@@ -1,4 +1,4 @@
-"""Whether stated probabilities are true: the share of true pairs in each bin of stated probability."""
+"""Calibration of stated match probabilities: the share of true pairs in each bin of stated probability."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from lookalike.core.arrays import F64, I64
 from lookalike.core.binomial import clopper_pearson
 from lookalike.evaluation.matches import Mask
 
-EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the bins; the last one includes 1
+EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # bin edges; the last bin includes 1
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Pairs by bins of stated probability, without empty bins.
+    """A reliability table: pairs in bins of stated probability, without empty bins.
 
-    low, high f64[b]: the edges of each bin; pairs, true i64[b]; stated f64[b]: the mean stated probability.
+    low, high f64[b]: the edges of each bin; pairs, true i64[b]: the number of pairs, and of true pairs; stated f64[b]:
+    the mean stated probability.
 
     >>> made = reliability(np.array([0.62, 0.68, 1.0, 1.0]), np.array([True, False, True, True]))
     >>> made.pairs.tolist(), made.share.tolist(), round(made.error, 4)
@@ -33,25 +34,25 @@ class Reliability:
 
     @property
     def share(self) -> F64:
-        """The share of true pairs in each bin."""
+        """Return the share of true pairs in each bin."""
         return np.asarray(self.true / self.pairs)
 
     @property
     def intervals(self) -> list[tuple[float, float]]:
-        """The 95 % interval of each share (Clopper and Pearson), which takes pairs as independent of each other."""
+        """Return the 95 % Clopper-Pearson interval of each share, which assumes that pairs are independent."""
         return [
             clopper_pearson(hits, trials) for hits, trials in zip(self.true.tolist(), self.pairs.tolist(), strict=True)
         ]
 
     @property
     def error(self) -> float:
-        """The expected calibration error: the mean |stated - share true| of the bins, by pairs; NaN for none."""
+        """Return the expected calibration error: the mean |stated - share true| over pairs; NaN without pairs."""
         if not len(self.pairs):
             return float("nan")
         return float((self.pairs * np.abs(self.stated - self.share)).sum() / self.pairs.sum())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the table as JSON-compatible data."""
         rows = zip(self.low, self.high, self.pairs, self.stated, self.share, self.intervals, strict=True)
         return {
             "expected_calibration_error": self.error,
@@ -66,7 +67,7 @@ class Reliability:
 
 
 def reliability(stated: F64, is_true: Mask) -> Reliability:
-    """Compare stated probabilities with the truth. stated f64[p], from 0 to 1; is_true bool[p]."""
+    """Compare stated match probabilities with the truth. stated f64[p], from 0 to 1; is_true bool[p]."""
     edges = np.array(EDGES)
     place = np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, len(edges) - 2)
     pairs = np.bincount(place, minlength=len(edges) - 1)

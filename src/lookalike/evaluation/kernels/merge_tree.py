@@ -1,7 +1,7 @@
-"""How groups grow while pairs are added one after the other, kept as a forest that remembers when each tree joined.
+"""Kernels of the merge tree: a union-find forest that records the merge by which each root was attached.
 
-Trees are joined by size and paths in it are never shortened, so a path has at most log2(n) steps and the numbers of
-the merges rise along it.
+Pairs are added one by one. Trees are united by size and paths are never compressed, so a path has at most log2(n) steps
+and the numbers of the merges increase along it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from lookalike.kernels.graph import find
 
 @jit
 def grow(left: Any, right: Any, parent: Any, when: Any, child: Any, edge: Any, order: Any) -> int:
-    """Add the pairs one by one; merge k, made by the pair edge[k], hangs the root child[k] under parent[child[k]].
+    """Add the pairs one by one; merge k, caused by pair edge[k], attaches the root child[k] to parent[child[k]].
 
-    left, right i64[p]; parent i64[n] = 0..n-1, out; when i64[n] = n, out: the merge that hung this root; child, edge
-    i64[n], out; order i64[n], out: the items so that each group, at any time, stands in one run.
+    left, right i64[p]; parent i64[n] = 0..n-1, out; when i64[n] = n, out: the merge that attached this root; child,
+    edge i64[n], out; order i64[n], out: the items in an order in which each group, after any merge, is contiguous.
+    Returns the number of merges.
     """
     n, merges = len(parent), 0
-    top = np.arange(n)  # a second forest, with paths made short, to find the roots
+    top = np.arange(n)  # a second forest, with compressed paths, to find the roots
     size, last, after = np.ones(n, np.int64), np.arange(n), np.full(n, -1, np.int64)
     for p in range(len(left)):
         a, b = find(top, left[p]), find(top, right[p])
@@ -48,7 +49,7 @@ def grow(left: Any, right: Any, parent: Any, when: Any, child: Any, edge: Any, o
 
 @jit
 def joined(left: Any, right: Any, parent: Any, when: Any, out: Any) -> None:
-    """out[q] = the merge that brought left[q] and right[q] (two items) into one group, or n where none did.
+    """out[q] = the merge that put left[q] and right[q] (two different items) into one group, or n if none did.
 
     left, right i64[q]; parent, when i64[n], of `grow`; out i64[q].
     """
@@ -79,16 +80,16 @@ def largest(child: Any, parent: Any, out: Any) -> None:  # child i64[m], parent 
 
 @jit
 def products(place: Any, merge: Any, class_size: Any, together: Any, weighted: Any) -> None:
-    """Over the links between neighbours of one class, by merge: how many pairs of the class each merge makes.
+    """Count the pairs of one class that each merge puts together, from the links between adjacent items of a class.
 
-    place i64[l]: the link is between this place and the next; merge i64[l], rising; class_size i64[l]: of the link's
-    class; together i64[m] = 0, out: pairs made by merge k; weighted f64[m] = 0, out: the same, each divided by the
-    size of its class.
+    place i64[l]: the link is between this position and the next; merge i64[l], ascending; class_size i64[l]: the size
+    of the link's class; together i64[m] = 0, out: the number of pairs that merge k puts together; weighted f64[m] = 0,
+    out: the same, with each pair divided by the size of its class.
     """
     n = 0
     for i in range(len(place)):
         n = max(n, place[i] + 2)
-    start, end = np.arange(n), np.arange(n)  # of the run that ends, or starts, at a place
+    start, end = np.arange(n), np.arange(n)  # start (end) of the run that ends (starts) at a position
     for i in range(len(place)):
         p = place[i]
         first, final = start[p], end[p + 1]
@@ -100,10 +101,10 @@ def products(place: Any, merge: Any, class_size: Any, together: Any, weighted: A
 
 @jit
 def purity(child: Any, parent: Any, together: Any, pairs: Any, groups: Any, out: Any) -> None:
-    """After each merge: pairs i64[m], in all groups; groups i64[m], of two or more; out f64[m], see below.
+    """Compute statistics after each merge: the pairs within groups, the groups of two or more items, and the purity.
 
-    child i64[m], parent i64[n], of `grow`; together i64[m], of `products`. out: the sum over the groups of the squared
-    counts of each class in the group, divided by the size of the group.
+    child i64[m], parent i64[n], of `grow`; together i64[m], of `products`; pairs, groups i64[m], out; out f64[m]: the
+    sum over the groups of the squared counts of each class in the group, divided by the size of the group.
     """
     size = np.ones(len(parent), np.int64)
     squares = np.ones(len(parent), np.int64)
