@@ -75,7 +75,7 @@ class PairCurve:
         return replace(self, threshold=scale.sign * self.threshold, sign=scale.sign)
 
     def take(self, places: Sequence[int]) -> Self:
-        """Return the curve with these points only. Cheaper than computing the ratios of millions of points."""
+        """Return the curve with these points only, to avoid computing ratios for millions of points."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("true", "sign")}
         return replace(self, **{name: values[list(places)] for name, values in arrays.items()})
 

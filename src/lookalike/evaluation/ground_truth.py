@@ -87,12 +87,12 @@ def _answer(table: OpenTable) -> Listed:
 
 
 def compared_two_tables(source: Any) -> bool:
-    """Tell whether two tables were compared, by the receipt of a result; False if it has no receipt."""
+    """Return whether two tables were compared, by the receipt of a result; False if it has no receipt."""
     return len(_receipt_of(source).get("inputs", ())) == 2
 
 
 def states_probabilities(source: Any) -> bool:
-    """Tell whether similarities are match probabilities, by the receipt of a result; False if it has no receipt."""
+    """Return whether similarities are match probabilities, by the receipt of a result; False if it has no receipt."""
     return str(_receipt_of(source).get("compared", "")).startswith("probability ")
 
 

@@ -28,7 +28,7 @@ class Matches(Protocol):
         ...
 
     def holds(self, left: I64, right: I64) -> Mask:
-        """Tell whether left[i] and right[i], two different items, match (bool[p])."""
+        """Return whether left[i] and right[i], two different items, match (bool[p])."""
         ...
 
     def partners(self, label: I64) -> I64:

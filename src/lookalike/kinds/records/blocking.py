@@ -182,7 +182,7 @@ def index_keys(
     *,
     crowd: int = MAX_BLOCK_SIZE,
 ) -> tuple[KeyIndex, list[OversizedBlocks], int]:
-    """Return the index of all keys, the 100 largest oversized blocks, and the number of records in no other blocks.
+    """Return the index of all keys, the 100 largest oversized blocks, and how many records are in such blocks only.
 
     mapped: an ordered map, which may use threads. A block of more than `crowd` records has too many pairs. It is
     replaced by its intersections with other oversized blocks: records that share two of them share a smaller block.

@@ -189,7 +189,7 @@ def weigh(
 
 
 def is_identifiable(seen: EMData, chance: F64, records: int) -> bool:
-    """Tell whether the dependence between fields can be measured.
+    """Return whether the dependence between fields can be measured.
 
     It can where enough fields (`ENOUGH_FIELDS`) have values that are shared by chance: at least as many non-matching
     pairs with equal values as there are records.

@@ -94,7 +94,7 @@ def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
 
 
 def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches: float, related: float) -> bool:
-    """Tell whether the third class agrees only by chance in fields that suffice to separate matches from it."""
+    """Return whether the third class agrees only by chance in fields that suffice to separate matches from it."""
     if matches < MIN_MATCHES:
         return False
     agree = np.array([[float(one[ALIKE:].sum()) for one in some] for some in (m, r, u)])

@@ -128,7 +128,7 @@ class RecordRules:
 
     @property
     def learned(self) -> bool:
-        """Tell whether every field has a weight or match weights."""
+        """Return whether every field has a weight or match weights."""
         return all(field.weight is not None or field.bits is not None for field in self.fields)
 
     @property

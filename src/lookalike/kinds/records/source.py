@@ -167,7 +167,7 @@ def likely_ids(columns: Sequence[str]) -> list[str]:
 
 
 def is_plain(dtype: pa.DataType) -> bool:
-    """Tell whether a field of a record can have this type: text, numbers or dates, not lists."""
+    """Return whether a field of a record can have this type: text, numbers or dates, not lists."""
     return bool(is_text(dtype) or pa.types.is_primitive(dtype) or pa.types.is_decimal(dtype))
 
 

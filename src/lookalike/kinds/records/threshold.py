@@ -106,7 +106,7 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
 
 
 def _few_further(table: PairTable, chance: F64) -> Sides:
-    """Tell for each table whether few of its records have a second partner, by these match probabilities."""
+    """Return for each table whether few of its records have a second partner, by these match probabilities."""
     few = []
     for own in (table.left, table.right):
         partners = np.bincount(own, chance, table.records)

@@ -33,7 +33,7 @@ class Words(NamedTuple):
 
 @jit
 def differ_much(a: Any, b: Any, most: int) -> bool:  # u64, u64
-    """Tell whether two masks differ in more than `most` bits."""
+    """Return whether two masks differ in more than `most` bits."""
     x = a ^ b
     for _ in range(most):
         if x == np.uint64(0):
@@ -124,7 +124,7 @@ def word(words: Any, w: int) -> Any:  # -> u16[m]
 
 @jit
 def same_joined(words: Any, one: int, first: int, second: int) -> bool:
-    """Tell whether a word is the concatenation of two others."""
+    """Return whether a word is the concatenation of two others."""
     cut = words.sizes[first]
     if words.sizes[one] != cut + words.sizes[second]:
         return False

@@ -78,7 +78,7 @@ def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool)
 
 
 def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
-    """Tell whether weights, the threshold, or the cardinality between two tables must be inferred from the data."""
+    """Return whether weights, the threshold, or the cardinality between two tables must be inferred from the data."""
     doubtful = several and not single and rules.rivals is True and rules.prior is None
     return not rules.learned or (threshold is None and rules.threshold is None) or doubtful
 
@@ -233,12 +233,12 @@ class RecordRun(ItemRun):
 
     @property
     def rivals(self) -> bool:
-        """Tell whether better competing pairs lower the score of a pair."""
+        """Return whether better competing pairs lower the score of a pair."""
         return len(self.origins) == 2 and self.job.rules.rivals is not False
 
     @property
     def sides(self) -> Sides:
-        """Tell whether the pairs of a record of the first table compete, and those of the second."""
+        """Return whether the pairs of a record of the first table compete, and those of the second."""
         return next(sides for sides, name in RIVALS_OF.items() if name == self.job.rules.rivals)
 
     @cached_property
