@@ -1,4 +1,4 @@
-"""The nouns: frozen records over arrays. They hold data and say what it is; functions elsewhere do the work."""
+"""Frozen dataclasses over arrays (sets, bit codes, signatures, pairs, groups) that the rest of the package works on."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DEFAULT_K: dict[str, int] = {"word": 5, "char": 9, "byte": 9, "line": 1, "token"
 
 
 class RuleOptions(TypedDict, total=False):
-    """What a `ShingleRule` takes, as options of a function; for lists of tokens only `k` and `bag` count."""
+    """The fields of `ShingleRule` as options of a function; lists of tokens use `k` and `bag` only."""
 
-    unit: Unit  # word; token for lists
-    k: int | None  # tokens in a shingle: 5 words, 1 token
+    unit: Unit  # default: word; token for lists of tokens
+    k: int | None  # number of tokens per shingle; default: that of the unit (DEFAULT_K)
     bag: bool
     fold_case: bool
     normalize: Literal["none", "NFC", "NFKC"]
@@ -37,16 +37,16 @@ class RuleOptions(TypedDict, total=False):
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a name that is not among the choices, and say which is nearest."""
+    """Raise UsageError if `value` is not one of the choices; the message suggests the nearest one."""
     if value not in choices:
         raise UsageError(f"{what} {value!r} is unknown.{nearest(value, choices)} Choices: {', '.join(choices)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShingleRule:
-    """How text becomes a set: which tokens, how many in a shingle, what is folded away.
+    """Define how text becomes a set of shingles: the unit of a token, the shingle length k, and the normalisation.
 
-    `token` means that the user brings lists of tokens; there the text options have no effect.
+    With the unit `token` the input consists of lists of tokens, and the text options have no effect.
     """
 
     unit: Unit = "word"
@@ -69,7 +69,7 @@ class ShingleRule:
 
     @classmethod
     def for_unit(cls, unit: Unit, k: int | None = None, **options: Any) -> ShingleRule:
-        """The rule with the usual shingle length of the unit, unless `k` is given."""
+        """Return a rule with the default shingle length of the unit, unless `k` is given."""
         check_choice("unit", unit, UNITS)
         return cls(unit=unit, k=DEFAULT_K[unit] if k is None else k, **options)
 
@@ -79,9 +79,9 @@ class ShingleRule:
 
 @dataclass(frozen=True)
 class Sets:
-    """n sets of 64-bit elements in one array.
+    """n sets of 64-bit elements, concatenated in one array.
 
-    elements: u64[nnz], each element once per set, in any order; offsets: i64[n+1].
+    elements: u64[nnz], each element once per set, in any order; offsets: i64[n+1], where each set starts.
     """
 
     elements: U64
@@ -100,7 +100,7 @@ class Sets:
 
 @dataclass(frozen=True)
 class Bits:
-    """n codes of equal length. words: u64[n, ceil(width / 64)], what stands after the last bit is 0; width: bits."""
+    """n bit codes of equal length. words: u64[n, ceil(width / 64)], padded with zero bits; width: bits per code."""
 
     words: U64
     width: int
@@ -111,7 +111,7 @@ class Bits:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What a signature was made with. Signatures of different recipes refuse to be compared."""
+    """The parameters with which a signature was computed. Signatures with different recipes cannot be compared."""
 
     scheme: Literal["fss-1", "minhash-1", "permutation-1"] = "fss-1"
     seed: int = 42
@@ -132,7 +132,7 @@ class Recipe:
         return asdict(self)
 
     def check_same(self, other: Recipe) -> None:
-        """Raise RecipeMismatch that names the first thing that differs."""
+        """Raise RecipeMismatch, naming the first field that differs, if the recipes are not equal."""
         mine, theirs = self.as_dict(), other.as_dict()
         for name, value in mine.items():
             if value != theirs[name]:
@@ -143,7 +143,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Signatures:
-    """n signatures and their recipe. values: u32[n, length] (u16 or u8 where cut to few bits)."""
+    """n signatures and their recipe. values: u32[n, length] (u16 or u8 if truncated to at most 16 or 8 bits)."""
 
     values: npt.NDArray[np.unsignedinteger[Any]]
     recipe: Recipe = field(default_factory=Recipe)
@@ -152,7 +152,7 @@ class Signatures:
         return len(self.values)
 
     def cut(self, bits: int) -> Signatures:
-        """The lowest `bits` (1-16) of every value: smaller, with an estimate corrected for chance agreement."""
+        """Truncate every value to its lowest `bits` (1-16); `similarity` then corrects for chance agreement."""
         if not 1 <= bits <= 16:
             raise UsageError(f"bits is {bits}; signatures can be cut to 1 to 16 bits.")
         recipe = replace(self.recipe, bits=bits)
@@ -162,12 +162,13 @@ class Signatures:
         return Signatures((self.values & np.uint32((1 << bits) - 1)).astype(kind), recipe)
 
     def similarity(self, left: int, right: int, other: Signatures | None = None) -> tuple[float, float]:
-        """(estimate of the Jaccard similarity, its standard error) of item `left` and item `right` (of `other`).
+        """Estimate the Jaccard similarity of item `left` and item `right` (of `other`), and its standard error.
 
-        The estimate is unbiased. Of slots cut to few bits some agree by chance; where fewer do than expected, the
-        estimate is below 0.
+        The estimate is unbiased. Some slots that are truncated to few bits agree by chance; if fewer agree than
+        expected by chance, the estimate is negative.
 
-        Empty sets are similar to nothing: 0 (their slots are all ones, which a cut signature no longer tells).
+        The similarity of an empty set is 0, with error 0. An empty set is recognised by slots of 32 ones, and so not
+        in a truncated signature.
         """
         there = self if other is None else other
         self.recipe.check_same(there.recipe)
@@ -183,7 +184,7 @@ class Signatures:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of item numbers with their similarity, sorted by (left, right). left, right: i64[p]; similarity: f64[p]."""
+    """Pairs of item numbers and their scores, sorted by (left, right). left, right: i64[p]; similarity: f64[p]."""
 
     left: I64
     right: I64
@@ -197,7 +198,7 @@ class Pairs:
         return Pairs(self.left[keep], self.right[keep], self.similarity[keep])
 
     def picture(self, scale: Scale, words: str) -> str:
-        """How many pairs there are at which similarity (or distance), as a small plot for a notebook."""
+        """Draw a histogram of the similarities (or distances) for a notebook; an empty string without pairs."""
         if not len(self):
             return ""
         counts, edges = np.histogram(self.similarity * scale.sign, bins=24)
@@ -212,9 +213,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores are shown. Inside, a higher score is always nearer: a distance is held with its sign turned.
+    """How scores are reported. Internally a higher score is always nearer, so distances are stored negated.
 
-    column: the name of the score in tables. sign: 1 for a similarity, -1 for a distance.
+    column: the name of the score column in tables. sign: 1 for a similarity, -1 for a distance.
     """
 
     column: str = "similarity"
@@ -230,9 +231,9 @@ SIMILARITY, DISTANCE = Scale(), Scale("distance", -1)
 
 @dataclass(frozen=True)
 class Groups:
-    """Which item represents each item: representative[i] == i for items alone and for representatives. i64[n].
+    """The representative of each item. i64[n]; representative[i] == i for single items and for representatives.
 
-    similarity[i]: of item i to its representative where it is known (stars), else NaN; f64[n].
+    similarity[i]: similarity of item i to its representative, NaN where it is unknown (components); f64[n].
     """
 
     representative: I64

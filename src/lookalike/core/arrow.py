@@ -1,4 +1,4 @@
-"""Arrays of numbers as Arrow arrays, and back, without loading pandas."""
+"""Convert between NumPy arrays and Arrow arrays without importing pandas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pyarrow as pa
 
 
 def as_arrow(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """The numbers as an Arrow array, without a copy, null where one is missing. (`pa.array` would do, but it imports
-    pandas to ask about it.)
+    """Convert a NumPy array to an Arrow array without copying; it is null where `missing` is true.
+
+    `pa.array` would do the same, but imports pandas.
 
     >>> as_arrow(np.array([1.5, 2.5]), np.array([False, True])).to_pylist()
     [1.5, None]
@@ -28,7 +29,7 @@ def _bits(truths: npt.NDArray[np.bool_]) -> pa.Buffer:
 
 
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
-    """The numbers, or truths, of a column without nulls. (Its own `to_numpy` would import pandas, half a second.)
+    """Convert a column of numbers or booleans without nulls to NumPy. (`to_numpy` would import pandas: half a second.)
 
     >>> as_numpy(pa.chunked_array([[True], [False, True]])).tolist()
     [True, False, True]
@@ -41,7 +42,7 @@ def as_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def filled(column: pa.Array, value: float) -> pa.Array:
-    """The numbers, with this one where there is none. (Its own `fill_null` would import pandas.)
+    """Replace nulls in a column of numbers by `value`. (`fill_null` with a Python value would import pandas.)
 
     >>> filled(pa.array([1, None]), 7).to_pylist()
     [1, 7]

@@ -1,8 +1,8 @@
-"""Which items an audit looks at: a random sample, stratified by the partners that the run found for each item.
+"""Draw the sample of items for a recall audit, stratified by the number of partners that the run found for each item.
 
-Nearly all pairs of skewed data belong to a few items. An item is therefore drawn with a chance that grows with the
-number of its partners, and counts for as many items as it was drawn from. Items of one large group are found or missed
-together, so that large groups are strata of their own: the variation between them is then no part of the error.
+In skewed data a few items take part in nearly all pairs. The inclusion probability of an item therefore grows with the
+number of its partners, and the item is weighted by the inverse of that probability. Items of one large group are found
+or missed together, so each large group is a separate stratum: the variance between groups is then no part of the error.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ import numpy as np
 from lookalike.core.arrays import F64, I64, U64, Pairs
 from lookalike.kernels.hashing import mix_all
 
-STRATA = 64  # stratum 0 holds the items without partners, stratum s those with 2^(s-1) to 2^s - 1
-LEAST_DRAWN = 20  # items of each of these strata that are drawn even if few pairs are theirs
-CELL_DRAWS = 2  # a group is a stratum of its own where this many of its items would be drawn,
-CELL_SPREAD = 4  # unless an item has this many times as many partners as its items have on average
-TICKETS = 1 << 20  # that an item has which is surely drawn
-LEAST_OUTSIDE = 5  # items outside of such groups that are drawn from each stratum
-PARTNERS = 1 << 16  # partners that the items of a sample may have altogether, in any run
-PARTNERS_SHARE = 10  # in a large run, they may have this fraction of the pairs found: 1 in 10,
-MOST_PARTNERS = 1 << 18  # but not more than this: their pairs are held in memory
-PRICES = (0.0, *(2.0**power for power in range(-12, 9)))  # of a partner, in items, where the budget is short
-ITEMS_PER_BATCH = 1 << 20  # items whose keys are computed at a time
+STRATA = 64  # stratum 0 contains the items without partners, stratum s those with 2^(s-1) to 2^s - 1 partners
+LEAST_DRAWN = 20  # minimum number of items drawn from each of these strata, even if they have few pairs
+CELL_DRAWS = 2  # a group becomes a separate stratum if at least this many of its items would be drawn,
+CELL_SPREAD = 4  # unless one of its items has more than this many times the mean number of partners
+TICKETS = 1 << 20  # unit of inclusion probabilities: an item with this many tickets is certain to be drawn
+LEAST_OUTSIDE = 5  # minimum number of items outside of such groups that are drawn from each stratum
+PARTNERS = 1 << 16  # budget for the total number of partners of the sampled items, in any run
+PARTNERS_SHARE = 10  # in a large run the budget is this fraction of the pairs found: 1 in 10,
+MOST_PARTNERS = 1 << 18  # but at most this, because the pairs of the sample are stored in memory
+# Prices of one partner in units of items, tried in turn until the sample is within the budget for partners.
+PRICES = (0.0, *(2.0**power for power in range(-12, 9)))
+ITEMS_PER_BATCH = 1 << 20  # number of items whose keys are computed at a time
 AUDIT_SALT = 0xA0D17
 
 
 class Partners(NamedTuple):
-    """What a run found for each item. All i64[n].
+    """The partners that a run found for each item. All i64[n].
 
-    counts: numbers of partners. group: the smallest number of an item that shares a partner with this one (the item
-    itself does). Most items of a large group have the same.
+    counts: number of partners. group: the lowest item number among the items that share a partner with this one
+    (including the item itself). It is the same for most items of a large group.
     """
 
     counts: I64
@@ -44,7 +45,7 @@ class Partners(NamedTuple):
 class Sample:
     """A stratified random sample without replacement.
 
-    items i64[n]: ascending. stratum i64[n]: of each. sizes, drawn i64[s]: items in each stratum, and items drawn.
+    items i64[n]: ascending. stratum i64[n]: of each item. sizes, drawn i64[s]: items in each stratum, and items drawn.
     partners f64[s]: mean number of partners that the run found for an item of the stratum.
     """
 
@@ -59,12 +60,12 @@ class Sample:
 
     @property
     def weights(self) -> F64:
-        """How many items each sampled item represents. f64[n]"""
+        """Sampling weight of each sampled item: the number of items that it represents. f64[n]"""
         weights: F64 = (self.sizes / np.maximum(self.drawn, 1))[self.stratum]
         return weights
 
     def places(self, items: I64) -> I64:
-        """The place of each of these items in the sample, -1 for items outside of it."""
+        """Return the position of each of the given items in the sample, -1 for items that are not sampled."""
         if not len(self.items):
             return np.full(len(items), -1, np.int64)
         place = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
@@ -72,9 +73,9 @@ class Sample:
 
 
 class Groups(NamedTuple):
-    """Groups that may be strata of their own, by ascending numbers. All [g].
+    """Groups that may become separate strata, by ascending group number. All i64[g].
 
-    tickets i64: of all items of the group (`Strata.tickets`). partners i64: of all items; most i64: of one item.
+    tickets: sum over the items of the group (`Strata.tickets`). partners: sum over the items; most: maximum over them.
     """
 
     numbers: I64
@@ -84,17 +85,16 @@ class Groups(NamedTuple):
     most: I64
 
     def large(self) -> Groups:
-        """The groups that become strata: several of their items would be drawn, and they have about equally many
-        partners."""
+        """Select the groups that become strata: several items would be drawn, with similar numbers of partners."""
         kept = (self.tickets >= CELL_DRAWS * TICKETS) & (self.most * self.sizes <= CELL_SPREAD * self.partners)
         return Groups(*(column[kept] for column in self))
 
 
 @dataclass(frozen=True)
 class Strata:
-    """The strata of all items, and how many items to draw from each. sizes, partners, wanted: [STRATA + cells].
+    """The strata of all items, and the number of items to draw from each. sizes, partners, wanted: [STRATA + cells].
 
-    cells i64[c]: ascending numbers of the groups that are strata of their own.
+    cells i64[c]: ascending numbers of the groups that are separate strata.
     """
 
     sizes: I64
@@ -104,9 +104,9 @@ class Strata:
 
     @classmethod
     def of(cls, sizes: I64, partners: I64, size: int) -> Strata:
-        """Allocate about `size` draws in proportion to partners + 1, within the budget of partners.
+        """Allocate about `size` draws in proportion to partners + 1, within the budget for partners.
 
-        partners i64[STRATA]: of all items of each stratum together.
+        partners i64[STRATA]: total over the items of each stratum.
         """
         mean = partners / np.maximum(sizes, 1)
         budget = min(max(PARTNERS, int(partners.sum()) // (2 * PARTNERS_SHARE)), MOST_PARTNERS)
@@ -120,11 +120,11 @@ class Strata:
 
     @property
     def tickets(self) -> I64:
-        """How likely an item of each stratum is drawn, in whole TICKETS: their sums do not depend on an order."""
+        """Inclusion probability per stratum in units of 1 / TICKETS, as integers with order-independent sums."""
         return np.asarray(np.rint(TICKETS * self.wanted / np.maximum(self.sizes, 1)), np.int64)
 
     def divided(self, groups: Groups, outside: I64) -> Strata:
-        """Make groups strata of their own. outside i64[STRATA]: items of each stratum that are in none of them."""
+        """Turn the groups into separate strata. outside i64[STRATA]: items of each stratum that are in no group."""
         least = np.minimum(LEAST_OUTSIDE, self.wanted)
         rest = np.minimum(np.maximum(np.rint(self.tickets * outside / TICKETS).astype(np.int64), least), outside)
         own = np.clip(np.rint(groups.tickets / TICKETS).astype(np.int64), CELL_DRAWS, groups.sizes)
@@ -135,20 +135,20 @@ class Strata:
         )  # fmt: skip
 
     def places(self, stratum: I64, group: I64) -> I64:
-        """The stratum of items, which may be that of their group. stratum i64[m]: by the number of partners."""
+        """Return the stratum of each item: that of its group, if it has one, else `stratum` i64[m] (by partners)."""
         if not len(self.cells):
             return stratum
         place = np.minimum(np.searchsorted(self.cells, group), len(self.cells) - 1)
         return np.asarray(np.where(self.cells[place] == group, STRATA + place, stratum), np.int64)
 
     def limits(self) -> F64:
-        """Keys, as shares of all keys, below which `sample` finds what it wants; a few more than that lie below."""
+        """Return, per stratum, the fraction of the key range that contains the wanted lowest keys and a few more."""
         slack = self.wanted + 8.0 * np.sqrt(self.wanted) + 16.0
         limits: F64 = np.where(self.wanted < self.sizes, slack / np.maximum(self.sizes, 1), 1.0)
         return np.minimum(limits, 1.0)
 
     def sample(self, items: I64, stratum: I64, keys: U64) -> Sample:
-        """Take the items with the lowest keys of each stratum. items i64[m], in any order: all below the limits."""
+        """Draw the items with the lowest keys of each stratum. items i64[m], in any order: all below `limits`."""
         order = np.lexsort((items, keys, stratum))
         items, stratum = items[order], stratum[order]
         first = np.searchsorted(stratum, np.arange(len(self.sizes)))
@@ -160,7 +160,7 @@ class Strata:
 
 
 def found_partners(found: Pairs, count: int) -> Partners:
-    """What the run found for each of `count` items."""
+    """Count the partners that the run found for each of `count` items, and assign groups."""
     partners = np.bincount(found.left, minlength=count)
     partners += np.bincount(found.right, minlength=count)
     nearest, group = np.full(count, count), np.arange(count)
@@ -172,7 +172,7 @@ def found_partners(found: Pairs, count: int) -> Partners:
 
 
 def draw(partners: Partners, size: int, seed: int) -> Sample:
-    """Draw about `size` items."""
+    """Draw a stratified sample of about `size` items."""
     count, group = partners
     stratum = strata_of(count)
     sizes = np.bincount(stratum, minlength=STRATA)
@@ -190,7 +190,7 @@ def draw(partners: Partners, size: int, seed: int) -> Sample:
 
 
 def _divided(strata: Strata, stratum: I64, count: I64, group: I64) -> Strata:
-    """Make strata of the groups from which several items would be drawn."""
+    """Turn groups from which several items would be drawn into strata."""
     sizes, most = np.bincount(group), np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     np.maximum.at(most, group, count)
     tickets, partners = (np.bincount(group, each).astype(np.int64) for each in (strata.tickets[stratum], count))
@@ -201,7 +201,7 @@ def _divided(strata: Strata, stratum: I64, count: I64, group: I64) -> Strata:
 
 
 def strata_of(partners: I64) -> I64:
-    """The stratum of items with so many partners.
+    """Return the stratum that belongs to each number of partners.
 
     >>> strata_of(np.array([0, 1, 2, 3, 4, 7, 8])).tolist()
     [0, 1, 2, 2, 3, 3, 4]
@@ -210,14 +210,14 @@ def strata_of(partners: I64) -> I64:
 
 
 def keys_of(items: I64, seed: int) -> U64:
-    """A random key of each item: the same for an item and a seed wherever it is computed."""
+    """Compute a pseudo-random key per item, a function of the item number and the seed only."""
     keys = np.empty(len(items), np.uint64)
     mix_all(items.astype(np.uint64), np.uint64((seed ^ AUDIT_SALT) % 2**64), keys)
     return keys
 
 
 def _allocate(sizes: I64, measure: F64, size: int) -> I64:
-    """Draws of each stratum, in proportion to sizes * measure, at most all of it and at least a few."""
+    """Return the number of draws per stratum, proportional to sizes * measure, at least a few and at most all items."""
     used = sizes > 0
     wanted, unsettled, left = np.zeros(len(sizes)), used.copy(), float(min(size, int(sizes.sum())))
     while unsettled.any() and left > 0:

@@ -1,4 +1,4 @@
-"""Intervals for a share of independent trials."""
+"""Confidence intervals for a binomial proportion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a share of independent trials, after Clopper and Pearson.
+    """Return the exact (Clopper-Pearson) confidence interval of a binomial proportion.
 
     >>> [round(p, 4) for p in clopper_pearson(99, 100)]
     [0.9455, 0.9997]
@@ -27,7 +27,7 @@ def _bisect(below: Callable[[float], bool]) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction (modified Lentz)."""
+    """Evaluate the regularised incomplete beta function by its continued fraction (modified Lentz)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

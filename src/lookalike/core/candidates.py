@@ -1,6 +1,6 @@
-"""Who may match: pairs that share a bucket of a band, or a rare element (the exact join). Nothing is scored here.
+"""Candidate pairs: items that share a bucket of a band, or a rare element (the exact join). Nothing is scored here.
 
-Both ways hand out blocks of work for an engine to spread over threads; `candidates(block)` yields pieces.
+Both methods split the work into blocks that an engine distributes over threads; `candidates(block)` yields batches.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from lookalike.core.arrays import I64, U32, U64
 from lookalike.core.measures import Bar
 from lookalike.kernels import buckets, prefixes
 
-LEVELS = (12 * np.log2(np.arange(1 << 16) + 1.0)).astype(np.uint8)  # of a count; at most 192
-PIECE = 1 << 18  # candidate pairs that a piece should hold
-COPIED = 1 << 21  # elements of a sample that are copied into memory, at most
-COUNTED_AT_ONCE = 128  # items whose elements are counted in one go
+LEVELS = (12 * np.log2(np.arange(1 << 16) + 1.0)).astype(np.uint8)  # level of each count; at most 192
+PIECE = 1 << 18  # candidate pairs per batch
+COPIED = 1 << 21  # maximum number of elements of a sample that are copied into memory
+COUNTED_AT_ONCE = 128  # items whose elements are counted in one batch
 
 
 @dataclass(frozen=True)
 class Items:
-    """The sets to be joined: elements u64[nnz]; starts, sizes i64[n]; sides u8[n] (1 left, 2 right, 3 both)."""
+    """The sets to join: elements u64[nnz]; starts, sizes i64[n]; sides u8[n] (1 left, 2 right, 3 both)."""
 
     elements: U64
     starts: I64
@@ -34,14 +34,14 @@ class Items:
         return len(self.starts)
 
     def take(self, order: I64) -> Items:
-        """The items of these numbers, in this order; the elements stay where they are."""
+        """Select items by number, in the given order, without copying elements."""
         return Items(self.elements, self.starts[order], self.sizes[order], self.sides[order])
 
     def sampled(self, order: I64, after: Callable[[], None] = lambda: None) -> Items:
-        """The items of these numbers with a copy of their elements, unless those are too many to be copied.
+        """Select items by number with a copy of their elements, unless there are more than COPIED elements.
 
-        A sample lies all over a mapped file, where each item makes its neighbours resident too. after: is called after
-        every few items.
+        A sample is scattered over a memory-mapped file, where reading an item makes its neighbours resident too.
+        after: called after every few items.
         """
         starts, sizes = self.starts[order], self.sizes[order]
         if sizes.sum() > COPIED:
@@ -55,13 +55,16 @@ class Items:
         return Items(elements, ends - sizes, sizes, self.sides[order])
 
     def part(self, low: int, high: int) -> Items:
-        """The items from `low` to before `high`."""
+        """Select the items from `low` to `high` - 1."""
         return Items(self.elements, self.starts[low:high], self.sizes[low:high], self.sides[low:high])
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """partners[ends[i-1]:ends[i]] may match anchors[i]. anchors u32[a]; ends i64[a]; partners u32[p]."""
+    """Candidate pairs by anchor: partners[ends[i-1]:ends[i]] may match anchors[i].
+
+    anchors u32[a]; ends i64[a]; partners u32[p].
+    """
 
     anchors: U32
     ends: I64
@@ -76,10 +79,10 @@ def item_bits(n: int) -> int:
 
 
 def commonness(sample: Items, after: Callable[[], None] = lambda: None) -> npt.NDArray[np.uint8]:
-    """u8[2**m]: how common elements are among the sampled items, in steps of a twelfth of a doubling; 0 is not seen.
+    """Return u8[2**m]: the frequency level of elements in the sampled items, 12 levels per doubling; 0 if not seen.
 
-    Any order of the elements is correct for an exact join; this one puts common ones last, the most common ones most
-    finely told apart, and its table stays in the cache. after: is called after every few items.
+    An exact join is correct with any order of the elements. This one puts frequent elements last, with the finest
+    resolution among the most frequent ones, and its table fits in the cache. after: called after every few items.
     """
     counts = np.zeros(1 << min(22, int(4 * sample.sizes.sum()).bit_length()), np.uint16)
     for low in range(0, len(sample), COUNTED_AT_ONCE):
@@ -92,7 +95,7 @@ def commonness(sample: Items, after: Callable[[], None] = lambda: None) -> npt.N
 
 @dataclass(frozen=True)
 class Band:
-    """One band, sorted: packed u64[n] holds the key above the item number."""
+    """The sorted keys of one band. packed u64[n]: the key in the high bits, the item number in the low bits."""
 
     number: int
     packed: U64
@@ -105,12 +108,12 @@ class Band:
         return cls(number, packed)
 
     def bucket_pairs(self) -> tuple[int, int]:
-        """(how many pairs share a bucket, the size of the largest bucket)."""
+        """Return the number of pairs that share a bucket, and the size of the largest bucket."""
         total, largest, _ = buckets.pairs_in_buckets(self.packed, item_bits(len(self.packed)))
         return int(total), int(largest)
 
     def count_sizes(self, out: I64) -> None:
-        """Count the buckets by size, in doublings, into out i64[d]."""
+        """Add the number of buckets per doubling of the bucket size to out i64[d]."""
         buckets.bucket_sizes(self.packed, item_bits(len(self.packed)), out)
 
     def blocks(self, size: int) -> list[tuple[int, int]]:
@@ -119,7 +122,7 @@ class Band:
     def candidates(
         self, block: tuple[int, int], items: Items, keys: U64, values: U32, cut: int, bar: Bar
     ) -> Iterator[Candidates]:
-        """Pairs first met in this band whose sizes and signatures allow a match (at least `cut` slots agree)."""
+        """Yield pairs that share no earlier bucket and may match by size and signature (`cut` slots agree)."""
         at, stop = block
         while at < stop:
             anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
@@ -133,9 +136,9 @@ class Band:
 
 @dataclass(frozen=True)
 class Postings:
-    """The inverted index of the prefixes of items that are sorted by size.
+    """The inverted index of the prefixes of items, which are sorted by size.
 
-    split: pairs are wanted between items before it and items from it on; -1: between any two.
+    split: pairs are formed between items before `split` and the others; -1: between any two items.
     """
 
     items: Items
@@ -149,12 +152,12 @@ class Postings:
     split: int = -1
 
     def bucket_pairs(self) -> tuple[int, int, int]:
-        """(pairs of postings with one element, the longest list of postings, where it starts)."""
+        """Return the number of pairs of postings with equal elements, and length and start of the longest list."""
         total, longest, where = buckets.pairs_in_buckets(self.packed, self.bits)
         return int(total), int(longest), int(where)
 
     def visits(self) -> int:
-        """How many postings the search for candidates looks at."""
+        """Count the postings that the search for candidates reads."""
         return int(
             prefixes.count_visits(
                 self.packed, self.bits, self.position, self.owner, self.ends, self.items.sizes, *self.bar
@@ -162,7 +165,7 @@ class Postings:
         )
 
     def count_sizes(self, out: I64) -> None:
-        """As `Band.count_sizes`, of the lists of postings."""
+        """Add the number of inverted lists per doubling of their length to out i64[d]."""
         buckets.bucket_sizes(self.packed, self.bits, out)
 
     def blocks(self, size: int) -> list[tuple[int, int]]:
@@ -170,7 +173,7 @@ class Postings:
         return [(at, min(at + size, len(self.items))) for at in range(first, len(self.items), size)]
 
     def candidates(self, block: tuple[int, int]) -> Iterator[Candidates]:
-        """Every pair that can reach the bar, and few others: prefix, length and positional filters."""
+        """Yield every pair that can reach the threshold, and few others, by prefix, length and positional filters."""
         at, stop = block
         met = np.zeros(len(self.items), np.bool_)
         while at < stop:

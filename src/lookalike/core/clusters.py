@@ -1,4 +1,4 @@
-"""Verified pairs to groups: components, stars or cliques. Items here are classes of equal sets."""
+"""Group verified pairs into components, stars or cliques. The items are classes of equal sets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lookalike.kernels import graph
 
 
 def components(pairs: Pairs, preference: I64) -> Groups:
-    """Everything connected by pairs is one group; its representative is the most preferred member."""
+    """Group items into connected components; the representative is the most preferred member."""
     parent = np.arange(len(preference))
     graph.components(pairs.left, pairs.right, parent)
     return represented(parent, preference)
 
 
 def represented(root: I64, preference: I64) -> Groups:
-    """Groups by root, each with its most preferred member as representative."""
+    """Build groups from the union-find root of each item, with the most preferred member as representative."""
     best = np.full(len(root), -1, np.int64)
     backwards = preference[::-1]
     best[root[backwards]] = backwards
@@ -28,7 +28,7 @@ def represented(root: I64, preference: I64) -> Groups:
 
 
 def stars(pairs: Pairs, preference: I64) -> Groups:
-    """Each item is kept, or joins a kept, more preferred item that it is itself similar to: no chaining."""
+    """Keep each item or assign it to a kept, more preferred item that it forms a pair with: no chaining."""
     return _walked(graph.stars, pairs, preference)
 
 
@@ -41,7 +41,7 @@ def cliques(pairs: Pairs, preference: I64) -> Groups:
 
 
 def _walked(walk: Callable[..., None], pairs: Pairs, preference: I64) -> Groups:
-    """The groups that a greedy walk over the neighbours of each item makes."""
+    """Build groups with a greedy kernel that reads the neighbours of each item in order of preference."""
     n = len(preference)
     both = np.concatenate([pairs.left, pairs.right])
     order = np.argsort(both, kind="stable")
@@ -57,9 +57,9 @@ MAKERS = {"components": components, "stars": stars, "cliques": cliques}
 
 
 def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
-    """Groups of classes to groups of items; items of no class stay alone.
+    """Convert groups of classes to groups of items; items without a class stay single.
 
-    own: similarity of each class's members to one another, 1 unless the measure counts elements.
+    own: similarity of the members of each class to each other, 1 unless the measure counts elements.
     """
     out = Groups(np.arange(items), np.ones(items))
     firsts = classes.firsts
@@ -71,8 +71,10 @@ def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
 
 
 def best_matches(pairs: Pairs, classes: Classes, split: int, own: F64) -> Groups:
-    """For each item before `split` the most similar item from `split` on (the first among equals); itself if
-    none. own: as in `of_items`."""
+    """Assign each item before `split` to the most similar item from `split` on (the first in a tie), or to itself.
+
+    own: as in `of_items`.
+    """
     n = len(classes)
     number = classes.numbers
     right = np.full(n, np.iinfo(np.int64).max)

@@ -1,4 +1,4 @@
-"""Equal rows of a matrix are found first, as equal sets are."""
+"""Find equal rows of a matrix, so that each distinct row is compared once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ ROWS_PER_TASK = 1 << 12
 
 
 def row_prints(values: F32) -> U64:
-    """A fingerprint of each row: equal rows have equal ones."""
+    """Compute a fingerprint per row; equal rows have equal fingerprints."""
     out = np.empty(len(values), np.uint64)
     vectors.row_prints(values, out)
     return out
 
 
 def collapse_rows(values: F32, prints: U64, preference: I64) -> Classes:
-    """Classes of equal rows, exactly: equal fingerprints only propose. preference: items, the best first; items that
-    it leaves out are in no class.
+    """Group equal rows into classes. The result is exact: rows with equal fingerprints are compared.
+
+    preference: item numbers, most preferred first; items that it does not contain are in no class.
 
     >>> rows = np.float32([[1, 2], [3, 4], [1, 2]])
     >>> collapse_rows(rows, row_prints(rows), np.arange(3)).members.tolist()
@@ -34,7 +35,7 @@ def collapse_rows(values: F32, prints: U64, preference: I64) -> Classes:
 
 
 def _confirmed(values: F32, order: I64, new: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """A proposed copy that differs from the one before it starts a class of its own."""
+    """Mark rows that differ from the row before them, despite equal fingerprints, as the start of a new class."""
     copies = np.flatnonzero(~new)
     for at in range(0, len(copies), ROWS_PER_TASK):
         some = copies[at : at + ROWS_PER_TASK]

@@ -1,4 +1,4 @@
-"""Equal sets are found first, joined once through one of them, and put back at the end."""
+"""Collapse equal sets into classes before a join, and expand the pairs of classes to pairs of items after it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Same = Callable[[I64, I64], npt.NDArray[np.bool_]]  # whether items left[i] and 
 
 @dataclass(frozen=True)
 class Classes:
-    """Items with equal, non-empty sets. members i64[m]: class by class, the preferred item first; ends i64[c]."""
+    """Classes of items with equal, non-empty sets. members i64[m]: by class, preferred item first; ends i64[c]."""
 
     members: I64
     ends: I64
@@ -31,7 +31,7 @@ class Classes:
 
     @property
     def firsts(self) -> I64:
-        """The preferred item of each class."""
+        """The most preferred item of each class. i64[c]"""
         return self.members[np.concatenate([[0], self.ends[:-1]]).astype(np.int64)] if len(self) else self.members
 
     @property
@@ -40,37 +40,37 @@ class Classes:
 
     @property
     def numbers(self) -> I64:
-        """The class of each member."""
+        """The class number of each member. i64[m]"""
         return np.repeat(np.arange(len(self)), self.counts)
 
     def lefts(self, split: int) -> I64:
-        """How many members of each class are items before `split`."""
+        """Count the members of each class that are items before `split`. i64[c]"""
         before = np.concatenate([[0], np.cumsum(self.members < split)])
         counts: I64 = np.diff(before[np.concatenate([[0], self.ends])])
         return counts
 
     def sides(self, split: int) -> npt.NDArray[np.uint8]:
-        """Where the members of each class are: 1 before `split`, 2 from there on, 3 both (or no split: -1). u8[c]."""
+        """Return the sides of each class: 1 all members before `split`, 2 none, 3 some (or split is -1). u8[c]"""
         if split < 0:
             return np.full(len(self), 3, np.uint8)
         lefts = self.lefts(split)
         return ((lefts > 0) + 2 * (lefts < self.counts)).astype(np.uint8)
 
     def ranked(self, best: I64) -> I64:
-        """The classes in the order of their preferred items. best: item numbers, the best to keep first."""
+        """Order the classes by their preferred items. best: item numbers, most preferred first."""
         rank = np.empty(len(best), np.int64)
         rank[best] = np.arange(len(best))
         return np.argsort(rank[self.firsts], kind="stable")
 
     def class_of(self, items: int) -> I64:
-        """i64[items]: the class of each item, -1 for empty ones."""
+        """Return the class of each item, -1 for items in no class (empty sets). i64[items]"""
         out = np.full(items, -1, np.int64)
         out[self.members] = self.numbers
         return out
 
 
 def fingerprints(sets: Sets) -> U64:
-    """One hash per set: equal sets, equal hashes."""
+    """Compute a 64-bit fingerprint per set; equal sets have equal fingerprints."""
     out = np.empty(len(sets), np.uint64)
     verify.fingerprints(sets.elements, sets.offsets, out)
     return out
@@ -85,11 +85,11 @@ def collapse(
     at_once: int = 1 << 20,
     after: Callable[[], None] = lambda: None,
 ) -> Classes:
-    """Group items with equal sets, exactly: equal fingerprints only propose. Classes are numbered by their first item.
+    """Group items with equal sets. The result is exact: sets with equal fingerprints are compared.
 
-    preference: item numbers, the most preferred first; without it, the input order. least: items with smaller sets are
-    left out, as they match nothing, not even a copy of themselves. at_once: copies that are compared in one go;
-    after: is called between.
+    Classes are numbered by their lowest item number. preference: item numbers, most preferred first; default: input
+    order. least: items with smaller sets are left out, because they match nothing, not even a copy of themselves.
+    at_once: number of copies compared per batch; after: called after each batch.
     """
     sizes = sets.sizes
     order = np.arange(len(sets)) if preference is None else preference
@@ -97,7 +97,7 @@ def collapse(
     mine = prints[order]
     by_print = np.argsort(mine, kind="stable")
     order, mine = order[by_print], mine[by_print]
-    del by_print  # millions of items: each of these arrays counts
+    del by_print  # saves memory with millions of items
     new = np.ones(len(order), np.bool_)
     new[1:] = mine[1:] != mine[:-1]
     del mine
@@ -106,7 +106,7 @@ def collapse(
 
 
 def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
-    """As `collapse`, of items of any kind: equal prints propose, `same` confirms. preference: the items to class.
+    """Group equal items of any kind: `same` compares items with equal prints. preference: the items to group, in order.
 
     >>> prints = np.array([7, 5, 7], np.uint64)
     >>> collapse_equal(prints, lambda left, right: prints[left] == prints[right], np.array([2, 1, 0])).members.tolist()
@@ -115,7 +115,7 @@ def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
     print_of = prints[preference]
     ordered = np.sort(print_of)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if not len(repeated):  # sorting is several times cheaper than finding an order
+    if not len(repeated):  # np.sort is several times faster than np.argsort
         return classes_of(preference, np.ones(len(preference), np.bool_))
     shared = repeated[np.minimum(np.searchsorted(repeated, print_of), len(repeated) - 1)] == print_of
     some = preference[shared]
@@ -130,7 +130,7 @@ def collapse_equal(prints: U64, same: Same, preference: I64) -> Classes:
 
 
 def classes_of(order: I64, new: npt.NDArray[np.bool_]) -> Classes:
-    """Classes from items in runs of equals: `new` says where a run starts. Numbered by their first item."""
+    """Build classes from items in runs of equal ones; `new` marks run starts. Numbered by their lowest item number."""
     start = np.flatnonzero(new)
     by_first = np.argsort(_lowest(order, start), kind="stable")
     counts = np.diff(start, append=len(order))[by_first]
@@ -146,7 +146,7 @@ def _lowest(order: I64, start: I64) -> I64:
 def _confirm(
     sets: Sets, sizes: I64, order: I64, new: npt.NDArray[np.bool_], at_once: int, after: Callable[[], None]
 ) -> npt.NDArray[np.bool_]:
-    """Compare each proposed copy with the first of its run; the rare impostor starts a class of its own."""
+    """Compare each set with the first of its run; a set that differs (a hash collision) becomes a new class."""
     copies = np.flatnonzero(~new)
     if not len(copies):
         return new
@@ -167,7 +167,7 @@ def _confirm(
 
 
 def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64, npt.NDArray[np.bool_]]:
-    """Each impostor in a class of its own, after the others."""
+    """Move each impostor (a hash collision) to a separate class at the end."""
     keep = np.ones(len(order), np.bool_)
     keep[impostors] = False
     order = np.concatenate([order[keep], order[impostors]])
@@ -175,10 +175,10 @@ def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64,
 
 
 def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int, advice: str = ADVICE) -> Pairs:
-    """Pairs of classes to pairs of items, sorted by (left, right). split: items from there on are on the right side.
+    """Expand pairs of classes to pairs of items, sorted by (left, right).
 
-    own: similarity of the members of each class to one another. Above `limit` pairs: TooManyPairs,
-    with this `advice`.
+    own: similarity of the members of each class to each other. split: items from this number on are on the right side.
+    Raises TooManyPairs, with `advice`, above `limit` pairs.
     """
     members, lefts = among.members, np.zeros(0, np.int64)
     if split >= 0:

@@ -1,4 +1,4 @@
-"""Numbers as people read them: 1 document, 2 documents, 1.7 kB."""
+"""Format numbers for people: 1 document, 2 documents, 1.7 kB."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def size(nbytes: float) -> str:
-    """
+    """Format a number of bytes with a decimal unit.
+
     >>> size(2000), size(1.2e15), size(12), size(999_990)
     ('2.0 kB', '1.2 PB', '12 B', '1.0 MB')
     """
@@ -17,7 +18,7 @@ def size(nbytes: float) -> str:
 
 
 def count(number: int, plural: str) -> str:
-    """A number with a noun that is given in the plural; words without an s at the end stay as they are.
+    """Format a number with its noun, given in the plural; a word that does not end in s is left unchanged.
 
     >>> count(1, "pairs"), count(1, "stories"), count(1, "exact copies"), count(1, "kept"), count(1200, "pairs")
     ('1 pair', '1 story', '1 exact copy', '1 kept', '1,200 pairs')
@@ -33,7 +34,7 @@ def count(number: int, plural: str) -> str:
 
 
 def share(value: float, places: int = 4) -> str:
-    """A share in decimals; one below 1 never shows as 1.
+    """Format a fraction with decimals; a value below 1 is never rounded to 1.
 
     >>> share(0.99997), share(0.99228), share(1.0), share(0.9996, places=3)
     ('0.9999', '0.9923', '1.0000', '0.999')
@@ -42,7 +43,7 @@ def share(value: float, places: int = 4) -> str:
 
 
 def percent(value: float, places: int = 1) -> str:
-    """A share in percent; one below 1 never shows as 100%.
+    """Format a fraction as a percentage; a value below 1 is never rounded to 100%.
 
     >>> percent(0.9997), percent(0.123), percent(1.0)
     ('99.9%', '12.3%', '100.0%')

@@ -1,4 +1,4 @@
-"""Which of several look-alikes to keep: first, last, longest, shortest, or by a column."""
+"""Policies for which item of a group of duplicates to keep: first, last, longest, shortest, or by a column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITH_COLUMN = ("max", "min", "priority")
 
 
 def preferred_column(policy: str) -> str | None:
-    """The column that the policy looks at, if any; UsageError for a policy that is not one."""
+    """Return the column that the policy reads, or None; raise UsageError for an unknown policy."""
     word, colon, rest = policy.partition(":")
     if not colon and word in PLAIN:
         return None
@@ -30,7 +30,7 @@ def preferred_column(policy: str) -> str | None:
 
 
 def preference(policy: str, lengths: I64, columns: Mapping[str, pa.ChunkedArray]) -> I64:
-    """Item numbers, the best to keep first; among equals the earlier item. Nulls and unlisted values come last.
+    """Order the item numbers by preference, best first; ties keep input order. Nulls and unlisted values come last.
 
     >>> preference("longest", np.array([3, 9, 9]), {}).tolist()
     [1, 2, 0]
@@ -51,7 +51,7 @@ def preference(policy: str, lengths: I64, columns: Mapping[str, pa.ChunkedArray]
             place = pc.fill_null(pc.index_in(pc.cast(values, pa.string()), wanted), len(wanted))
             return np.argsort(place.to_numpy(zero_copy_only=False), kind="stable")
         rising = "descending" if policy.startswith("max") else "ascending"
-        number = pc.rank(values, rising, tiebreaker="min")  # nulls are last unless said otherwise
+        number = pc.rank(values, rising, tiebreaker="min")  # nulls rank last by default
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise UsageError(f"keep {policy!r}: column {column!r} holds {chunks.type}, which has no order.") from error
     return np.argsort(number.to_numpy(zero_copy_only=False), kind="stable")

@@ -1,4 +1,4 @@
-"""Similarities of sets: each is a function of the overlap and the two sizes."""
+"""Similarity measures of sets, each a function of the size of the overlap and the sizes of the two sets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lookalike.kernels import bounds
 
 @dataclass(frozen=True, kw_only=True)
 class SetMeasure:
-    """A similarity of sets that is a function of the overlap c and the sizes a and b.
+    """A similarity measure of two sets, as a function of the overlap c and the sizes a and b.
 
-    code: its number in kernels.bounds, which holds the score and the bounds for exact joins. formula: for people.
-    is_count: the threshold is a number of elements, not a share. finest: the largest denominator of a threshold for
-    which the integer comparison cannot overflow. least_jaccard: the lowest Jaccard similarity that a pair at this
-    threshold can have, at which minhash banding must be planned; None where there is no such bound.
+    code: its number in kernels.bounds, which defines the score and the bounds for exact joins. formula: as text.
+    is_count: the threshold is a number of elements, not a fraction. finest: the largest denominator of a threshold for
+    which the integer comparison cannot overflow. least_jaccard: the lowest Jaccard similarity that a pair at a given
+    threshold can have, for which minhash banding must be planned; None if there is no such bound.
     """
 
     name: str
@@ -30,7 +30,7 @@ class SetMeasure:
     finest: int = 10**9
 
 
-# In bags, every occurrence counts. The containment of a page that was copied into a book is 1.
+# For bags, every occurrence counts. The containment of a page that was copied into a book is 1.
 JACCARD = SetMeasure(name="jaccard", code=bounds.JACCARD, formula="c / (a + b - c)", least_jaccard=lambda t: t)
 CONTAINMENT = SetMeasure(name="containment", code=bounds.CONTAINMENT, formula="c / min(a, b)")
 DICE = SetMeasure(name="dice", code=bounds.DICE, formula="2c / (a + b)", least_jaccard=lambda t: t / (2 - t))
@@ -43,7 +43,7 @@ SET_MEASURES = {measure.name: measure for measure in (JACCARD, CONTAINMENT, DICE
 
 
 class Bar(NamedTuple):
-    """What a pair must reach: a measure's code and the threshold num/den, in integers."""
+    """The condition that a pair must meet: the code of a measure and the threshold num/den as integers."""
 
     code: int
     num: int
@@ -51,15 +51,15 @@ class Bar(NamedTuple):
 
 
 def set_measure(name: str) -> SetMeasure:
-    """The measure of this name; UsageError names the nearest."""
+    """Return the measure with this name; raise UsageError with the nearest name if there is none."""
     check_choice("measure", name, tuple(SET_MEASURES))
     return SET_MEASURES[name]
 
 
 def bar(measure: SetMeasure, threshold: float) -> Bar:
-    """The threshold as the fraction that the user means: 0.8 is 4/5, so that a similarity of exactly 4/5 counts.
+    """Convert a decimal threshold to an exact fraction: 0.8 becomes 4/5, so that a similarity of exactly 4/5 counts.
 
-    It is the nearest fraction to the decimal as written with a denominator of at most `measure.finest`.
+    The fraction is the nearest to the decimal as written with a denominator of at most `measure.finest`.
 
     >>> bar(set_measure("jaccard"), 0.8)
     Bar(code=0, num=4, den=5)
@@ -70,7 +70,7 @@ def bar(measure: SetMeasure, threshold: float) -> Bar:
 
 
 def check_threshold(measure: SetMeasure, threshold: float) -> None:
-    """Refuse a threshold that the measure cannot have."""
+    """Raise UsageError if the threshold is outside the range of the measure."""
     if measure.is_count:
         if not (threshold >= 1 and float(threshold).is_integer()):
             raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")

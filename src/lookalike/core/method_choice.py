@@ -1,4 +1,4 @@
-"""Which method a run uses, and why."""
+"""The join method that the planner chose for a run, and the reason."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 PLANNER_SAMPLE = 2000
-EXACT_COST_RATIO = (
-    1.25  # the exact join is taken up to this ratio of its cost to that of banding, because it misses nothing
-)
+EXACT_COST_RATIO = 1.25  # prefer the exact join, with recall 1, up to this ratio of its cost to that of banding
 
-Way = Literal["prefixes", "counting"]  # of the exact join: prefixes.exact_pairs, counting.counted_pairs
+Way = Literal["prefixes", "counting"]  # algorithm of the exact join: prefixes.exact_pairs, counting.counted_pairs
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The method, the estimated seconds of each method on one core, and the reason in words.
+    """The chosen method, the estimated seconds of each method on one core, and the reason in words.
 
-    way: how the exact join works; without meaning for other methods. The seconds are of shipped costs: a choice
+    way: the algorithm of the exact join; unused by other methods. The seconds use the shipped unit costs: a choice
     must be the same on every machine.
     """
 

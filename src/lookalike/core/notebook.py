@@ -1,7 +1,7 @@
-"""What a notebook shows of a result: one card of HTML with a small inline plot.
+"""HTML for the display of results in a notebook: a card with facts, a table and a small inline SVG plot.
 
-Everything is escaped, nothing is a script or asks for another file. Text and axes take the colour of the page, so
-that a card is readable on a light and on a dark one.
+All text is escaped; there are no scripts and no external resources. Text and axes have the colour of the page, so that
+a card is readable on light and on dark backgrounds.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-PLOT_WIDTH, PLOT_HEIGHT = 320, 150  # of a plot
-PLOT_LEFT, PLOT_BOTTOM, PLOT_TOP, PLOT_RIGHT = 34, 22, 8, 10  # from its edges to the axes
+PLOT_WIDTH, PLOT_HEIGHT = 320, 150  # pixels
+PLOT_LEFT, PLOT_BOTTOM, PLOT_TOP, PLOT_RIGHT = 34, 22, 8, 10  # pixels from the edges of a plot to its axes
 BLUE, AMBER, RED = "#3d85c6", "#e08a00", "#d64550"  # readable on white and on black
-NOTEBOOK_ROWS = 10  # rows of a table
+NOTEBOOK_ROWS = 10  # maximum number of rows shown of a table
 CARD_STYLE = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5"
 CELL_STYLE = "padding:2px 12px 2px 0;text-align:{};border:0;background:none;white-space:nowrap"
-MAX_CELL_CHARACTERS = 60  # characters of a cell
+MAX_CELL_CHARACTERS = 60  # longer cells are truncated
 
 Point = tuple[float, float]
 
 
 def card(title: str, facts: Iterable[tuple[str, object]], *parts: str) -> str:
-    """A title, a few facts, and parts made by the other functions here, side by side where there is room.
+    """Render a card: a title, a line of facts, and parts (tables, plots) side by side if the page is wide enough.
 
     >>> card("2 < 3", [("pairs", 7)]).endswith('2 &lt; 3</div><div style="opacity:.85"><b>7</b> pairs</div></div>')
     True
@@ -36,7 +36,7 @@ def card(title: str, facts: Iterable[tuple[str, object]], *parts: str) -> str:
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[object]], total: int) -> str:
-    """The first rows of a table that has `total`; numbers stand at the right.
+    """Render the first rows of a table of `total` rows; numbers are aligned to the right.
 
     >>> table(["left", "similarity"], [["<b>", 0.5]], total=3).endswith("and 2 more</div>")
     True
@@ -52,8 +52,9 @@ def table(names: Sequence[str], rows: Sequence[Sequence[object]], total: int) ->
 
 
 def curve(points: Sequence[Point], *, mark: float, words: str, rising: bool) -> str:
-    """A probability against a similarity (rising) or a distance (falling), with the bound marked and the two errors
-    shaded: amber what is looked at in vain, red what is missed.
+    """Plot the candidate probability against a similarity (rising) or a distance (falling), with the threshold `mark`.
+
+    The areas of false positives (amber) and false negatives (red) are shaded.
 
     >>> made = curve([(0.0, 0.0), (1.0, 1.0)], mark=0.5, words="similarity", rising=True)
     >>> made.count("<path")  # two errors, the curve, the axes
@@ -76,7 +77,7 @@ def curve(points: Sequence[Point], *, mark: float, words: str, rising: bool) -> 
 
 
 def histogram(counts: Sequence[int], low: float, high: float, words: str) -> str:
-    """How many pairs lie in each of the equal steps from `low` to `high`.
+    """Plot a histogram of pairs in bins of equal width from `low` to `high`.
 
     >>> histogram([3, 0, 9], 0.7, 1.0, "similarity").count("<rect")
     2
@@ -114,7 +115,7 @@ def _y(share: float) -> float:
 
 
 def _area(points: Sequence[Point], last: float, level: float, colour: str) -> str:
-    """What lies between a part of the curve and a level line."""
+    """Draw the area between a part of the curve and a horizontal line."""
     if not points:
         return ""
     at = [(_x(x / last), _y(y)) for x, y in points]
@@ -124,7 +125,7 @@ def _area(points: Sequence[Point], last: float, level: float, colour: str) -> st
 
 
 def _plot(shapes: str, *, across: list[tuple[float, str]], up: list[tuple[float, str]], words: str, told: str) -> str:
-    """Shapes within two axes."""
+    """Draw shapes inside a pair of labelled axes."""
     frame = f'<path d="M{_x(0)},{_y(1)}V{_y(0)}H{_x(1)}" fill="none" stroke="currentColor" stroke-opacity=".5"/>'
     text = 'fill="currentColor" font-size="11" font-family="system-ui,sans-serif"'
     ends = {0.0: "start", 1.0: "end"}
@@ -142,7 +143,7 @@ def _plot(shapes: str, *, across: list[tuple[float, str]], up: list[tuple[float,
 
 
 def _short(number: int) -> str:
-    """At most four characters or so: 950, 12k, 3.4M.
+    """Abbreviate a number to about four characters: 950, 12k, 3.4M.
 
     >>> _short(950), _short(12_345), _short(3_400_000)
     ('950', '12k', '3.4M')

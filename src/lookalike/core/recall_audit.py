@@ -1,4 +1,4 @@
-"""Measured recall: all true partners of sampled items, found exactly, and how many of them the run had."""
+"""Measure recall: find all true partners of sampled items exactly, and count how many of them the run found."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ ONCE = "exact copies count once"
 OVER = f"pairs of different items; {ONCE}"
 OVER_GROUPS = f"pairs of different items, found where both are in one group; {ONCE}"
 OVER_KEPT = f"pairs of different items, found unless both are kept; {ONCE}"
-MOST_PARTS, PAIRS_OF_PART = (
-    8,
-    25,
-)  # ranges of the score with a recall of their own, at most; sampled pairs in each, at least
-PAIRS_PER_BATCH = 1 << 22  # found pairs that are looked at together
+# Maximum number of score ranges with a separate recall; minimum number of sampled pairs in each.
+MOST_PARTS, PAIRS_OF_PART = 8, 25
+PAIRS_PER_BATCH = 1 << 22  # found pairs that are filtered per batch
 
-Counted = Callable[[F64], I64]  # scores to how many pairs the run found at or above each
+Counted = Callable[[F64], I64]  # maps scores to the number of pairs that the run found at or above each
 
 
 @dataclass(frozen=True)
 class SampleIndex:
-    """The sampled items' rarest elements: enough of each to meet every partner that can match."""
+    """Inverted index of the rarest elements of the sampled items: enough of them to share one with every match."""
 
     sample: I64
     table: U64
@@ -44,7 +42,7 @@ class SampleIndex:
     is_sampled: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     def candidates(self, items: Items, block: tuple[int, int]) -> Iterator[Candidates]:
-        """For each item of the block the sampled items that may match it."""
+        """Yield, for each item of the block, the sampled items that may match it."""
         at, stop = block
         while at < stop:
             anchors, ends = np.empty(stop - at, np.uint32), np.empty(stop - at, np.int64)
@@ -58,9 +56,11 @@ class SampleIndex:
 
 
 def index_sample(items: Items, sample: I64, bar: Bar, after: Callable[[], None] = lambda: None) -> SampleIndex:
-    """Of each sampled set A the |A| - c + 1 elements rarest in the sample, c the least overlap of any match: a set
-    that holds none of them shares fewer than c elements with A, whatever its own order. after: is called after every
-    few items."""
+    """Index the |A| - c + 1 rarest elements (within the sample) of each sampled set A.
+
+    c is the smallest overlap of any match with A. A set that contains none of these elements shares fewer than c
+    elements with A, for any order of its elements. after: called after every few items.
+    """
     chosen = items.sampled(sample, after)
     n = len(sample)
     need, unused = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -69,7 +69,7 @@ def index_sample(items: Items, sample: I64, bar: Bar, after: Callable[[], None] 
     prefixes.take_prefixes(
         chosen.elements, chosen.starts, chosen.sizes, need, commonness(chosen, after), np.cumsum(need) - need, rarest
     )
-    keys = rarest + np.uint64(1)  # 0 stands for an empty slot of the table
+    keys = rarest + np.uint64(1)  # 0 marks an empty slot of the table
     order = np.argsort(keys, kind="stable")
     distinct, runs = np.unique(keys[order], return_counts=True)
     size = 1 << max(4, int(4 * len(distinct)).bit_length())
@@ -85,11 +85,11 @@ def index_sample(items: Items, sample: I64, bar: Bar, after: Callable[[], None] 
 
 @dataclass(frozen=True)
 class Share:
-    """Pairs of which the run found a part.
+    """Recall of a run, with the counts behind it.
 
-    true, found: pairs of sampled items, and those of them that the run found. run: pairs that the whole run found,
-    estimated where `is_counted` is false. missed: pairs that it missed, estimated. predicted: the recall that the plan
-    expects at the similarities of the sampled pairs.
+    true, found: number of true pairs of sampled items, and of those that the run found. run: number of pairs that the
+    whole run found, estimated if `is_counted` is false. missed: estimated number of pairs that it missed. predicted:
+    the recall that the plan expects at the similarities of the sampled pairs.
     """
 
     true: int
@@ -101,7 +101,7 @@ class Share:
 
     @property
     def recall(self) -> float | None:
-        """The estimated recall; None where no pair is known."""
+        """Estimated recall; None if there are no pairs."""
         return self._at(self.missed.value)
 
     @property
@@ -124,7 +124,7 @@ class Share:
 
 @dataclass(frozen=True)
 class ScoreRange:
-    """The pairs whose scores lie in one range around `score`."""
+    """Recall of the pairs in one range of scores, whose mean is `score`."""
 
     score: float
     share: Share
@@ -135,10 +135,10 @@ class ScoreRange:
 
 @dataclass(frozen=True)
 class Audit:
-    """The recall of a run, measured on sampled items.
+    """The recall of a run, measured on a sample of items.
 
-    parts: the same in ranges of the score, where the plan expects something of each pair. among: what the sampled items
-    were compared with, where not with all others. over: which pairs count, and as what.
+    parts: recall by range of scores, if the plan predicts the probability of each pair. among: what the sampled items
+    were compared with, if not with all others. over: which pairs count, and when a pair counts as found.
     """
 
     sampled: int
@@ -148,7 +148,7 @@ class Audit:
     over: str = OVER
 
     def as_dict(self, sign: int = 1) -> dict[str, object]:
-        """For the receipt. sign: -1 where scores are distances."""
+        """Return the audit as a dict for the receipt. sign: -1 if scores are distances."""
         share = self.share
         return {
             "sampled": self.sampled,
@@ -163,7 +163,7 @@ class Audit:
 
 
 def jaccard_of(pairs: Pairs, items: Items, bar: Bar) -> F64:
-    """The Jaccard similarity of pairs that were scored by another measure: what the S-curve is a function of."""
+    """Convert scores of another set measure to Jaccard similarities, on which the S-curve depends. f64[p]"""
     a, b = items.sizes[pairs.left], items.sizes[pairs.right]
     if bar.code == bounds.DICE:
         shared = pairs.similarity * (a + b) / 2
@@ -181,7 +181,7 @@ def measure(
 ) -> Audit:  # fmt: skip
     """Compare the true pairs of the sample with the pairs that the run found.
 
-    chances: how likely the plan finds each true pair, or nothing. verified: every found pair is a true one.
+    chances: the planned probability of finding each true pair, or empty. verified: every found pair is a true pair.
     """
 
     def counted(scores: F64) -> I64:
@@ -196,14 +196,16 @@ def audit_of(
     truth: Pairs, hit: npt.NDArray[np.bool_], sample: Sample, chances: Iterable[float], counted: Counted | None, *,
     among: str | None = None, over: str = OVER,
 ) -> Audit:  # fmt: skip
-    """Estimate the recall from the true pairs of a sample. hit bool[p]: found by the run; counted: None where the run
-    cannot tell how many true pairs it found."""
+    """Estimate the recall from the true pairs of a sample.
+
+    hit bool[p]: whether the run found the pair; counted: None if the number of true pairs found by the run is unknown.
+    """
     ends = np.stack([sample.places(truth.left), sample.places(truth.right)])
     weight = np.where(ends >= 0, np.append(sample.weights, 0.0)[ends], 0.0).sum(axis=0) / 2
     chance = np.asarray(chances if isinstance(chances, np.ndarray) else list(chances), np.float64)
     has_plan = len(chance) > 0
     chance = chance if has_plan else np.ones(len(hit))
-    # in an order of their own, so that sums do not depend on the order of the pairs
+    # in a canonical order, so that floating-point sums do not depend on the order of the pairs
     order = np.lexsort((weight, chance, hit, truth.similarity))
     score, hit, chance, weight, ends = truth.similarity[order], hit[order], chance[order], weight[order], ends[:, order]
 
@@ -229,7 +231,7 @@ def audit_of(
 def share_of(
     sample: Sample, found_halves: F64, missed_halves: F64, run: int | None, *, true: int, found: int, predicted: float
 ) -> Share:
-    """The recall from what each sampled item has found and missed, in halves of pairs. f64[n] both."""
+    """Estimate recall from the found and missed pairs of each sampled item, each pair counted as 1/2. f64[n] both."""
     if run is not None:
         missed = total_missed(sample, missed_halves)
         return Share(true, found, float(run), True, _at_least(missed, true - found), predicted)
@@ -240,24 +242,24 @@ def share_of(
 
 
 def _at_least(missed: Total, seen: int) -> Total:
-    """No fewer than were seen."""
+    """Raise the estimate and its limits to at least the number of missed pairs in the sample."""
     return Total(max(missed.value, seen), max(missed.low, seen), max(missed.high, seen))
 
 
 def _halves(ends: I64, sample: Sample) -> F64:
-    """Half of the number of pairs that each sampled item has. ends i64[2, p]: places in the sample, or -1."""
+    """Return half the number of pairs of each sampled item. ends i64[2, p]: positions in the sample, or -1."""
     both = ends.ravel()
     return np.bincount(both[both >= 0], minlength=len(sample)) / 2
 
 
 def _edges(score: F64) -> F64:
-    """Scores between ranges with about as many sampled pairs each; equal scores stay together."""
+    """Return scores that split the sampled pairs into ranges of about equal size; equal scores stay together."""
     count = max(1, min(MOST_PARTS, len(score) // PAIRS_OF_PART))
     return np.unique(np.quantile(score, np.arange(1, count) / count)) if len(score) else np.empty(0)
 
 
 def _are_found(truth: Pairs, found: Pairs, sample: Sample) -> npt.NDArray[np.bool_]:
-    """Which true pairs are among the found ones. bool[p]"""
+    """Return which of the true pairs the run found. bool[p]"""
     sampled = np.zeros(1 + max((int(side.max(initial=-1)) for side in (found.left, found.right)), default=0), np.bool_)
     sampled[sample.items[sample.items < len(sampled)]] = True
     parts = [np.empty(0, np.uint64)]

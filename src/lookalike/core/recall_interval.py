@@ -1,10 +1,10 @@
-"""How many pairs a run missed, estimated from a stratified sample of its items, with a 95 % interval.
+"""Estimate the number of pairs that a run missed, from a stratified sample of its items, with a 95 % interval.
 
-The run and the data are fixed; only the sample is random. y is half the number of partners that an item misses (each
+The run and the data are fixed; only the sample is random. y is half the number of missed partners of an item (each
 pair has two ends), so the sum of y over all items is the number of missed pairs, and a stratified sample estimates it
-without bias. Its sampling distribution is a weighted sum of few or many rare events: close to a gamma distribution with
-the mean and the variance of the estimate. The upper limit counts one more sampled item that misses many, as Fay and
-Feuer (1997) do for standardised rates, so that a sample without a miss still has a limit above 0.
+without bias. The estimate is a weighted sum of rare events, whose sampling distribution is close to a gamma
+distribution with the mean and the variance of the estimate. The upper limit adds one sampled item with many missed
+partners, as Fay and Feuer (1997) do for standardised rates, so that it is above 0 even if the sample misses nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lookalike.core.audit_sample import Sample
 
 TAIL = 0.025
 Z = NormalDist().inv_cdf(1 - TAIL)
-UNSEEN = 0.5  # partners missed for each one found, that items outside of the sample might have
-FEWEST_DEGREES = 3.0  # of freedom that a variance is taken to have, at least
+UNSEEN = 0.5  # assumed missed partners per found partner of an item outside the sample, for the upper limit
+FEWEST_DEGREES = 3.0  # lower bound of the degrees of freedom of a variance
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,17 @@ class Total:
 def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> Total:
     """Estimate the sum of `missed` over all items.
 
-    missed f64[n]: y of each sampled item. residual f64[n]: what varies from sample to sample, where that is not y
-    itself: for a ratio, y less its share of what it is divided by.
+    missed f64[n]: y of each sampled item. residual f64[n]: the variable whose variance is used instead of that of y;
+    for a ratio estimate, y minus the ratio times the denominator.
     """
     drawn, used = np.maximum(sample.drawn, 1), sample.drawn > 0
     weight = sample.sizes / drawn
-    rest = np.where(used, 1.0 - sample.drawn / np.maximum(sample.sizes, 1), 0.0)  # share that was not looked at
+    rest = np.where(used, 1.0 - sample.drawn / np.maximum(sample.sizes, 1), 0.0)  # fraction that was not sampled
     sums = np.bincount(sample.stratum, missed, minlength=len(sample.sizes))
     most = np.zeros(len(sample.sizes))
     np.maximum.at(most, sample.stratum, missed)
     mean = sums / drawn
-    # Where most items miss about as many, items that miss fewer are the rare events.
+    # If most items of a stratum miss about the same number, the items that miss fewer are the rare events.
     dense = mean > most / 2
     unseen = np.maximum(np.where(dense, most - mean, most), 0.5 * np.maximum(1.0, UNSEEN * sample.partners))
     variances = _variances(sample, missed if residual is None else residual, unseen) * rest * weight * weight * drawn
@@ -66,7 +66,7 @@ def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> To
 
 
 def _variances(sample: Sample, values: F64, unseen: F64) -> F64:
-    """The variance of the values in each stratum; of a single one, a guess."""
+    """Return the variance of the values in each stratum; with a single draw, `unseen` squared."""
     drawn = np.maximum(sample.drawn, 1)
     mean = np.bincount(sample.stratum, values, minlength=len(sample.sizes)) / drawn
     squares = np.bincount(sample.stratum, (values - mean[sample.stratum]) ** 2, minlength=len(sample.sizes))
@@ -74,17 +74,17 @@ def _variances(sample: Sample, values: F64, unseen: F64) -> F64:
 
 
 def _widen(variances: F64, sample: Sample) -> float:
-    """The factor by which Student's t has a larger variance here (degrees of freedom after Satterthwaite)."""
+    """Return the variance factor of Student's t relative to the normal (degrees of freedom after Satterthwaite)."""
     spread = float((variances**2 / np.maximum(sample.drawn - 1, 1)).sum())
     if spread == 0:
         return 1.0
     degrees = max(FEWEST_DEGREES, float(variances.sum()) ** 2 / spread)
-    first, second = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96  # Cornish and Fisher's expansion
+    first, second = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96  # Cornish-Fisher expansion
     return (1 + first / (degrees * Z) + second / (degrees * degrees * Z)) ** 2
 
 
 def _gamma_high(value: float, variance: float, unseen: float) -> float:
-    """The upper limit of a sum of rare events, one of weight `unseen` added."""
+    """Return the upper limit of a sum of rare events, after adding one event of weight `unseen`."""
     mean, spread = value + unseen, variance + unseen * unseen
     return mean if spread == 0 else spread / mean * _gamma_quantile(mean * mean / spread, Z)
 
@@ -96,7 +96,7 @@ def _gamma_low(value: float, variance: float) -> float:
 
 
 def _gamma_quantile(shape: float, z: float) -> float:
-    """The quantile of the gamma distribution with this shape and scale 1, after Wilson and Hilferty.
+    """Approximate a quantile of the gamma distribution with this shape and scale 1 (Wilson-Hilferty).
 
     >>> round(_gamma_quantile(1.0, Z), 2), round(_gamma_quantile(50.0, Z), 2)  # exactly 3.69 and 64.78
     (3.67, 64.78)

@@ -1,4 +1,4 @@
-"""Options of a run that every kind has, and their checks."""
+"""Options that runs of all kinds of items have in common, and their validation."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from lookalike.errors import UsageError, nearest
 
-RowMethod = Literal["auto", "lsh", "exact"]  # of vectors, codes and faces
+RowMethod = Literal["auto", "lsh", "exact"]  # for vectors, bit codes and faces
 
 
 class LocalEngine(TypedDict, total=False):
-    """What says that a run is on this machine, which it is unless it says otherwise."""
+    """Options that select the local engine, which is the default."""
 
     engine: Literal["local"]
 
 
 class SparkEngine(TypedDict):
-    """What says that a run is on Spark, and on which."""
+    """Options that select the Spark engine and its cluster."""
 
     engine: Literal["spark"]
-    master: NotRequired[str | None]  # of the cluster; all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of a session, where none is active
+    master: NotRequired[str | None]  # URL of the cluster; default: all cores of this machine
+    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of the session, used if none is active
 
 
 def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
-    """UsageError for an option that is in none of these typed dicts, with the nearest that is.
+    """Raise UsageError, with the nearest name, for an option that is in none of the given TypedDicts.
 
     >>> refuse_unknown({"engin": "local"}, LocalEngine)
     Traceback (most recent call last):
@@ -39,7 +39,7 @@ def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
 
 
 def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
-    """Refuse settings of a run that cannot work whatever the data; the same for every kind of item."""
+    """Raise UsageError for settings that are invalid for any data and any kind of item."""
     if threads is not None and threads < 1:
         raise UsageError(f"threads is {threads}; expected at least 1.")
     if max_pairs < 1:
@@ -49,7 +49,7 @@ def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
 
 
 def check_rows(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
-    """Refuse what no run over rows can do."""
+    """Raise UsageError for invalid settings of a run over vectors, bit codes or faces."""
     if not 0 < recall < 1:
         raise UsageError(f"recall is {recall}; expected a number above 0 and below 1.")
     if not 0 <= seed < 1 << 64:

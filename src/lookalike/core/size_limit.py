@@ -1,19 +1,18 @@
-"""Refuse an answer that will be too large before the work starts."""
+"""Stop a run before the search if its result would be far too large."""
 
 from __future__ import annotations
 
 from lookalike.errors import TooManyPairs
 
-MIN_SAMPLED_PAIRS, CERTAIN_EXCESS = (
-    30,
-    4,
-)  # pairs in the sample, and times the limit, from which an answer is surely too large
+# A run is refused if the sample has this many pairs and the expected number exceeds this multiple of the limit.
+MIN_SAMPLED_PAIRS, CERTAIN_EXCESS = 30, 4
 
 
 def check_size(expected: int, limit: int, *, sampled: int, sample: str, advice: str) -> None:
-    """Refuse, before the work, an answer that is surely too large.
+    """Raise TooManyPairs if the expected number of pairs is far above the limit.
 
-    sampled: pairs of the sample that foretells them; sample: that sample, with its verb.
+    sampled: number of pairs in the sample behind the estimate; sample: subject and verb that describe that sample in
+    the message.
     """
     if sampled >= MIN_SAMPLED_PAIRS and expected > CERTAIN_EXCESS * limit:
         raise TooManyPairs(

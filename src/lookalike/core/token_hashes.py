@@ -1,4 +1,4 @@
-"""Hash the tokens that a user brings; the buffers of a string array."""
+"""Hash user-supplied tokens, and access the buffers of Arrow string arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.kernels import hashing, tokens
 
 
 def token_hashes(values: pa.Array) -> U64:
-    """One hash for each token that a user brings: of its bytes for strings, of its value for integers."""
+    """Compute a 64-bit hash per user-supplied token: of the bytes of a string, or of the value of an integer."""
     out = np.empty(len(values), np.uint64)
     if pa.types.is_integer(values.type):
         hashing.mix_all(as_numpy(filled(values.cast(pa.int64()), 0)).view(np.uint64), np.uint64(1), out)
@@ -23,7 +23,7 @@ def token_hashes(values: pa.Array) -> U64:
 
 
 def strings(texts: pa.Array) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]], I64]:
-    """The UTF-8 bytes and the offsets of a large_string array, without a copy of the text."""
+    """Return the UTF-8 bytes and the offsets of a large_string array, without copying the text."""
     _, offsets, data = texts.buffers()
     window = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1].copy()
     if texts.null_count:

@@ -1,4 +1,4 @@
-"""What a run counts and times on its way; it becomes the receipt."""
+"""Counts, timings and warnings that a run collects for its receipt."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 
 from lookalike.core.arrays import I64
 
-Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: not known)
+Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: unknown)
 
 
 def silent(_stage: str, _done: int, _total: int | None) -> None:
-    """The progress of a run that nobody watches."""
+    """Ignore progress; the default callback."""
 
 
-DOUBLINGS = 32  # classes of bucket sizes: 1, 2 to 3, 4 to 7, ...
+DOUBLINGS = 32  # number of bins for bucket sizes: 1, 2 to 3, 4 to 7, ...
 
 
 @dataclass
 class Trace:
-    """Counts, seconds per stage and warnings of one run. buckets i64[d]: how many hold 2^d to 2^(d+1) - 1 items."""
+    """Counts, seconds per stage and warnings of a run. buckets i64[d]: buckets with 2^d to 2^(d+1) - 1 items."""
 
     progress: Progress = silent
     counts: dict[str, Any] = field(default_factory=dict)
@@ -35,8 +35,10 @@ class Trace:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Callable[[int, int | None], None]]:
-        """Time a stage, without the stages inside of it; what it yields reports progress within it. At the end of the
-        stage all of it is reported as done."""
+        """Measure the time of a stage, excluding nested stages; yields a function that reports its progress.
+
+        When the stage ends, it is reported as complete.
+        """
         begin = time.perf_counter()
         self._inner.append(0.0)
         reached = 0
@@ -54,7 +56,7 @@ class Trace:
         self._inner[-1] += spent
 
     def add_buckets(self, sizes: I64) -> None:
-        """Count buckets of these sizes (0 is none)."""
+        """Add buckets of the given sizes to the histogram; sizes of 0 are ignored."""
         doublings = np.minimum(np.log2(sizes[sizes > 0]).astype(np.int64), DOUBLINGS - 1)
         self.buckets += np.bincount(doublings, minlength=DOUBLINGS)
 

@@ -1,4 +1,4 @@
-"""Candidates to scores: every pair is checked exactly, in integers."""
+"""Score candidate pairs of sets: exactly, with integer comparisons, or by their signatures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.kernels import bounds, buckets, verify
 
 
 def verified(items: Items, candidates: Candidates, bar: Bar) -> tuple[U32, U32, F64]:
-    """(anchor, partner, similarity) of the candidates at or above the bar; exact, no other pair comes back."""
+    """Return (anchor, partner, similarity) of exactly those candidates that reach the threshold."""
     overlap: I64 = np.empty(len(candidates), np.int64)
     verify.overlaps(
         items.elements, items.starts, items.sizes, candidates.anchors, candidates.ends, candidates.partners,
@@ -27,7 +27,7 @@ def verified(items: Items, candidates: Candidates, bar: Bar) -> tuple[U32, U32, 
 
 
 def estimated(values: U32, candidates: Candidates) -> tuple[U32, U32, F64]:
-    """(anchor, partner, estimated Jaccard similarity) of all candidates: the share of agreeing slots."""
+    """Return (anchor, partner, Jaccard estimate) of all candidates; the estimate is the fraction of equal slots."""
     left = np.repeat(candidates.anchors, np.diff(candidates.ends, prepend=0))
     agree = np.empty(len(left), np.int64)
     buckets.agreements(values, left, candidates.partners, agree)
