@@ -1,4 +1,4 @@
-"""The one door to the compiler: nothing else in the package imports numba."""
+"""The only module of the package that imports numba: the `jit` decorator and its compilation cache."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ IMPORTS = re.compile(r"^from lookalike\.((?:\w+\.)*kernels)(?:\.(\w+))? import (
 
 
 def _file(module: str) -> Path:
-    """The file of a module, which is named without the name of the package."""
+    """Return the file of a module, whose name is relative to the package."""
     return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The kernel module of this name, such as `kernels.hashing`, and those that it imports, directly or not."""
+    """Return a kernel module (such as `kernels.hashing`) and the kernel modules it imports, directly or indirectly."""
     if module in seen or not _file(module).exists():
         return seen
     seen = seen | {module}
@@ -35,10 +35,10 @@ def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
 
 @cache
 def _cache_folder(module: str) -> str:
-    """A folder of the user's own for the compiled kernels of a module, or a temporary one where none can be written.
+    """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
 
-    It is named by the sources that matter: the compiler's cache looks only at the file of a function, not at what the
-    function calls.
+    Its name contains a hash of all sources that the module depends on, because numba's cache only checks the file of a
+    function, not the functions that it calls.
     """
     digest = hashlib.blake2b(digest_size=8)
     for name in sorted(sources(module) | {"kernels._jit"}):
@@ -54,7 +54,7 @@ def _cache_folder(module: str) -> str:
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Compile on first call, keep the machine code on disk, release the GIL; no fast-math."""
+    """Compile a function on its first call, cache the machine code on disk, release the GIL; no fast-math."""
     if "NUMBA_CACHE_DIR" not in os.environ:
         numba.config.CACHE_DIR = _cache_folder(function.__module__.partition(".")[2])  # type: ignore[attr-defined]
     return numba.njit(nogil=True, cache=True)(function)

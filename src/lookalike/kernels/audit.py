@@ -1,4 +1,4 @@
-"""True partners of a few sampled sets among all sets: the sample's rarest elements, looked up by everyone."""
+"""Candidate partners of sampled sets among all sets: every set looks up its elements in an index of the sample."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SIX, BIT_MASK = np.uint64(6), np.uint64(63)
 
 @jit
 def partner_sizes(sizes: Any, most: int, measure: int, num: int, den: int, shortest: Any, longest: Any) -> None:
-    """The sizes, up to `most`, that partners of a set of each size can have. sizes i64[n]; out i64[n] both."""
+    """Compute the range of sizes, up to `most`, of sets that can match each set. sizes i64[n]; out i64[n] both."""
     for i in range(len(sizes)):
         shortest[i] = least_size(measure, sizes[i], num, den)
         low, high = sizes[i], max(most, sizes[i])
-        while low < high:  # the last size whose own shortest partner is not longer than this set
+        while low < high:  # the largest size whose smallest possible partner is not larger than this set
             middle = (low + high + 1) // 2
             if least_size(measure, middle, num, den) <= sizes[i]:
                 low = middle
@@ -31,10 +31,10 @@ def partner_sizes(sizes: Any, most: int, measure: int, num: int, den: int, short
 
 @jit
 def fill_table(elements: Any, table: Any, slots: Any, bloom: Any) -> None:
-    """Put distinct keys (u64[m], none 0) in the open-addressing table (u64[2**b], zeros).
+    """Insert distinct keys (u64[m], none 0) into the open-addressing table (u64[2**b], zeros).
 
-    slots i64[2**b], out: which key. bloom u64[2**w], zeros: one bit a key, small enough for the cache, that turns most
-    strangers away.
+    slots i64[2**b], out: the number of the key. bloom u64[2**w], zeros: a filter with one bit per key, small enough for
+    the cache, that rejects most other keys.
     """
     mask = np.uint64(len(table) - 1)
     words = np.uint64(len(bloom) - 1)
@@ -57,7 +57,7 @@ def sample_candidates(
     table: Any,  # u64[2**b]
     slots: Any,  # i64[2**b]
     bloom: Any,  # u64[2**w]
-    ends: Any,  # i64[m]: postings of each indexed key
+    ends: Any,  # i64[m]: end of the postings of each indexed key
     postings: Any,  # u32[p]: sampled sets, numbered within the sample
     sample: Any,  # i64[s]: their numbers among all sets
     shortest: Any,  # i64[s]: sizes that a partner of each can have
@@ -68,7 +68,7 @@ def sample_candidates(
     out_ends: Any,  # i64[>= stop-x], out
     partners: Any,  # u32[>= s], out
 ) -> Any:  # (set reached, anchors written, partners written)
-    """Sampled sets that share an indexed element with each set; a pair of two sampled sets is written once."""
+    """Find the sampled sets that share an indexed element with each set; two sampled sets are written once."""
     mask = np.uint64(len(table) - 1)
     words = np.uint64(len(bloom) - 1)
     seen = np.full(len(sample), -1, np.int64)

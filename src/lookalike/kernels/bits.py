@@ -1,4 +1,4 @@
-"""Codes of bits: how far two are apart, and all pairs whose keys of a few bits agree but for some flips."""
+"""Bit codes: Hamming distances, and multi-index hashing, which joins codes whose keys differ in a few bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST_BYTE = np.uint64(56)
 
 @jit
 def popcount(x: Any) -> Any:  # u64 -> i64
-    """The number of ones; the compiler knows this pattern and makes one instruction of it."""
+    """Count the one bits; LLVM compiles this pattern to a single instruction."""
     x -= (x >> ONE) & PAIRS_OF_BITS
     x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
     x = (x + (x >> FOUR)) & BYTES
@@ -27,7 +27,7 @@ def popcount(x: Any) -> Any:  # u64 -> i64
 
 @jit
 def distance(codes: Any, a: int, others: Any, b: int, most: int) -> int:  # codes, others u64[., words]
-    """In how many bits codes[a] and others[b] differ; where these are more than `most`, any number above it."""
+    """Return the Hamming distance of codes[a] and others[b], or some number above `most` if it exceeds `most`."""
     count = popcount(codes[a, 0] ^ others[b, 0])
     for w in range(1, codes.shape[1]):
         if count > most:
@@ -38,7 +38,7 @@ def distance(codes: Any, a: int, others: Any, b: int, most: int) -> int:  # code
 
 @jit
 def keys_of(codes: Any, places: Any, out: Any) -> None:  # codes u64[n, words]; places u64[width]; out u32[n]
-    """out[i] = the bits of code i at these places, the first place lowest."""
+    """out[i] = the bits of code i at the given positions; the first position is the lowest bit of the key."""
     for i in range(len(out)):
         key = np.uint64(0)
         for j in range(len(places)):
@@ -48,7 +48,7 @@ def keys_of(codes: Any, places: Any, out: Any) -> None:  # codes u64[n, words]; 
 
 @jit
 def sort_by_key(keys: Any, codes: Any, starts: Any, items: Any, out: Any) -> None:
-    """Put the codes in buckets: bucket k holds places starts[k] to starts[k+1].
+    """Sort the codes by key (counting sort): bucket k occupies positions starts[k] to starts[k+1] - 1.
 
     keys u32[n]; codes u64[n, words]; starts i64[2**width + 1], zeros, out; items u32[n], out; out u64[n, words].
     """
@@ -69,7 +69,10 @@ def sort_by_key(keys: Any, codes: Any, starts: Any, items: Any, out: Any) -> Non
 
 @jit
 def met_before(codes: Any, a: int, others: Any, b: int, masks: Any, flips: Any, piece: int) -> bool:
-    """True where an earlier piece holds the pair too. codes, others u64[., words]; masks u64[p, words]; flips i64[p]"""
+    """Return whether an earlier segment has the pair too.
+
+    codes, others u64[., words]; masks u64[p, words]; flips i64[p]
+    """
     for e in range(piece):
         count = 0
         for w in range(codes.shape[1]):
@@ -82,23 +85,23 @@ def met_before(codes: Any, a: int, others: Any, b: int, masks: Any, flips: Any, 
 @jit
 def join_buckets(
     codes: Any,  # u64[n, words], in the order of the buckets
-    heads: Any,  # u64[n]: their first words
-    items: Any,  # u32[n]: their numbers
+    heads: Any,  # u64[n]: the first word of each code
+    items: Any,  # u32[n]: the item number of each code
     starts: Any,  # i64[2**width + 1]
-    sides: Any,  # u8[n], by number: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
-    xors: Any,  # i64[x]: the flips of a key; 0, nothing flipped, is among them
+    sides: Any,  # u8[n], by item: 1 left, 2 right, 3 both; a pair is wanted if the bitwise or is 3
+    xors: Any,  # i64[x]: bit flips of a key as xor masks, including 0 (no flip)
     masks: Any,  # u64[pieces, words]
     flips: Any,  # i64[pieces]
     piece: int,
-    most: int,  # bits that may differ
-    low: int,  # places low to high-1 are worked on
+    most: int,  # maximum Hamming distance
+    low: int,  # positions low to high-1 are processed
     high: int,
-    where: Any,  # i64[3]: bucket, number of the flip and place to go on from; out: where it stopped
+    where: Any,  # i64[3]: bucket, index of the flip and position to resume from; out: where it stopped
     left: Any,  # u32[room], out; room for the largest bucket at least
     right: Any,  # u32[room], out
     apart: Any,  # i64[room], out
-) -> Any:  # (pairs written, pairs looked at, whether all is done)
-    """Pairs within `most` bits whose keys differ by one of the flips and that no earlier piece holds."""
+) -> Any:  # (pairs written, pairs compared, whether the range is complete)
+    """Find pairs within distance `most` whose keys differ by one of the flips and that no earlier segment has."""
     u, f, a = where[0], where[1], where[2]
     found = 0
     looked = 0
@@ -117,7 +120,7 @@ def join_buckets(
                     looked += last - other
                     word, part = heads[a], heads[other:last]
                     near = 0
-                    for i in range(len(part)):  # without a branch the compiler compares several at once
+                    for i in range(len(part)):  # branch-free, so that the compiler can vectorise the loop
                         near += popcount(word ^ part[i]) <= most
                     for b in range(other, last if near > 0 else other):
                         if popcount(word ^ heads[b]) > most:
@@ -141,7 +144,7 @@ def join_buckets(
 @jit
 def look_up(
     sampled: Any,  # u64[s, words]
-    numbers: Any,  # u32[s]: of the sampled items
+    numbers: Any,  # u32[s]: item numbers of the sample
     keys: Any,  # u32[s]
     codes: Any,  # u64[n, words], in the order of the buckets
     items: Any,  # u32[n]
@@ -153,12 +156,12 @@ def look_up(
     flips: Any,  # i64[pieces]
     piece: int,
     most: int,
-    where: Any,  # i64[2]: sampled item and number of the flip to go on from; out: where it stopped
+    where: Any,  # i64[2]: sampled item and index of the flip to resume from; out: where it stopped
     left: Any,  # u32[room], out; room for the largest bucket at least
     right: Any,  # u32[room], out
     apart: Any,  # i64[room], out
-) -> Any:  # (pairs written, whether all is done)
-    """As `join_buckets`, the pairs of the sampled items alone; a pair of two of them is written once."""
+) -> Any:  # (pairs written, whether the sample is complete)
+    """Find the pairs of the sampled items as `join_buckets` does; a pair of two sampled items is written once."""
     s, f = where[0], where[1]
     found = 0
     while s < len(numbers):
@@ -188,7 +191,7 @@ def look_up(
 
 @jit
 def fingerprints(codes: Any, out: Any) -> None:  # codes u64[n, words]; out u64[n]
-    """out[i] = a hash of code i; of one word, the word itself."""
+    """out[i] = a hash of code i; for codes of one word, the word itself."""
     for i in range(len(out)):
         h = codes[i, 0]
         for w in range(1, codes.shape[1]):

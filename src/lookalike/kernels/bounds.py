@@ -1,4 +1,4 @@
-"""Integer bounds of the set measures at a threshold num/den: the overlap a match needs. Ties count."""
+"""Integer bounds of the set measures at a threshold num/den: the overlap that a match needs. Equality counts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ JACCARD, CONTAINMENT, DICE, COSINE, OVERLAP = 0, 1, 2, 3, 4
 
 @jit
 def ceil_div(a: int, b: int) -> int:
-    """The least integer not below a/b, for a >= 0 and b > 0."""
+    """Return a/b rounded up to an integer, for a >= 0 and b > 0."""
     return (a + b - 1) // b
 
 
 @jit
 def required(measure: int, na: int, nb: int, num: int, den: int) -> int:
-    """The least overlap with which sets of na and nb elements reach the threshold; grows with na and nb."""
+    """Return the smallest overlap with which sets of na and nb elements reach the threshold; grows with na and nb."""
     if measure == JACCARD:  # c / (na + nb - c) >= num/den
         return ceil_div(num * (na + nb), num + den)
     if measure == CONTAINMENT:  # c / min(na, nb)
@@ -37,7 +37,7 @@ def required(measure: int, na: int, nb: int, num: int, den: int) -> int:
 
 @jit
 def cosine_reaches(c: int, na: int, nb: int, num: int, den: int) -> bool:
-    """c/sqrt(na*nb) >= num/den, in integers as long as the squares fit 63 bits, in floats beyond."""
+    """Return whether c/sqrt(na*nb) >= num/den: in integers if the squares fit in 63 bits, otherwise in floats."""
     if float(den) * den * na * nb < 9e18:
         return c * c * den * den >= num * num * na * nb
     return c * float(den) >= num * math.sqrt(float(na) * float(nb))
@@ -45,7 +45,7 @@ def cosine_reaches(c: int, na: int, nb: int, num: int, den: int) -> bool:
 
 @jit
 def least_size(measure: int, n: int, num: int, den: int) -> int:
-    """The size of the smallest set that can match a set of n elements from below."""
+    """Return the size of the smallest set that can match a set of n elements."""
     if measure == JACCARD:
         return ceil_div(num * n, den)
     if measure == DICE:
@@ -59,7 +59,7 @@ def least_size(measure: int, n: int, num: int, den: int) -> int:
 
 @jit
 def score(measure: int, c: int, na: int, nb: int) -> float:
-    """The similarity of sets of na and nb elements that share c."""
+    """Return the similarity of sets of na and nb elements that share c elements."""
     if c == 0:
         return 0.0
     if measure == JACCARD:

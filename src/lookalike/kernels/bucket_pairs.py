@@ -1,4 +1,4 @@
-"""Candidates from rows that are sorted by key, wherever they come from: who stands in one run may match."""
+"""Candidate pairs from rows sorted by key: items in the same run of equal keys may match."""
 
 from __future__ import annotations
 
@@ -11,40 +11,42 @@ from lookalike.kernels.bounds import required
 from lookalike.kernels.prefixes import sort_smallest
 
 LEVEL_SHIFT = np.uint64(56)
-IDENTITY_BITS = np.uint64(
-    (1 << 56) - 1
-)  # elements with the same low bits are one element to the order and to the keys alike
+# Elements with the same low bits are treated as equal, both in the order and in the keys.
+IDENTITY_BITS = np.uint64((1 << 56) - 1)
 
 
 @jit
 def allowed(measure: int, na: int, nb: int, num: int, den: int) -> bool:
-    """True where sets of these sizes can reach the threshold; measure -1: where nothing is known of sizes."""
+    """Return whether sets of these sizes can reach the threshold; always true for measure -1 (unknown sizes)."""
     return measure < 0 or max(1, required(measure, na, nb, num, den)) <= min(na, nb)
 
 
 @jit
 def passes_positional_filter(measure: int, nx: int, px: int, ny: int, py: int, num: int, den: int) -> bool:
-    """The positional filter: sets that hold their first common element at places px and py of the global order share
-    at most min(nx - px, ny - py) elements. At a later common element a pair may be refused; at the first it is not."""
+    """Apply the positional filter to a pair with a common element at positions px and py of the sorted sets.
+
+    Sets whose first common element is at px and py share at most min(nx - px, ny - py) elements. A match may fail the
+    filter at a later common element, but never at the first.
+    """
     return px < 0 or py < 0 or min(nx - px, ny - py) >= max(1, required(measure, nx, ny, num, den))
 
 
 @jit
 def pairs_of_runs(
-    keys: Any,  # i64[n], equal ones together
+    keys: Any,  # i64[n], equal keys adjacent
     items: Any,  # i64[n]
-    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
-    parts: Any,  # u8[n]: 0, or pairs are wanted between parts 1 and 2 only
+    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted if the bitwise or is 3
+    parts: Any,  # u8[n]: 0, or 1 and 2: pairs are wanted between part 1 and part 2 only
     sizes: Any,  # i32[n]
-    places: Any,  # i32[n]: of the element in the item's set, or -1
-    measure: int,  # -1: no sizes are known
+    places: Any,  # i32[n]: position of the element in the item's set, or -1
+    measure: int,  # -1: sizes are unknown
     num: int,
     den: int,
-    at: int,  # first row to work on
+    at: int,  # first row to process
     left: Any,  # i64[>= longest run], out
     right: Any,  # i64[same], out
 ) -> Any:  # (row reached, pairs written)
-    """Pairs of each row from `at` on with those of its run before it, the lower item on the left; stops when full."""
+    """Pair each row from `at` on with the earlier rows of its run, the lower item on the left; stops when full."""
     p = 0
     while at < len(keys):
         before = at
@@ -71,11 +73,11 @@ def rarest(
     elements: Any,  # u64[nnz]
     starts: Any,  # i64[n]
     sizes: Any,  # i64[n]
-    lengths: Any,  # i64[n]: of each prefix
-    levels: Any,  # u8[2**m]: how common elements are
+    lengths: Any,  # i64[n]: length of each prefix
+    levels: Any,  # u8[2**m]: frequency level of elements
     out: Any,  # u64[sum of lengths]
 ) -> None:
-    """The lengths[i] rarest elements of each set in the global order (level, low 56 bits), as that order's words."""
+    """Write the lengths[i] rarest elements of each set, as sorted words (level, low 56 bits) of the global order."""
     mask = np.uint64(len(levels) - 1)
     most = 0
     for i in range(len(sizes)):

@@ -1,4 +1,4 @@
-"""Candidates of one band: items whose packed (key, item) words stand next to each other after sorting."""
+"""Candidate pairs of one band: items whose packed (key, item) words have equal keys after sorting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pack(keys: Any, band: int, bits: int, out: Any) -> None:  # keys u64[n, band
 def pairs_in_buckets(
     packed: Any, bits: int
 ) -> Any:  # packed u64[n], sorted -> (pairs, largest bucket, where it starts)
-    """How many pairs share a bucket of this band."""
+    """Count the pairs that share a bucket of this band, and find the largest bucket."""
     shift = np.uint64(bits)
     total, largest, where = 0, 0, 0
     start = 0
@@ -38,7 +38,7 @@ def pairs_in_buckets(
 
 @jit
 def bucket_sizes(packed: Any, bits: int, out: Any) -> None:  # packed u64[n], sorted; out i64[d], counted up
-    """Buckets by size: out[d] more by how many hold 2^d to 2^(d+1) - 1 items, the last d all that are larger."""
+    """Add to out[d] the number of buckets with 2^d to 2^(d+1) - 1 items; the last d includes all larger ones."""
     shift = np.uint64(bits)
     start = 0
     for a in range(1, len(packed) + 1):
@@ -52,7 +52,7 @@ def bucket_sizes(packed: Any, bits: int, out: Any) -> None:  # packed u64[n], so
 
 @jit
 def met_before(keys: Any, x: int, y: int, band: int, shift: Any) -> bool:  # keys u64[n, bands]; shift u64
-    """True where the two items share a bucket of an earlier band: keys alike but for the bits that packing drops."""
+    """Return whether two items share a bucket of an earlier band (key bits that packing drops are ignored)."""
     for j in range(band):
         if (keys[x, j] ^ keys[y, j]) >> shift == np.uint64(0):
             return True
@@ -61,7 +61,7 @@ def met_before(keys: Any, x: int, y: int, band: int, shift: Any) -> bool:  # key
 
 @jit
 def agreement(values: Any, x: int, y: int) -> int:  # values u32[n, k]
-    """In how many slots two signatures agree."""
+    """Count the slots in which two signatures agree."""
     agree = 0
     for j in range(values.shape[1]):
         agree += values[x, j] == values[y, j]
@@ -72,7 +72,7 @@ def agreement(values: Any, x: int, y: int) -> int:  # values u32[n, k]
 def agreements(
     values: Any, left: Any, right: Any, out: Any
 ) -> None:  # values u32[n, k]; left, right u32[p]; out i64[p]
-    """out[i] = slots in which the signatures of left[i] and right[i] agree."""
+    """out[i] = number of slots in which the signatures of left[i] and right[i] agree."""
     for i in range(len(out)):
         out[i] = agreement(values, left[i], right[i])
 
@@ -80,15 +80,15 @@ def agreements(
 @jit
 def band_candidates(
     packed: Any,  # u64[n], sorted
-    bits: int,  # of the item number in a packed word
-    at: int,  # first position to work on
+    bits: int,  # number of bits of the item number in a packed word
+    at: int,  # first position to process
     stop: int,  # position to stop before
     band: int,
     keys: Any,  # u64[n, bands]
     values: Any,  # u32[n, k] signatures
-    cut: int,  # slots that must agree
+    cut: int,  # minimum number of agreeing slots
     sizes: Any,  # i64[n]
-    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted where the two make 3
+    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted if the bitwise or is 3
     measure: int,
     num: int,
     den: int,
@@ -96,7 +96,7 @@ def band_candidates(
     ends: Any,  # i64[>= stop-at], out
     partners: Any,  # u32[>= n], out
 ) -> Any:  # (position reached, anchors written, partners written)
-    """Candidates met first in this band that pass the length and signature checks; stops when `partners` is full."""
+    """Find candidates that share no earlier bucket and pass the size and signature filters; stops when full."""
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     a = 0

@@ -1,4 +1,4 @@
-"""Classes of equal sets: pairs of representatives back to pairs of members."""
+"""Expand pairs of classes of equal sets to pairs of their members, and sort pairs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lookalike.kernels._jit import jit
 
 @jit
 def count_expanded(left: Any, right: Any, ends: Any, lefts: Any) -> int:
-    """How many pairs of members the pairs of classes and the classes themselves stand for, as a float-free integer.
+    """Count the pairs of members, within classes and across pairs of classes, in integer arithmetic.
 
-    left, right u32[p], classes; ends i64[c], of the members of each class; lefts i64[c], how many of them are on the
-    left side, or an array of length 0 where all items are on both sides.
+    left, right u32[p]: classes; ends i64[c]: end of the members of each class; lefts i64[c]: number of members on the
+    left side, or an array of length 0 if all items are on both sides.
     """
     cross = len(lefts) > 0
     total = 0
@@ -33,7 +33,7 @@ def count_expanded(left: Any, right: Any, ends: Any, lefts: Any) -> int:
 def cross(
     us: Any, vs: Any, similarity: float, at: int, out_left: Any, out_right: Any, out_similarity: Any
 ) -> int:  # us, vs i64
-    """Write every pair of one of `us` and one of `vs`, the lower item on the left; returns the next place."""
+    """Write all pairs of `us` and `vs`, the lower item on the left; returns the next output position."""
     for u in us:
         for v in vs:
             out_left[at] = min(u, v)
@@ -50,13 +50,13 @@ def expand(
     similarity: Any,  # f64[p]
     members: Any,  # i64[n'], items of class 0, then of class 1, ...; in each class those on the left side first
     ends: Any,  # i64[c]
-    lefts: Any,  # i64[c]: how many members are on the left side; of length 0 where all items are on both
+    lefts: Any,  # i64[c]: number of members on the left side; of length 0 if all items are on both
     own: Any,  # f64[c]: similarity of two members of one class
     out_left: Any,  # i64[total], out
     out_right: Any,  # i64[total], out
     out_similarity: Any,  # f64[total], out
 ) -> int:
-    """Write every wanted pair of members; returns how many."""
+    """Write all pairs of members, within classes and across pairs of classes; returns their number."""
     at = 0
     for c in range(len(ends)):
         mine = members[ends[c - 1] if c > 0 else 0 : ends[c]]
@@ -80,7 +80,7 @@ def expand(
 
 @jit
 def places(keys: Any, n: int) -> Any:  # keys i64[p], below n; -> i64[n+1]
-    """Where the first of each key goes when they stand in order."""
+    """Return the position of the first occurrence of each key in sorted order (counting sort)."""
     out = np.zeros(n + 1, np.int64)
     for i in range(len(keys)):
         out[keys[i] + 1] += 1
@@ -91,9 +91,9 @@ def places(keys: Any, n: int) -> Any:  # keys i64[p], below n; -> i64[n+1]
 
 @jit
 def sort_pairs(left: Any, right: Any, similarity: Any, n: int, lefts: Any, scores: Any) -> None:
-    """Sort pairs of items below n by (left, right), in place, without comparing any: by right, then by left.
+    """Sort pairs of items below n by (left, right) in place with a radix sort: by right, then by left.
 
-    left, right i64[p]; similarity f64[p]; lefts u32[p], scores f64[p]: room.
+    left, right i64[p]; similarity f64[p]; lefts u32[p], scores f64[p]: scratch.
     """
     at = places(right, n)
     for i in range(len(left)):
@@ -103,7 +103,7 @@ def sort_pairs(left: Any, right: Any, similarity: Any, n: int, lefts: Any, score
     to_left = places(left, n)
     i = 0
     for key in range(n):
-        while i < at[key]:  # where the next of this key would go: its end
+        while i < at[key]:  # at[key] is now the end of this key
             to = to_left[lefts[i]]
             to_left[lefts[i]] += 1
             right[to], similarity[to] = key, scores[i]

@@ -1,7 +1,7 @@
-"""Where the records of a CSV file begin and end, by the rules of Arrow's parser.
+"""Find the boundaries of the records of a CSV file, by the rules of Arrow's parser.
 
-A quote counts only at the start of a field; two quotes inside of a quoted field are one; after the closing quote the
-rest of the field is taken as it is. A record ends at LF, CR or CR LF outside of quotes. A blank line is no record.
+A quote is special only at the start of a field; two quotes inside a quoted field are an escaped quote; the rest of the
+field after the closing quote is literal. A record ends at LF, CR or CR LF outside of quotes. Blank lines are skipped.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LF, CR, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 
 @jit
 def records(data: Any, delimiter: int, is_end: bool, starts: Any, ends: Any) -> int:
-    """Find the complete records of `data`, which begins where a record begins. Returns how many there are.
+    """Find the complete records of `data`, which must begin at the start of a record. Returns their number.
 
-    data u8[n]; is_end: nothing follows, so that the last record needs no line break; starts, ends i64[m]: where each
-    record begins and, behind its line break, ends. m: at least the number of CR and LF in data, and one more.
+    data u8[n]; is_end: nothing follows, so the last record needs no line break; starts, ends i64[m], out: start of each
+    record, and its end after the line break. m: at least the number of CR and LF in data, plus one.
     """
     n = len(data)
     mark = np.uint8(delimiter)
-    is_special = np.zeros(256, np.bool_)  # what ends a field
+    is_special = np.zeros(256, np.bool_)  # bytes that end a field
     is_special[mark] = is_special[LF] = is_special[CR] = True
     count = i = 0
     while i < n:

@@ -1,7 +1,8 @@
-"""Edit distances: Levenshtein, and insert/delete (|x| + |y| - 2 LCS). Bit-parallel up to 64 letters, banded beyond.
+"""Edit distances: Levenshtein, and insert/delete (|x| + |y| - 2 LCS). Bit-parallel up to 64 letters, else banded.
 
-A pair is measured by a code: LEVENSHTEIN or INDEL, as a distance of at most num, or (+ SHARE) as a similarity of at
-least num/den: 1 - distance / the longer length for Levenshtein, 1 - distance / both lengths for insert/delete.
+A measure code is LEVENSHTEIN or INDEL for a distance of at most num, or (+ SIMILARITY_SHARE) for a normalised
+similarity of at least num/den: 1 - distance / longer length for Levenshtein, 1 - distance / sum of the lengths for
+insert/delete.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @jit
 def allowed(measure: int, num: int, den: int, longer: int, shorter: int) -> int:
-    """The largest distance with which strings of these lengths match."""
+    """Return the largest distance at which strings of these lengths match."""
     if measure < SIMILARITY_SHARE:
         return num
     return (den - num) * (longer + shorter if measure & INDEL else longer) // den
@@ -27,7 +28,7 @@ def allowed(measure: int, num: int, den: int, longer: int, shorter: int) -> int:
 
 @jit
 def score(measure: int, apart: int, longer: int, shorter: int) -> float:
-    """What is reported: the distance with its sign turned, or the similarity."""
+    """Return the score of a pair: the negated distance, or the normalised similarity."""
     if measure < SIMILARITY_SHARE:
         return -float(apart)
     whole = longer + shorter if measure & INDEL else longer
@@ -36,10 +37,10 @@ def score(measure: int, apart: int, longer: int, shorter: int) -> float:
 
 @jit
 def levenshtein_bits(masks: Any, size: int, text: Any, most: int) -> int:
-    """The distance of a string of `size` <= 64 letters to `text`, or a number above `most`.
+    """Return the Levenshtein distance of a string of `size` <= 64 letters to `text`, or a number above `most`.
 
-    masks u64[letters]: bit i of masks[c] is set where letter i is c; text u32[n]. After Myers (1999) and Hyyrö (2003):
-    the columns of the table of distances as bits of how neighbours differ.
+    masks u64[letters]: bit i of masks[c] is set if letter i is c; text u32[n]. Algorithm of Myers (1999) and Hyyrö
+    (2003): a column of the distance matrix is stored as bits of the differences between adjacent cells.
     """
     up, down = ALL, ZERO
     last = ONE << np.uint64(size - 1)
@@ -64,7 +65,7 @@ def levenshtein_bits(masks: Any, size: int, text: Any, most: int) -> int:
 
 @jit
 def indel_bits(masks: Any, size: int, text: Any) -> int:  # masks u64[letters]; text u32[n]
-    """The insert/delete distance of a string of `size` <= 64 letters to `text`, by their longest common subsequence."""
+    """Return the insert/delete distance of a string of `size` <= 64 letters to `text`, computed from the LCS."""
     rest = ALL
     for i in range(len(text)):
         taken = rest & masks[text[i]]
@@ -75,10 +76,10 @@ def indel_bits(masks: Any, size: int, text: Any) -> int:  # masks u64[letters]; 
 
 @jit
 def banded(left: Any, right: Any, most: int, swap: int, row: Any) -> int:
-    """The distance of two strings, or a number above `most`, from the table's diagonals up to `most` away.
+    """Return the distance of two strings, or a number above `most`, from a band of `most` diagonals on each side.
 
-    left u32[m], right u32[n]; swap: the cost of putting one letter for another, 1 (Levenshtein) or 2 (insert/delete);
-    row i64[> n], for scratch.
+    left u32[m], right u32[n]; swap: the cost of a substitution, 1 (Levenshtein) or 2 (insert/delete);
+    row i64[> n]: scratch.
     """
     m, n = len(left), len(right)
     if abs(m - n) > most:
@@ -105,7 +106,7 @@ def banded(left: Any, right: Any, most: int, swap: int, row: Any) -> int:
 
 @jit
 def set_masks(masks: Any, text: Any) -> None:  # masks u64[letters], zeros; text u32[n]
-    """Mark where each letter stands among the first 64."""
+    """Set the bits of the positions of each letter among the first 64 letters."""
     for i in range(min(64, len(text))):
         masks[text[i]] |= ONE << np.uint64(i)
 
@@ -118,7 +119,7 @@ def clear_masks(masks: Any, text: Any) -> None:
 
 @jit
 def edits(measure: int, masks: Any, longer: Any, shorter: Any, most: int, row: Any) -> int:
-    """The distance of two strings, or a number above `most`; masks are those of `longer`."""
+    """Return the distance of two strings, or a number above `most`; masks are those of `longer`."""
     if len(longer) > 64:
         return banded(longer, shorter, most, 1 + (measure & INDEL), row)
     if measure & INDEL:
@@ -130,7 +131,7 @@ def edits(measure: int, masks: Any, longer: Any, shorter: Any, most: int, row: A
 def distances(
     measure: int, points: Any, ends: Any, left: Any, right: Any, most: int, letters: int, out: Any
 ) -> None:  # points u32[.]; ends i64[n+1]; left, right i64[p]; out i64[p]
-    """out[i] = the distance of strings left[i] and right[i], or a number above `most`; neither is empty."""
+    """out[i] = the distance of the non-empty strings left[i] and right[i], or a number above `most`."""
     masks = np.zeros(letters, np.uint64)
     row = np.empty(np.diff(ends).max() + 2, np.int64)
     for i in range(len(out)):

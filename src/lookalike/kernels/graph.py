@@ -1,4 +1,4 @@
-"""Pairs to groups: union-find, and greedy stars and cliques in an order of preference."""
+"""Group pairs into components with union-find, or greedily into stars and cliques in order of preference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.kernels._jit import jit
 
 @jit
 def find(parent: Any, i: int) -> int:  # parent i64[n]
-    """The root of i; halves the path on the way."""
+    """Return the root of i, with path halving."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -20,7 +20,7 @@ def find(parent: Any, i: int) -> int:  # parent i64[n]
 
 @jit
 def components(left: Any, right: Any, parent: Any) -> None:  # left, right i64[p]; parent i64[n] = 0..n-1, out
-    """parent[i] = the least item of the connected component of i."""
+    """parent[i] = the lowest item number in the connected component of i."""
     for p in range(len(left)):
         a, b = find(parent, left[p]), find(parent, right[p])
         if a < b:
@@ -33,11 +33,12 @@ def components(left: Any, right: Any, parent: Any) -> None:  # left, right i64[p
 
 @jit
 def stars(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, score: Any) -> None:
-    """Walk the items in order of preference; one without a kept neighbour before it is kept, others join the kept
-    neighbour (before them in the order) that is most similar, the earlier in the order among equals.
+    """Assign each item, in order of preference, to the most similar kept neighbour before it in the order.
+
+    In a tie it is the neighbour that is earlier in the order. An item without such a neighbour is kept.
 
     neighbours i64[2p], similarity f64[2p]: both directions; ends i64[n]; order i64[n], a permutation;
-    kept i64[n], out: the item that stands for i; score f64[n], out: similarity to it (1 for itself).
+    kept i64[n], out: the representative of i; score f64[n], out: similarity to it (1 for itself).
     """
     rank = np.empty(len(order), np.int64)
     for r in range(len(order)):
@@ -58,16 +59,16 @@ def stars(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, sc
 def cliques(neighbours: Any, similarity: Any, ends: Any, order: Any, kept: Any, score: Any) -> None:
     """Assign each item, in order of preference, to a group all of whose members are its neighbours.
 
-    Of several such groups it joins the one whose least similar member is nearest (complete linkage), the earlier one
-    among equals; without any it starts a group. Arguments as in `stars`; kept: the first member of the group of i.
+    If there are several, it joins the group whose least similar member is nearest (complete linkage), in a tie the
+    earlier one; if there is none, it starts a new group. Arguments as in `stars`; kept: the first member of the group.
     """
     n = len(order)
     rank = np.empty(n, np.int64)
     for r in range(n):
         rank[order[r]] = r
-    size = np.zeros(n, np.int64)  # of each group, by its first member
-    shared = np.zeros(n, np.int64)  # members of a group that are neighbours of i
-    least = np.empty(n, np.float64)  # the lowest similarity of i to these
+    size = np.zeros(n, np.int64)  # size of each group, by its first member
+    shared = np.zeros(n, np.int64)  # number of members of a group that are neighbours of i
+    least = np.empty(n, np.float64)  # lowest similarity of i to these members
     for r in range(n):
         i = order[r]
         start = ends[i - 1] if i > 0 else 0

@@ -1,4 +1,4 @@
-"""64-bit mixing. These constants and functions are part of every scheme: golden values in the tests guard them."""
+"""64-bit hash mixing. The constants and functions are part of every signature scheme; golden values test them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S29, S32 = np.uint64(29), np.uint64(32)
 
 @jit
 def mix(x: Any) -> Any:  # u64 -> u64
-    """A bijection of 64-bit words in which every input bit moves about half of the output bits."""
+    """Mix a 64-bit word bijectively; every input bit changes about half of the output bits."""
     x ^= x >> S32
     x *= M1
     x ^= x >> S29
@@ -28,7 +28,7 @@ def mix(x: Any) -> Any:  # u64 -> u64
 
 @jit
 def half_mix(x: Any) -> Any:  # u64 -> u64
-    """A cheaper bijection, enough between two polynomial hashes."""
+    """Mix a 64-bit word bijectively at lower cost and quality; sufficient between two polynomial hashes."""
     x ^= x >> S32
     x *= M1
     x ^= x >> S29

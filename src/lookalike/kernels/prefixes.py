@@ -1,8 +1,9 @@
-"""The exact join's candidates: sets that can reach the threshold share an element among their rarest few (PPJoin).
+"""Candidates of the exact join by prefix filtering: sets that reach the threshold share a rare element (PPJoin).
 
-Every set is put in one global order, rare elements first. Two sets with overlap >= c share an element within the first
-|A|-c+1 of A and |B|-c+1 of B. Sets are numbered by size, so an anchor looks only at sets before it: its own prefix is
-long enough for any smaller partner, theirs need only hold against sets at least as large (Xiao et al. 2011).
+The elements of every set are sorted in one global order, rare elements first. Two sets with overlap >= c share an
+element within the first |A|-c+1 of A and |B|-c+1 of B. Sets are numbered by size, and an anchor is only compared with
+sets before it: its probing prefix must be long enough for any smaller partner, while the indexing prefix of a partner
+need only be long enough for sets that are at least as large (Xiao et al. 2011).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.bounds import least_size, required
 
 ONE = np.uint64(1)
-EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no word of a posting, shifted
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # differs from every shifted word of a posting
 HALF = np.uint64(32)
-# Elements with the same low 32 bits are one element to the order and to the postings alike (there are fewer than 2^32
-# postings, so that both fit a word). That can only add candidates, as long as a place is the first of its element.
+# Elements with the same low 32 bits are treated as equal, both in the order and in the postings (there are fewer than
+# 2^32 postings, so that both fit in a word). That can only add candidates, provided that the position of an element is
+# that of its first occurrence.
 IDENTITY = np.uint64((1 << 32) - 1)
 FULL = np.uint16(0xFFFF)
 NOWHERE = np.uint32(0xFFFFFFFF)
@@ -27,7 +29,7 @@ NOWHERE = np.uint32(0xFFFFFFFF)
 
 @jit
 def count_elements(elements: Any, starts: Any, sizes: Any, counts: Any) -> None:
-    """counts[e mod len] += 1 up to 65535. elements u64[nnz]; starts, sizes i64[n]; counts u16[2**m]."""
+    """Count elements modulo the table size, up to 65535. elements u64[nnz]; starts, sizes i64[n]; counts u16[2**m]."""
     mask = np.uint64(len(counts) - 1)
     for i in range(len(starts)):
         for e in range(starts[i], starts[i] + sizes[i]):
@@ -37,7 +39,7 @@ def count_elements(elements: Any, starts: Any, sizes: Any, counts: Any) -> None:
 
 @jit
 def prefix_lengths(sizes: Any, measure: int, num: int, den: int, probe: Any, index: Any) -> None:
-    """probe[i], index[i] = prefix of set i against sets at most, and at least, as large. sizes i64[n]; out i64[n]."""
+    """Compute prefix lengths of each set against sets at most (probe) and at least (index) as large. All i64[n]."""
     for i in range(len(sizes)):
         n = sizes[i]
         probe[i] = max(0, n - max(1, required(measure, n, least_size(measure, n, num, den), num, den)) + 1)
@@ -46,7 +48,7 @@ def prefix_lengths(sizes: Any, measure: int, num: int, den: int, probe: Any, ind
 
 @jit
 def sort_smallest(values: Any, n: int, need: int) -> None:  # values u64[>= n], in place
-    """Move the `need` smallest of values[:n] to the front, in order: quickselect, then Shell's sort."""
+    """Move the `need` smallest of values[:n] to the front, sorted (quickselect, then Shellsort)."""
     low, high = 0, n - 1
     while low < high and 0 < need < n:
         pivot = values[(low + high) // 2]
@@ -82,7 +84,7 @@ def sort_smallest(values: Any, n: int, need: int) -> None:  # values u64[>= n], 
 
 @jit
 def sort_spread(values: Any, n: int, limit: Any, starts: Any, out: Any) -> None:
-    """out[:n] = values[:n] in order, for values spread evenly below `limit`: each goes near its place at once.
+    """out[:n] = values[:n] sorted by a bucket sort, for values uniformly distributed below `limit`.
 
     values u64[>= n]; limit u64; starts i64[> 2n]; out u64[>= n].
     """
@@ -117,14 +119,14 @@ def take_prefixes(
     starts: Any,  # i64[n]
     sizes: Any,  # i64[n]
     probe: Any,  # i64[n]
-    levels: Any,  # u8[2**m]: how common elements are
-    places: Any,  # i64[n]: where the prefix of each set begins in `keys`
+    levels: Any,  # u8[2**m]: frequency level of elements
+    places: Any,  # i64[n]: start of the prefix of each set in `keys`
     keys: Any,  # u32[p], out
 ) -> None:
-    """The probe[i] rarest elements of each set as their low 32 bits, in the global order (level, hash).
+    """Write the low 32 bits of the probe[i] rarest elements of each set, in the global order (level, hash).
 
-    Where enough elements have level 0, only those with the lowest hashes are looked at: hashes are spread evenly, so
-    a limit a little above the expected one lets through just the prefix and a few more.
+    If enough elements have level 0, only those with the lowest hashes are sorted: hashes are uniformly distributed, so
+    a limit slightly above the expected one selects the prefix and a few more.
     """
     mask = np.uint64(len(levels) - 1)
     most = 0
@@ -161,14 +163,14 @@ def take_prefixes(
 
 @jit
 def pack_postings(keys: Any, bits: int, out: Any) -> None:  # keys u32[p]; out u64[p]
-    """out[i] = the key above the low `bits` bits, and i there."""
+    """out[i] = keys[i] in the high bits, i in the low `bits` bits."""
     for i in range(len(out)):
         out[i] = (np.uint64(keys[i]) << np.uint64(bits)) | np.uint64(i)
 
 
 @jit
 def invert(packed: Any, bits: int, position: Any) -> None:  # packed u64[p], sorted; position u32[p], out
-    """position[i] = where posting i stands in the sorted postings, or NOWHERE if its element stands there only once."""
+    """position[i] = position of posting i in the sorted postings, or NOWHERE if its element has only one posting."""
     shift = np.uint64(bits)
     mask = (ONE << shift) - ONE
     position[:] = NOWHERE
@@ -190,7 +192,7 @@ def owners(ends: Any, out: Any) -> None:  # ends i64[n]; out u32[p]
 
 @jit
 def largest_partner(measure: int, nx: int, most: int, num: int, den: int) -> int:
-    """The size of the largest set, at most nx, that needs an overlap of at most `most` with a set of nx elements."""
+    """Return the largest size up to nx that requires an overlap of at most `most` with a set of nx elements."""
     low, high = 0, nx
     while low < high:
         middle = (low + high + 1) // 2
@@ -203,8 +205,10 @@ def largest_partner(measure: int, nx: int, most: int, num: int, den: int) -> int
 
 @jit
 def last_up_to(packed: Any, bits: int, owner: Any, sizes: Any, q: int, size: int) -> int:
-    """The last posting at or before q, in the list of q, of a set of at most `size` elements; one before the list if
-    there is none. Lists are in the order of the sets, so their sizes ascend. packed u64[p]; owner u32[p]; sizes i64[n].
+    """Return the last posting at or before q, in its inverted list, of a set of at most `size` elements.
+
+    Without one, it returns the position before the list. Lists are in the order of the sets, so that the sizes ascend
+    (galloping search). packed u64[p]; owner u32[p]; sizes i64[n].
     """
     shift = np.uint64(bits)
     mask = (ONE << shift) - ONE
@@ -238,7 +242,7 @@ def count_visits(
     num: int,
     den: int,
 ) -> int:
-    """How many postings `prefix_candidates` looks at for all anchors (repeated elements of one set count again)."""
+    """Count the postings that `prefix_candidates` reads for all anchors (repeated elements of a set count again)."""
     shift = np.uint64(bits)
     total = 0
     for x in range(len(ends)):
@@ -256,13 +260,13 @@ def count_visits(
 
 @jit
 def prefix_candidates(
-    x: int,  # first anchor to work on; sets are numbered by size, smallest first
+    x: int,  # first anchor to process; sets are numbered by size, smallest first
     stop: int,
     packed: Any,  # u64[p], sorted postings
     bits: int,
     position: Any,  # u32[p]
     owner: Any,  # u32[p]
-    ends: Any,  # i64[n]: of the postings of each set, which stand in its order
+    ends: Any,  # i64[n]: end of the postings of each set, which are in the order of its elements
     index: Any,  # i64[n]
     sizes: Any,  # i64[n], ascending
     sides: Any,  # u8[n]
@@ -270,16 +274,16 @@ def prefix_candidates(
     num: int,
     den: int,
     until: int,  # partners are sets before this one
-    met: Any,  # bool[n], all False; left so
+    met: Any,  # bool[n]: scratch, all False before and after
     anchors: Any,  # u32[>= stop-x], out
     out_ends: Any,  # i64[>= stop-x], out
     partners: Any,  # u32[>= n], out
 ) -> Any:  # (anchor reached, anchors written, partners written)
-    """Partners before each anchor that share a prefix element and pass the length and positional filters.
+    """Find partners before each anchor that share a prefix element and pass the length and positional filters.
 
-    Elements come in order, so what two sets share stands at or after the places of the first element that they share:
-    at most min(nx - px, ny - py) elements. A pair is judged by that element alone. Partners so large that nx - px
-    elements are not enough are skipped, all at once: the longest lists, of common elements, are at late places.
+    Elements are sorted, so two sets share no element before positions px and py of their first common element: the
+    overlap is at most min(nx - px, ny - py). A pair is decided at that element alone. Partners so large that nx - px
+    elements are not enough are skipped together: frequent elements, with the longest lists, are at late positions.
     """
     shift = np.uint64(bits)
     mask = (ONE << shift) - ONE
@@ -292,7 +296,7 @@ def prefix_candidates(
         shortest = least_size(measure, nx, num, den)
         start = ends[x - 1] if x > 0 else 0
         first = p
-        seen = len(partners)  # those met but ruled out are noted from the far end
+        seen = len(partners)  # rejected partners are stored from the end of the array, to reset `met`
         word = EMPTY
         for i in range(start, ends[x]):
             if position[i] == NOWHERE:
@@ -317,7 +321,7 @@ def prefix_candidates(
                     continue
                 py = slot - (ends[y - 1] if y > 0 else 0)
                 while py > 0 and q >= 0 and packed[q] == packed[q + 1] - ONE and packed[q] >> shift == word:
-                    py -= 1  # the same element again, one place earlier
+                    py -= 1  # the same element again, one position earlier
                     q -= 1
                 if py >= index[y]:
                     continue

@@ -1,7 +1,7 @@
-"""Tokens to sets: tokens -> k-shingles -> 64-bit elements, each once per document (or numbered, for bags).
+"""Convert tokens to sets of hashed k-shingles: 64-bit elements, each once per document (or numbered, for bags).
 
-A shingle's hash is the polynomial t1*B^(k-1) + ... + tk over its tokens, then mix. A document of fewer than k tokens
-is one shingle; one without tokens is the empty set.
+The hash of a shingle is the polynomial t1*B^(k-1) + ... + tk of its tokens, followed by mix. A document of fewer than
+k tokens is a single shingle; a document without tokens is the empty set.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HALF = np.uint64(32)
 
 @jit
 def roll(tokens: Any, n: int, k: int, narrow: bool, out: Any) -> int:  # tokens u64[>=n]; out u64[>=n]
-    """The hash of each shingle in turn; returns how many. `narrow` keeps 32 bits. No element is 0."""
+    """Write the rolling hash of each shingle; returns their number. `narrow` keeps 32 bits. No hash is 0."""
     if n == 0:
         return 0
     k = min(k, n)
@@ -41,7 +41,7 @@ def roll(tokens: Any, n: int, k: int, narrow: bool, out: Any) -> int:  # tokens 
 
 @jit
 def distinct(hashes: Any, n: int, table: Any, out: Any, at: int) -> int:  # hashes u64[n]; table u64[2**m >= 2n], zeros
-    """Write the distinct hashes to out[at:], in order of first occurrence; returns the end. Leaves the table zero."""
+    """Write the distinct hashes to out[at:], in order of first occurrence; returns the end. Zeroes the table again."""
     mask = np.uint64(len(table) - 1)
     start = at
     for i in range(n):
@@ -66,7 +66,7 @@ def distinct(hashes: Any, n: int, table: Any, out: Any, at: int) -> int:  # hash
 
 @jit
 def numbered(hashes: Any, n: int, table: Any, counts: Any, narrow: bool, out: Any, at: int) -> int:
-    """As `distinct`, but the i-th occurrence of a hash is an element of its own. counts u64[len(table)], zeros."""
+    """Write an element per occurrence: the i-th occurrence of a hash is distinct. counts u64[len(table)], zeros."""
     mask = np.uint64(len(table) - 1)
     for i in range(n):
         x = hashes[i]
@@ -89,7 +89,7 @@ def numbered(hashes: Any, n: int, table: Any, counts: Any, narrow: bool, out: An
 
 @jit
 def table_size(n: int) -> int:
-    """The power of two that holds n elements at most half full."""
+    """Return a power of two, at least 16, so that a hash table with n elements is at most half full."""
     size = 16
     while size < 2 * n:
         size *= 2
@@ -98,7 +98,7 @@ def table_size(n: int) -> int:
 
 @jit
 def longest(offsets: Any) -> int:  # offsets i64[n+1]
-    """The length of the longest piece."""
+    """Return the length of the longest document."""
     most = 0
     for d in range(len(offsets) - 1):
         most = max(most, offsets[d + 1] - offsets[d])
@@ -107,7 +107,7 @@ def longest(offsets: Any) -> int:  # offsets i64[n+1]
 
 @jit
 def shingle_sets(tokens: Any, offsets: Any, k: int, narrow: bool, out: Any, ends: Any) -> None:
-    """The distinct shingles of every document, one document after the other.
+    """Write the distinct shingles of every document, one document after the other.
 
     tokens u64[total]; offsets i64[n+1]; out u64[total]; ends i64[n], out: where the elements of each document end.
     """
@@ -123,7 +123,7 @@ def shingle_sets(tokens: Any, offsets: Any, k: int, narrow: bool, out: Any, ends
 
 @jit
 def shingle_bags(tokens: Any, offsets: Any, k: int, narrow: bool, out: Any, ends: Any) -> None:
-    """As `shingle_sets`, with every occurrence of a shingle as an element of its own."""
+    """Write the shingles of every document as a bag, in which every occurrence is a distinct element."""
     most = longest(offsets)
     work = np.empty(most, np.uint64)
     table = np.zeros(table_size(most), np.uint64)

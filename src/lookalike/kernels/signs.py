@@ -1,4 +1,4 @@
-"""Bits that tell on which side of random planes a row lies: keys from some of them, a check by all of them."""
+"""Random hyperplane signs of vectors: keys from some of the bits, and a filter by the Hamming distance of all bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ITEM = np.uint64(0xFFFFFFFF)
 
 @jit
 def ones(x: Any) -> Any:  # u64 -> u64
-    """How many bits are 1. (The compiler knows this form and makes one instruction of it.)"""
+    """Count the one bits; LLVM compiles this pattern to a single instruction."""
     x = x - ((x >> ONE) & PAIRS)
     x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
     x = (x + (x >> FOUR)) & BYTES
@@ -27,7 +27,7 @@ def ones(x: Any) -> Any:  # u64 -> u64
 
 @jit
 def pack_signs(projected: Any, shift: Any, out: Any) -> None:  # projected f32[m, 64w]; shift f32[64w]; out u64[m, w]
-    """Bit b of row i: whether projected[i, b] is above shift[b]."""
+    """Set bit b of row i if projected[i, b] > shift[b]."""
     for i in range(len(projected)):
         row = projected[i]
         for w in range(out.shape[1]):
@@ -40,7 +40,7 @@ def pack_signs(projected: Any, shift: Any, out: Any) -> None:  # projected f32[m
 
 @jit
 def pack_parities(projected: Any, shift: Any, out: Any) -> None:  # as pack_signs, in units of the bucket width
-    """Bit b of row i: whether the bucket number floor(projected[i, b] - shift[b]) is odd."""
+    """Set bit b of row i if the bucket number floor(projected[i, b] - shift[b]) is odd."""
     for i in range(len(projected)):
         row = projected[i]
         for w in range(out.shape[1]):
@@ -54,7 +54,7 @@ def pack_parities(projected: Any, shift: Any, out: Any) -> None:  # as pack_sign
 
 @jit
 def table_keys(signs: Any, places: Any, out: Any) -> None:  # signs u64[m, w]; places i64[b, r], r <= 32; out u32[m, b]
-    """out[i, t] = the bits of row i at the places of table t."""
+    """out[i, t] = the bits of row i at the positions of hash table t."""
     for i in range(len(signs)):
         row = signs[i]
         for t in range(len(places)):
@@ -67,14 +67,14 @@ def table_keys(signs: Any, places: Any, out: Any) -> None:  # signs u64[m, w]; p
 
 @jit
 def pack_table(keys: Any, table: int, out: Any) -> None:  # keys u32[n, b]; out u64[n]
-    """out[i] = the key of item i in this table, then i in the low 32 bits."""
+    """out[i] = the key of item i in this hash table, then i in the low 32 bits."""
     for i in range(len(out)):
         out[i] = (np.uint64(keys[i, table]) << HALF) | np.uint64(i)
 
 
 @jit
 def gather(packed: Any, signs: Any, sorted_signs: Any, ends: Any) -> int:
-    """The signs in the order of the packed words (u64[n], sorted), and where the bucket of each position ends.
+    """Copy the signs in the order of the packed words (u64[n], sorted), and find the bucket end of each position.
 
     signs, sorted_signs u64[n, w]; ends i64[n]. Returns the size of the largest bucket.
     """
@@ -94,7 +94,7 @@ def gather(packed: Any, signs: Any, sorted_signs: Any, ends: Any) -> int:
 
 @jit
 def round_rows(ready: Any, scale: Any, out: Any) -> None:  # ready f32[m, d]; scale f32; out i16[m, d]
-    """out = the nearest integers of ready * scale."""
+    """out = ready * scale, rounded to the nearest integers."""
     for i in range(len(ready)):
         row, into = ready[i], out[i]
         for k in range(len(row)):
@@ -103,7 +103,7 @@ def round_rows(ready: Any, scale: Any, out: Any) -> None:  # ready f32[m, d]; sc
 
 @jit
 def product(x: Any, y: Any) -> Any:  # x, y i16[d] -> i32
-    """The inner product of rows of length at most 2^15: by Cauchy and Schwarz no partial sum leaves 32 bits."""
+    """Return the inner product of rows of norm at most 2^15; by Cauchy-Schwarz no partial sum overflows 32 bits."""
     total = np.int32(0)
     for k in range(len(x)):
         total = np.int32(total + np.int32(np.int32(x[k]) * np.int32(y[k])))
@@ -112,7 +112,7 @@ def product(x: Any, y: Any) -> Any:  # x, y i16[d] -> i32
 
 @jit
 def met_before(one: Any, other: Any) -> bool:  # one, other u32[t], the keys of two items in the earlier tables
-    """Whether two items share a bucket of an earlier table. No early end: so it is a few wide comparisons."""
+    """Return whether two items share a bucket of an earlier table. Without an early exit, so that it is vectorised."""
     alike = 0
     for t in range(len(one)):
         alike += one[t] == other[t]
@@ -123,20 +123,22 @@ def met_before(one: Any, other: Any) -> bool:  # one, other u32[t], the keys of 
 def near_in_buckets(
     packed: Any,  # u64[n], sorted
     ends: Any,  # i64[n]
-    at: int,  # first position to work on
+    at: int,  # first position to process
     stop: int,  # position to stop before
     signs: Any,  # u64[n, w], in the order of the packed words
     keys: Any,  # u32[n, b], by item
     table: int,
-    cut: int,  # bits in which a pair may differ
+    cut: int,  # maximum number of differing bits
     rounded: Any,  # i16[n, d], by item
-    bars: Any,  # i64[n], by item: a pair is taken where twice the product reaches the sum of its two
+    bars: Any,  # i64[n], by item: a pair passes if twice the product reaches the sum of its two bars
     sides: Any,  # u8[n], by item
     out_left: Any,  # u32[>= largest bucket], out
     out_right: Any,  # u32, out
-) -> Any:  # (position reached, pairs written, pairs checked, products made)
-    """Pairs of one bucket that differ in few bits, were not met in an earlier table, and whose rounded product is
-    large enough; stops before a position for which there may be no room."""
+) -> Any:  # (position reached, pairs written, pairs checked, products computed)
+    """Find pairs in a bucket that differ in few bits, share no earlier bucket, and have a large rounded product.
+
+    Stops before a position whose pairs may not fit in the output.
+    """
     words = signs.shape[1]
     limit = np.uint64(cut)
     close = np.empty(len(out_left), np.int64)

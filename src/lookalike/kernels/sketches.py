@@ -1,4 +1,4 @@
-"""Sets to signatures: Fast Similarity Sketching, classic minhash, explicit permutations; and the keys of bands."""
+"""Compute signatures of sets (Fast Similarity Sketching, classic minhash, explicit permutations) and band keys."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 ROUND = np.uint32(0x9E3779B1)
-NOTHING = np.uint32(0xFFFFFFFF)  # every slot of the empty set
+NOTHING = np.uint32(0xFFFFFFFF)  # value of every slot of the empty set
 P61 = np.uint64((1 << 61) - 1)
 
 
 @jit
 def fast_similarity_sketch(elements: Any, start: int, end: int, seed: Any, bins: Any, out: Any) -> None:
-    """Dahlgaard, Knudsen, Thorup (2017), section 2: in round i every element gets a bin and a value; a bin keeps the
-    least (round, value); rounds go on until no bin is empty; round k+j puts every element in bin j.
+    """Compute a Fast Similarity Sketch (Dahlgaard, Knudsen, Thorup 2017, section 2).
+
+    In round i every element is hashed to a bin and a value; a bin keeps the minimum (round, value); rounds end when no
+    bin is empty; round k+j puts every element in bin j.
 
     elements u64[nnz]; seed u64; bins u64[k] (scratch); out u32[k].
     """
@@ -58,7 +60,7 @@ def fast_similarity_sketch(elements: Any, start: int, end: int, seed: Any, bins:
 
 @jit
 def sketch_sets(elements: Any, starts: Any, sizes: Any, seed: Any, out: Any) -> None:
-    """Row i of out is the Fast Similarity Sketch of set i. elements u64[nnz]; starts, sizes i64[n]; out u32[n, k]."""
+    """out[i] = the Fast Similarity Sketch of set i. elements u64[nnz]; starts, sizes i64[n]; out u32[n, k]."""
     bins = np.empty(out.shape[1], np.uint64)
     for i in range(len(out)):
         fast_similarity_sketch(elements, starts[i], starts[i] + sizes[i], seed, bins, out[i])
@@ -66,14 +68,14 @@ def sketch_sets(elements: Any, starts: Any, sizes: Any, seed: Any, out: Any) -> 
 
 @jit
 def mod_p61(x: Any) -> Any:  # u64 -> u64 below p
-    """x mod p for p = 2^61 - 1, a Mersenne prime: fold the high bits onto the low ones."""
+    """Return x mod p for the Mersenne prime p = 2^61 - 1, by adding the high bits to the low bits."""
     x = (x & P61) + (x >> np.uint64(61))
     return x - P61 if x >= P61 else x
 
 
 @jit
 def times_p61(a: Any, b: Any) -> Any:  # u64, u64 below p -> u64 below p
-    """a*b mod 2^61 - 1 without wrapping: 32-bit halves, each partial product reduced."""
+    """Return a*b mod 2^61 - 1 without overflow: 32-bit halves, each partial product reduced."""
     a1, a0 = a >> HALF, a & LOW
     b1, b0 = b >> HALF, b & LOW
     middle = mod_p61(a1 * b0 + a0 * b1)  # below 2^62
@@ -101,10 +103,10 @@ def minhash_sets(elements: Any, starts: Any, sizes: Any, a: Any, b: Any, size: A
 
 @jit
 def minhash_rows(elements: Any, documents: Any, a: Any, b: Any, size: Any, out: Any) -> None:
-    """Update signatures with entries (row, column) of the characteristic matrix, row by row, as `minhash_sets` would.
+    """Update minhash signatures with entries (row, column) of the characteristic matrix, row by row.
 
-    elements u64[m], documents i64[m]: entries, those of one element next to each other, so that each row is hashed
-    once; a, b u64[k], below p; size u64; out u32[n, k], updated in place (NOTHING at the start).
+    elements u64[m], documents i64[m]: entries, those of an element adjacent, so that each row is hashed
+    once; a, b u64[k], below p; size u64; out u32[n, k], updated in place (initially NOTHING). As `minhash_sets`.
     """
     hashes = np.empty(len(a), np.uint32)
     for e in range(len(elements)):
@@ -119,7 +121,7 @@ def minhash_rows(elements: Any, documents: Any, a: Any, b: Any, size: Any, out: 
 
 @jit
 def permute_sets(elements: Any, starts: Any, sizes: Any, permutations: Any, out: Any) -> None:
-    """out[i, j] = the least position of an element of set i in permutation j. permutations u32[k, universe]."""
+    """out[i, j] = the lowest position of an element of set i in permutation j. permutations u32[k, universe]."""
     for i in range(len(out)):
         out[i] = NOTHING
         for e in range(starts[i], starts[i] + sizes[i]):
@@ -129,7 +131,7 @@ def permute_sets(elements: Any, starts: Any, sizes: Any, permutations: Any, out:
 
 @jit
 def band_keys(values: Any, rows: int, out: Any) -> None:  # values u32[n, >= bands*rows]; out u64[n, bands]
-    """out[i, j] = hash of rows [j*rows, (j+1)*rows) of signature i. Bands need no salt: each is sorted on its own."""
+    """out[i, j] = hash of rows [j*rows, (j+1)*rows) of signature i. No salt, as each band is sorted separately."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             h = M1

@@ -1,9 +1,10 @@
-"""Text to tokens: UTF-8 bytes of one document -> one 64-bit hash per word, line, code point or byte.
+"""Convert text to tokens: one 64-bit hash per word, line, code point or byte of the UTF-8 bytes of a document.
 
-A word's hash is the polynomial sum over its folded code points, h = (h + c) * CHARS for each c, then half_mix; it
-starts at 0, and 0 stands for no word. A line's starts at CHARS, for a line may begin with code point 0; a character or
-byte is its number + 1, for the same reason: a leading 0 would vanish from a shingle. What folds to nothing (a stripped
-accent) is as if it were not there. Bytes must be valid UTF-8 (readers see to that); no read passes `end`.
+The hash of a word is a polynomial of its folded code points, h = (h + c) * CHARS for each c, followed by half_mix; it
+starts at 0, and 0 means no word. The hash of a line starts at CHARS, because a line may begin with code point 0. A
+character or byte is its number + 1, for the same reason: a leading 0 would not change the hash of a shingle. Code
+points that fold to nothing (stripped accents) are ignored. Bytes must be valid UTF-8 (readers ensure it); no read
+passes `end`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ NEWLINE = 10
 
 @jit
 def is_ascii(data: Any, start: int, end: int) -> Any:  # data u8[bytes]
-    """True where no byte of data[start:end] is above 127."""
-    part = data[start:end]  # indices from 0 spare the compiler a look at negative ones; it can use wide registers
+    """Return whether no byte of data[start:end] is above 127."""
+    part = data[start:end]  # indices from 0 avoid the check for negative ones, so that the loop is vectorised
     seen = np.uint8(0)
     for i in range(len(part)):
         seen = np.uint8(seen | part[i])
@@ -33,7 +34,7 @@ def is_ascii(data: Any, start: int, end: int) -> Any:  # data u8[bytes]
 
 @jit
 def code_point(data: Any, i: int, end: int) -> Any:  # data u8[bytes] -> (code point, next i)
-    """The code point that starts at byte i."""
+    """Decode the code point that starts at byte i."""
     c = np.int64(data[i])
     if c < 0x80 or i + 1 >= end:
         return c & 0x7F, i + 1
@@ -48,7 +49,7 @@ def code_point(data: Any, i: int, end: int) -> Any:  # data u8[bytes] -> (code p
 
 @jit
 def folded(h: Any, point: int, folds: Any, multi: Any) -> Any:  # h u64; folds i32[0x110000]; multi i32[m, 3] -> u64
-    """The hash h of a token, taken on by what the code point folds to."""
+    """Update the hash h of a token with the case folding of the code point."""
     fold = folds[point]
     if fold >= 0:
         return (h + np.uint64(fold)) * CHARS
@@ -62,14 +63,14 @@ def folded(h: Any, point: int, folds: Any, multi: Any) -> Any:  # h u64; folds i
 
 @jit
 def vanishes(point: int, folds: Any, multi: Any) -> bool:  # folds i32[0x110000]; multi i32[m, 3]
-    """True where the code point folds to nothing."""
+    """Return whether the code point folds to nothing."""
     fold = folds[point]
     return fold < 0 and multi[-1 - fold, 0] == 0
 
 
 @jit
 def ascii_words(data: Any, start: int, end: int, lut: Any, out: Any) -> int:  # data u8; lut u8[256]; out u64[tokens]
-    """Words of plain ASCII text; the hot loop of the package."""
+    """Hash the words of ASCII text; returns their number. This is the hot loop of the package."""
     part = data[start:end]
     n = np.uint64(0)
     h = ZERO
@@ -87,7 +88,7 @@ def ascii_words(data: Any, start: int, end: int, lut: Any, out: Any) -> int:  # 
 
 @jit
 def words(data: Any, start: int, end: int, lut: Any, classes: Any, folds: Any, multi: Any, out: Any) -> int:
-    """Words of any text: runs of alphanumerics, marks and underscores; Han and kana one by one. Types as above."""
+    """Hash the words of any text: runs of alphanumerics, marks and underscores; single Han and kana characters."""
     n = 0
     h = ZERO
     alone = False  # the open word is a single ideograph or kana: only marks may follow
@@ -120,7 +121,7 @@ def words(data: Any, start: int, end: int, lut: Any, classes: Any, folds: Any, m
 
 @jit
 def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: Any, multi: Any, out: Any) -> int:
-    """Lines that are not blank; with `squeeze`, trimmed and with each run of white space as one blank."""
+    """Hash the non-blank lines; `squeeze` trims them and replaces each run of white space by one blank."""
     n = 0
     h = CHARS
     blank = True
@@ -154,7 +155,7 @@ def lines(data: Any, start: int, end: int, squeeze: bool, classes: Any, folds: A
 def characters(
     data: Any, start: int, end: int, squeeze: bool, no_punctuation: bool, classes: Any, folds: Any, multi: Any, out: Any
 ) -> int:
-    """Folded code points, + 1; with `squeeze`, trimmed and with each run of white space as one blank."""
+    """Write folded code points + 1; `squeeze` trims the text and replaces each run of white space by one blank."""
     n = 0
     gap = False
     i = start
@@ -186,8 +187,11 @@ def characters(
 
 @jit
 def all_words(data: Any, offsets: Any, tables: Any, out: Any, out_offsets: Any) -> None:
-    """The words of every document: data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables;
-    out u64[at least bytes/2 + n + 1]; out_offsets i64[n+1], out."""
+    """Hash the words of every document.
+
+    data u8[bytes]; offsets i64[n+1]; tables: kernels.unicode.FoldingTables; out u64[at least bytes/2 + n + 1];
+    out_offsets i64[n+1], out.
+    """
     lut, classes, folds, multi = tables
     at = 0
     out_offsets[0] = 0
@@ -202,7 +206,7 @@ def all_words(data: Any, offsets: Any, tables: Any, out: Any, out_offsets: Any) 
 
 @jit
 def all_lines(data: Any, offsets: Any, squeeze: bool, tables: Any, out: Any, out_offsets: Any) -> None:
-    """The lines of every document; as `all_words`, with out u64[at least bytes + n + 1]."""
+    """Hash the lines of every document. Arguments as in `all_words`, with out u64[at least bytes + n + 1]."""
     _, classes, folds, multi = tables
     at = 0
     out_offsets[0] = 0
@@ -215,7 +219,7 @@ def all_lines(data: Any, offsets: Any, squeeze: bool, tables: Any, out: Any, out
 def all_characters(
     data: Any, offsets: Any, squeeze: bool, no_punctuation: bool, tables: Any, out: Any, out_offsets: Any
 ) -> None:
-    """The folded code points of every document; as `all_words`, with out u64[at least 1.5 bytes + n]."""
+    """Write the folded code points of every document. Arguments as in `all_words`, out u64[at least 1.5 bytes + n]."""
     _, classes, folds, multi = tables
     at = 0
     out_offsets[0] = 0
@@ -227,7 +231,7 @@ def all_characters(
 
 @jit
 def hash_strings(data: Any, offsets: Any, out: Any) -> None:  # data u8[bytes]; offsets i64[n+1]; out u64[n]
-    """out[i] = hash of the bytes of string i: tokens that users bring. The empty string is a token too."""
+    """out[i] = hash of the bytes of string i, a user-supplied token. The empty string is a token too."""
     for s in range(len(out)):
         h = CHARS
         for i in range(offsets[s], offsets[s + 1]):

@@ -1,4 +1,4 @@
-"""Tables that class and fold code points, read from `unicode.npz` (made by scripts/make_unicode_tables.py)."""
+"""Tables that classify and fold code points, read from `unicode.npz` (written by scripts/make_unicode_tables.py)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-KIND, OTHER, WORD, ALONE, MARK = 3, 0, 1, 2, 3  # class & KIND: what a code point is to a word
+KIND, OTHER, WORD, ALONE, MARK = 3, 0, 1, 2, 3  # class & KIND: the role of a code point in words
 SPACE, PUNCTUATION = 4, 8
 
 
 class FoldingTables(NamedTuple):
-    """ascii_words: u8[256], the folded byte of a word character, 0 for others; classes: u8[0x110000];
-    folds: i32[0x110000], one code point, or -1-row of `multi`; multi: i32[m, 3], padded with 0."""
+    """Classes and foldings of all code points.
+
+    ascii_words: u8[256], the folded byte of a word character, 0 for others; classes: u8[0x110000];
+    folds: i32[0x110000], one code point, or -1-row of `multi`; multi: i32[m, 3], padded with 0.
+    """
 
     ascii_words: npt.NDArray[np.uint8]
     classes: npt.NDArray[np.uint8]
@@ -30,13 +33,13 @@ def _file() -> dict[str, npt.NDArray[np.generic]]:
 
 
 def unicode_version() -> str:
-    """The Unicode version of the tables, which is part of every shingle rule."""
+    """Return the Unicode version of the tables, which is part of every shingle rule."""
     return str(_file()["version"])
 
 
 @cache
 def tables(fold_case: bool, strip_accents: bool) -> FoldingTables:
-    """The tables for these options; classes do not depend on them."""
+    """Return the folding tables for these options; the classes do not depend on them."""
     file = _file()
     classes = np.ascontiguousarray(file["blocks"][file["block_of"]].ravel().astype(np.uint8))
     folds = np.arange(len(classes), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Rows of numbers: fingerprints, exact scores in float64, the integer product that goes before them, tiles."""
+"""Vectors: fingerprints, validity checks, exact scores in float64, and scans of tiles of approximate products."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lookalike.kernels.hashing import CHARS, mix
 
 ANGLE, COSINE, DISTANCE = 0, 1, 2
 ZERO, MINUS = np.uint32(0), np.uint32(0x80000000)  # the bits of 0 and of -0
-SIZE, INFINITE = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000)  # without the sign; from there on, no number
-NEAR = 0.99  # beyond this cosine, the arc cosine loses digits and the chord is taken instead
+SIZE, INFINITE = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000)  # mask of all but the sign; the bits of infinity
+NEAR = 0.99  # above this cosine, acos loses digits and the chord length is used instead
 
 
 @jit
 def row_prints(values: Any, out: Any) -> None:  # values f32[n, d]; out u64[n]
-    """One hash per row: equal rows, equal hashes. Four sums side by side; -0 counts as 0."""
+    """Compute a hash per row; equal rows have equal hashes. Four independent sums; -0 is treated as 0."""
     words = values.view(np.uint32)
     for i in range(len(out)):
         row = words[i]
@@ -37,7 +37,7 @@ def row_prints(values: Any, out: Any) -> None:  # values f32[n, d]; out u64[n]
 
 @jit
 def usable(values: Any, nonzero: bool, out: Any) -> None:  # values f32[n, d]; out bool[n]
-    """Whether a row holds nothing but finite numbers and, with `nonzero`, not only zeros."""
+    """out[i] = whether row i has only finite numbers and, with `nonzero`, is not all zeros."""
     words = values.view(np.uint32)
     for i in range(len(out)):
         row = words[i]
@@ -49,7 +49,7 @@ def usable(values: Any, nonzero: bool, out: Any) -> None:  # values f32[n, d]; o
 
 @jit
 def directions(values: Any, rows: Any, lengths: Any, out: Any) -> None:
-    """out[i] = the row divided by its length. values f32[n, d]; rows i64[m]; lengths f64[m]; out f32[m, d]."""
+    """out[i] = the row divided by its norm. values f32[n, d]; rows i64[m]; lengths f64[m]; out f32[m, d]."""
     for i in range(len(rows)):
         row, into = values[rows[i]], out[i]
         by = 1.0 / lengths[i]
@@ -59,7 +59,7 @@ def directions(values: Any, rows: Any, lengths: Any, out: Any) -> None:
 
 @jit
 def positions(values: Any, rows: Any, centre: Any, out: Any) -> None:
-    """out[i] = the row less the centre (f32[d])."""
+    """out[i] = the row minus the centre. values f32[n, d]; rows i64[m]; centre f32[d]; out f32[m, d]."""
     for i in range(len(rows)):
         row, into = values[rows[i]], out[i]
         for k in range(len(row)):
@@ -68,7 +68,7 @@ def positions(values: Any, rows: Any, centre: Any, out: Any) -> None:
 
 @jit
 def radii(ready: Any, centre: Any, out: Any) -> None:  # ready f32[m, d]; centre f32[d]; out f64[m]
-    """How far each row is from the centre."""
+    """out[i] = the Euclidean distance of row i from the centre."""
     for i in range(len(ready)):
         row = ready[i]
         whole = len(row) - len(row) % 4
@@ -86,7 +86,7 @@ def radii(ready: Any, centre: Any, out: Any) -> None:  # ready f32[m, d]; centre
 
 @jit
 def product(x: Any, y: Any) -> float:  # x, y f32[d]
-    """The inner product in float64. Eight sums, always in the same order: the same rows give the same bits."""
+    """Return the inner product in float64. Eight sums in a fixed order: the result is reproducible bit for bit."""
     whole = len(x) - len(x) % 8
     a = b = c = d = e = f = g = h = 0.0
     for k in range(0, whole, 8):
@@ -106,7 +106,7 @@ def product(x: Any, y: Any) -> float:  # x, y f32[d]
 
 @jit
 def chord(x: Any, y: Any, by_x: float, by_y: float) -> float:  # x, y f32[d]
-    """The length of x / by_x + y / by_y, summed as it is: no difference of large numbers."""
+    """Return the norm of x / by_x + y / by_y, computed per coordinate without cancellation of large sums."""
     total = 0.0
     for k in range(len(x)):
         step = np.float64(x[k]) / by_x + np.float64(y[k]) / by_y
@@ -116,7 +116,7 @@ def chord(x: Any, y: Any, by_x: float, by_y: float) -> float:  # x, y f32[d]
 
 @jit
 def score(code: int, x: Any, y: Any, norm_x: float, norm_y: float) -> float:  # x, y f32[d]
-    """Higher is nearer: the cosine, or the angle in degrees or the distance, with the sign turned."""
+    """Return a score that is higher for nearer rows: the cosine, the negated angle in degrees or negated distance."""
     if code == DISTANCE:
         return -chord(x, y, 1.0, -1.0)
     cosine = min(1.0, max(-1.0, product(x, y) / (norm_x * norm_y)))
@@ -131,7 +131,7 @@ def score(code: int, x: Any, y: Any, norm_x: float, norm_y: float) -> float:  # 
 
 @jit
 def norms(values: Any, rows: Any, out: Any) -> None:  # values f32[n, d]; rows i64[m]; out f64[m]
-    """The length of each of these rows."""
+    """out[i] = the norm of row rows[i]."""
     for i in range(len(rows)):
         row = values[rows[i]]
         out[i] = math.sqrt(product(row, row))
@@ -145,10 +145,10 @@ def score_pairs(
     lengths: Any,  # f64[c]
     left: Any,  # u32[p], items
     right: Any,  # u32[p]
-    least: float,  # the score that a pair must reach
+    least: float,  # minimum score of a pair
     out: Any,  # f64[p], out
 ) -> int:
-    """Score candidates exactly; those that reach `least` move to the front of left, right and out. Returns how many."""
+    """Score candidates exactly and move those that reach `least` to the front of the arrays. Returns their number."""
     kept = 0
     for p in range(len(left)):
         i, j = np.int64(left[p]), np.int64(right[p])
@@ -164,14 +164,14 @@ def scan_tile(
     tile: Any,  # f32[p, q]: approximate products
     bar_x: Any,  # f32[p]
     bar_y: Any,  # f32[q]
-    first_x: int,  # the item of row 0, where it matters that each pair is met once
+    first_x: int,  # the item of row 0; used with `once`
     first_y: int,
     once: bool,  # only pairs with y < x
-    at: int,  # row to begin with
+    at: int,  # first row to process
     out_x: Any,  # u32[>= q], out: rows of the tile
     out_y: Any,  # u32[>= q], out: columns
 ) -> Any:  # (row reached, pairs written)
-    """Where the product reaches bar_x + bar_y; stops before a row for which there may be no room."""
+    """Find where the product reaches bar_x + bar_y; stops before a row whose pairs may not fit in the output."""
     count = 0
     while at < len(tile):
         if len(out_x) - count < tile.shape[1]:
@@ -190,7 +190,7 @@ def scan_tile(
 
 @jit
 def squares(rounded: Any, out: Any) -> None:  # rounded i16[n, d]; out i64[n]
-    """The squared length of each row."""
+    """out[i] = the squared norm of row i."""
     for i in range(len(out)):
         row = rounded[i]
         total = np.int64(0)

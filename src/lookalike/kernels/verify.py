@@ -1,4 +1,4 @@
-"""Exact overlaps of candidate pairs, grouped by anchor: a hash table per anchor, a scan per partner."""
+"""Compute exact overlaps of candidate pairs, grouped by anchor: a hash table per anchor, a scan per partner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 @jit
 def fill(elements: Any, start: int, end: int, table: Any) -> None:  # elements u64[nnz], none 0; table u64[2**m], zeros
-    """Put the elements in the open-addressing table."""
+    """Insert the elements into the open-addressing table."""
     mask = np.uint64(len(table) - 1)
     part = elements[start:end]
     for e in range(len(part)):
@@ -28,7 +28,7 @@ def fill(elements: Any, start: int, end: int, table: Any) -> None:  # elements u
 
 @jit
 def overlap_at_least(elements: Any, start: int, end: int, table: Any, need: int) -> int:
-    """How many of elements[start:end] the table holds, or -1 as soon as `need` is out of reach."""
+    """Count the elements[start:end] that are in the table; returns -1 as soon as `need` is out of reach."""
     mask = np.uint64(len(table) - 1)
     allowed = end - start - need
     misses = 0
@@ -56,9 +56,9 @@ def overlaps(
     measure: int,
     num: int,
     den: int,
-    out: Any,  # i64[p]: the overlap, or -1 where the pair is below the threshold
+    out: Any,  # i64[p], out: the overlap, or -1 if the pair is below the threshold
 ) -> None:
-    """Check every candidate pair exactly."""
+    """Compute the overlap of every candidate pair that reaches the threshold, exactly."""
     most = 0
     for x in anchors:
         most = max(most, sizes[x])
@@ -81,7 +81,7 @@ def overlaps(
 
 @jit
 def fingerprints(elements: Any, offsets: Any, out: Any) -> None:  # elements u64[nnz]; offsets i64[n+1]; out u64[n]
-    """out[i] = sum of the mixed elements of set i: equal sets have equal fingerprints, whatever their order."""
+    """out[i] = sum of the mixed elements of set i: equal sets have equal fingerprints in any order of elements."""
     for i in range(len(out)):
         h = np.uint64(offsets[i + 1] - offsets[i])
         part = elements[offsets[i] : offsets[i + 1]]
