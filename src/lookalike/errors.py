@@ -1,32 +1,32 @@
-"""Every exception and warning of the package. A message is one line: what came, what was expected, what to do."""
+"""All exceptions and warnings of the package. A message is one line: the value given, what was expected, what to do."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-LISTED_NAMES = 20  # names in a message
-NAME_CHARACTERS = 60  # of each of them
+LISTED_NAMES = 20  # maximum number of names listed in a message
+NAME_CHARACTERS = 60  # maximum number of characters shown of each name
 
 
 class LookalikeError(Exception):
-    """Base of all errors a user can cause or meet. The command line prints its message and exits with `exit_code`."""
+    """Base class of all errors for users. The command line prints the message and exits with `exit_code`."""
 
     exit_code = 1
 
 
 class UsageError(LookalikeError, ValueError):
-    """An argument that cannot work, whatever the data: a threshold of 1.3, an unknown unit."""
+    """An argument is invalid for any data, such as a threshold of 1.3 or an unknown unit."""
 
     exit_code = 2
 
 
 class InputError(LookalikeError):
-    """Input that is missing, unreadable, or not what it should be."""
+    """The input is missing, unreadable, or not as expected."""
 
 
 class ColumnNotFound(InputError):
-    """A column that the input does not have."""
+    """The input does not have the requested column."""
 
     def __init__(self, wanted: str, where: str, columns: Iterable[str]) -> None:
         names = list(columns)
@@ -34,88 +34,88 @@ class ColumnNotFound(InputError):
 
 
 class BadText(InputError):
-    """Text that is not valid UTF-8."""
+    """A text is not valid UTF-8."""
 
 
 class InputChanged(InputError):
-    """A file that is no longer what it was when it was first read."""
+    """An input file changed after it was first read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} has changed since it was first read; nothing was written. Run again.")
 
 
 class DuplicateIds(InputError):
-    """Ids that do not tell the rows apart."""
+    """The ids of the rows are not unique."""
 
 
 class DamagedIndex(InputError):
-    """A file of an index that is not as it was written."""
+    """A file of an index differs from what was written."""
 
 
 class OutputError(LookalikeError):
-    """An output that exists already, or cannot be written."""
+    """An output exists already or cannot be written."""
 
 
 class IndexBusy(LookalikeError):
-    """An index that another process is writing."""
+    """Another process is writing to the index."""
 
 
 class DatabaseFailed(LookalikeError):
-    """A database that cannot be reached, or refuses."""
+    """A database cannot be reached or refuses a request."""
 
 
 class CannotListen(LookalikeError):
-    """A host or port on which no server can be started."""
+    """The server cannot listen on the given host and port."""
 
 
 class BadJson(InputError):
-    """A request whose body is not JSON."""
+    """The body of a request is not JSON."""
 
 
 class BadBody(InputError):
-    """A request whose body is not what the schema says."""
+    """The body of a request does not conform to the schema."""
 
 
 class BatchTooLarge(LookalikeError):
-    """More items in one request than the server takes."""
+    """A request contains more items than the server accepts."""
 
 
 class OutOfMemory(LookalikeError):
-    """The system gave no more memory."""
+    """The operating system refused to allocate memory."""
 
     def __init__(self) -> None:
         super().__init__("the system gave no more memory. Allow more (ulimit -v), or work with less: --memory 1GB.")
 
 
 class TooManyPairs(LookalikeError):
-    """The answer is larger than the user allowed."""
+    """The result has more pairs than the user allowed."""
 
 
 class PairLimitReached(TooManyPairs):
-    """More pairs than the limit turned up while they were searched for."""
+    """The search stopped because it found more pairs than the limit."""
 
 
 class RecipeMismatch(LookalikeError, ValueError):
-    """Signatures of different schemes, seeds, lengths or shingle rules cannot be compared."""
+    """Two signatures cannot be compared: their schemes, seeds, lengths or shingle rules differ."""
 
 
 class MissingExtra(LookalikeError, ImportError):
-    """An optional dependency that is not installed; the message is the pip line."""
+    """An optional dependency is not installed; the message contains the pip command."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs: pip install "lookalike[{extra}]"')
 
 
 class RecallWarning(UserWarning):
-    """The wished recall cannot be reached with this many hashes, or only with a flood of candidates."""
+    """The requested recall is unreachable with this number of hashes, or only with far too many candidates."""
 
 
 class LeftOutWarning(UserWarning):
-    """Files of the input could not be read and were left out."""
+    """Some input files could not be read and were skipped."""
 
 
 def nearest(wanted: str, names: Iterable[str]) -> str:
-    """' Nearest: 'text'.' for a name that is close to `wanted`, or nothing.
+    """Return " Nearest: 'text'." for the name that is most similar to `wanted`, or "" if none is similar.
 
     >>> nearest("txt", ["id", "text"])
     " Nearest: 'text'."
@@ -125,7 +125,7 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names separated by commas, on one line: the first of them, and how many more there are.
+    """Join names with commas on one line: the first LISTED_NAMES of them, and the number of the others.
 
     >>> listed(["id", "text"]), listed(map(str, range(22)))
     ('id, text', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more')

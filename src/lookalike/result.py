@@ -1,4 +1,4 @@
-"""What a run gives back: Arrow tables with the user's own ids, and a receipt."""
+"""The result of a run: Arrow tables with the user's ids, and a receipt."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Grouping = Literal["components", "stars", "cliques"]
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The answer to `pairs`, `groups` or `dedup`, of any kind of item. Tables are made when they are first looked at.
+    """The result of `pairs`, `groups` or `dedup` for any kind of item. Each table is built when it is first accessed.
 
-    pairs: left, right, similarity (or distance), and what else the kind of item tells of a pair. groups: id, group,
-    size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or distance).
-    receipt: what was asked, planned and measured.
+    pairs: left, right, similarity (or distance), and further columns that depend on the kind of item. groups: id,
+    group, size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or
+    distance). receipt: what was requested, planned, counted and measured.
     """
 
     asked: Asked
@@ -54,7 +54,7 @@ class Result:
 
     @cached_property
     def pairs(self) -> pa.Table:
-        """Every verified pair, sorted by the order of the input: left, right, similarity (or distance)."""
+        """All verified pairs, sorted by input order. Columns: left, right, similarity (or distance)."""
         found = self.found
         if found.pairs is None:
             raise UsageError(
@@ -76,7 +76,7 @@ class Result:
 
     @cached_property
     def groups(self) -> pa.Table:
-        """The members of every group of two or more: id, group (0, 1, ... by first member), size, representative."""
+        """Members of all groups of two or more: id, group (0, 1, ... by first member), size, representative."""
         self._need_one("groups")
         made = self._groups(self.grouping)
         ids = self.found.ids[0]
@@ -97,7 +97,7 @@ class Result:
 
     @cached_property
     def removed(self) -> pa.Table:
-        """What goes: id, the id kept in its stead, and their similarity (or distance), within the threshold."""
+        """Removed rows: id, the id kept instead, and their similarity (or distance), within the threshold."""
         made = self._stars
         gone = np.flatnonzero(made.representative != np.arange(len(made.representative)))
         kept = made.representative[gone]
@@ -114,16 +114,16 @@ class Result:
 
     @cached_property
     def kept(self) -> pa.Table:
-        """The rows that stay, with all their columns, in the old order."""
+        """The kept rows with all their columns, in input order."""
         batches = list(self.kept_batches())
         if batches:
             return pa.Table.from_batches(batches)
         return pa.table({name: pa.array([], pa.null()) for name in self.source.columns})
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
-        """As `kept`, a batch at a time: a second pass over the input.
+        """Iterate over the rows of `kept` in record batches, which reads the input a second time.
 
-        InputChanged where the input is no longer what was compared.
+        Raises InputChanged if the input no longer has the rows that were compared.
         """
         stays = self._rows_that_stay()
         at = 0
@@ -137,10 +137,9 @@ class Result:
             raise InputChanged(self.source.name)
 
     def write(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the table that was asked for, in the format of the extension; whole or not at all.
+        """Write the requested table atomically, in the format that the file extension names.
 
-        Kept rows of JSON Lines, CSV, TSV and text files are written in the bytes in which they came where the output
-        has the same format.
+        Kept rows of JSON Lines, CSV, TSV and text files are copied byte for byte if the output has the same format.
         """
         path = Path(path)
         readers = getattr(self.source, "readers", ())
@@ -157,7 +156,7 @@ class Result:
         return path
 
     def _rows_that_stay(self) -> npt.NDArray[np.bool_]:
-        """Which of the user's rows are kept."""
+        """Return a mask of the input rows that are kept."""
         representative = self._stars.representative
         stays = representative == np.arange(len(representative))
         return self.source.rows_that_stay(stays) if isinstance(self.source, ManyRows) else stays
@@ -168,7 +167,7 @@ class Result:
         return int((made == np.arange(len(made))).sum())
 
     def rethreshold(self, threshold: float) -> Result:
-        """The same answer at a stricter threshold, without reading or hashing again."""
+        """Return the same result at a stricter threshold, without reading or hashing the input again."""
         sign = self.job.scale.sign
         job = replace(self.job, threshold=threshold)  # type: ignore[type-var]  # every job is a dataclass
         if sign * threshold < sign * self.job.threshold:
@@ -184,11 +183,11 @@ class Result:
         return replace(self, job=job, found=found, receipt=receipt)
 
     def to_arrow(self) -> pa.Table:
-        """The table that was asked for: pairs, groups, or the kept rows."""
+        """Return the requested table: pairs, groups, or the kept rows."""
         return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
 
     def listed_pairs(self) -> pa.Table | None:
-        """The pairs, or None where groups or rows were asked for and their pairs are more than `max_pairs`."""
+        """Return the pairs, or None if groups or dedup was requested and there are more than `max_pairs` pairs."""
         if self.found.pairs is None:
             return None
         try:
@@ -199,9 +198,9 @@ class Result:
             return None
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write all tables as Parquet, with receipt.json, into a new folder.
+        """Write all tables as Parquet files, and receipt.json, into a new folder.
 
-        The pairs of groups and of removed rows are left out where they are more than `max_pairs`.
+        For groups and dedup, the pairs are left out if there are more than `max_pairs`.
         """
         pairs = self.listed_pairs()
         tables = {} if pairs is None else {"pairs": pairs}
@@ -217,7 +216,7 @@ class Result:
         return Path(folder)
 
     def done(self) -> None:
-        """The answer is saved: what a work folder kept for another try can go."""
+        """Delete the checkpoints of the run, if it has a work folder; call this after the result is saved."""
         self.found.space.finish()
 
     def __repr__(self) -> str:
@@ -242,7 +241,7 @@ class Result:
         return card(f"{self.asked} · {self.job.words()}", facts, picture, self._first_rows())
 
     def _first_rows(self) -> str:
-        """The nearest pairs, the largest groups, or what goes, for a notebook."""
+        """Render the nearest pairs, the largest groups, or the nearest removed rows as HTML for a notebook."""
         near = (self.job.scale.column, "descending" if self.job.scale.sign > 0 else "ascending")
         orders = {"pairs": [near], "groups": [("size", "descending"), ("group", "ascending")], "dedup": [near]}
         whole = self.removed if self.asked == "dedup" else self.to_arrow()
@@ -269,7 +268,7 @@ class Result:
         return clusters.of_items(made, found.classes, len(found), found.own)
 
     def _shown(self, scores: F64) -> F64:
-        return scores if self.job.scale.sign > 0 else -scores + 0.0  # no zero of ours is negative
+        return scores if self.job.scale.sign > 0 else -scores + 0.0  # + 0.0 turns -0.0 into 0.0
 
     def _class_pairs(self) -> Pairs:
         if self.found.pairs is None:
@@ -280,7 +279,7 @@ class Result:
 def answer(
     asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace
 ) -> Result:
-    """The result of a run, with its receipt; makes the table that was asked for, so that its size can be told."""
+    """Build the result of a run with its receipt, including the requested table, whose size the receipt counts."""
     result = Result(
         asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0],
         against=sources[1] if len(sources) > 1 else None,
@@ -298,5 +297,5 @@ def answer(
 
 
 def wanted(asked: Asked, grouping: Grouping) -> OutputKind:
-    """What an engine must find for this."""
+    """Return the kind of output that an engine must compute for this request."""
     return "pairs" if asked == "pairs" or grouping == "cliques" else grouping

@@ -1,4 +1,4 @@
-"""Before there is a collection: what a run on so many documents would cost."""
+"""Estimate the cost of a run from the number and the size of the documents, without data."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from lookalike.runtime.local.pool import usable_cores
 
 
 class Options(TypedDict, total=False):
-    """What `estimate` takes beside the numbers. All are keyword-only."""
+    """Keyword-only options of `estimate`. Comments give the default values."""
 
-    threshold: float  # 0.8
-    recall: float  # 0.99, at the threshold
-    num_hashes: int  # 128
-    unit: str  # of a shingle: word, char, byte, line
-    cores: int  # of an executor: 4
-    copies: float  # share of the documents that equal another one: 0.05
-    partners: float  # near copies at or above the threshold that a document has on average: 0.4
-    background: float  # similarity of documents that have nothing to do with one another: 0.02
+    threshold: float  # Jaccard similarity: 0.8
+    recall: float  # at the threshold: 0.99
+    num_hashes: int  # length of a signature: 128
+    unit: str  # of a shingle (word, char, byte or line): word
+    cores: int  # per executor: 4
+    copies: float  # fraction of the documents that are exact copies of another: 0.05
+    partners: float  # mean number of near duplicates at or above the threshold per document: 0.4
+    background: float  # similarity of unrelated documents: 0.02
 
 
 def estimate(items: float, *, mean_bytes: float, executors: int | None = None, **options: Unpack[Options]) -> Estimate:
-    """What a run by banding would cost, on a cluster of so many executors or on this machine: processor hours, time,
-    shuffled bytes, memory, disk and recall. The costs are those that `lookalike plan --calibrate` measured here, or
-    shipped ones.
+    """Estimate the cost of a banding run, on a cluster of `executors` or, without it, on this machine.
+
+    The estimate contains CPU hours, elapsed time, shuffled bytes, memory, disk space and recall. It uses the unit costs
+    that `lookalike plan --calibrate` measured on this machine, or else the shipped ones.
 
     >>> import lookalike as la
     >>> made = la.estimate(1e9, mean_bytes=2000, executors=200)

@@ -1,4 +1,4 @@
-"""What the steps of a run cost on one core of this machine: shipped figures, or measured ones that a file keeps."""
+"""Unit costs of the steps of a run on one core: the shipped values, or values measured on this machine."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from typing import Any
 from lookalike.errors import InputError, OutputError
 from lookalike.io.atomic import replacing
 
-VERSION = 2  # of the file: another one is not read
+VERSION = 2  # of the file format; files of other versions are refused
 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """Nanoseconds of processor time for each thing named, on one core; `start` in seconds.
+    """Unit costs in nanoseconds of CPU time on one core; `start` is in seconds.
 
     The defaults were measured on two cores of an AMD EPYC virtual machine, otherwise idle.
     """
 
-    start: float = 2.0  # a process that has its kernels compiled, until the first item
-    byte_kept: float = 1.8  # of memory that the system hands out, cleared
-    byte_read: float = 0.7  # text out of a zstd Parquet file
-    byte_shingled: float = 2.1  # text to the hashed word shingles of sets
-    item_shingled: float = 40.0  # and what each text adds, however short
-    element_printed: float = 0.16  # to the fingerprint that tells equal sets
+    start: float = 2.0  # start of a process, with compiled kernels, until the first item
+    byte_kept: float = 1.8  # to allocate a byte of zeroed memory
+    byte_read: float = 0.7  # to read a byte of text from a zstd Parquet file
+    byte_shingled: float = 2.1  # to convert a byte of text to a set of hashed word shingles
+    item_shingled: float = 40.0  # fixed cost per text, in addition to its bytes
+    element_printed: float = 0.16  # per element, to compute the fingerprint that finds equal sets
     item_collapsed: float = 120.0
     element_sketched: float = 0.27
-    slot: float = 7.9  # of each signature
-    key_sorted: float = 0.26  # for each doubling of the number of keys in a band
-    bucket_pair: float = 10.0  # two items in one bucket, checked by their signatures
-    element_verified: float = 3.5  # of both sets of a pair
-    element_scanned: float = 1.2  # of each further set that is compared with one of them
+    slot: float = 7.9  # per slot of a signature
+    key_sorted: float = 0.26  # per key and per doubling of the number of keys in a band
+    bucket_pair: float = 10.0  # per pair in a bucket, to compare the signatures
+    element_verified: float = 3.5  # per element of the two sets of a pair
+    element_scanned: float = 1.2  # per element of each further set that is compared with one of the two
     element_audited: float = 4.1
-    element_indexed: float = 4.0  # from here on: the exact join
+    element_indexed: float = 4.0  # this and the next four: the exact join
     posting: float = 22.0
-    posting_visited: float = 1.6  # in the list of an element
+    posting_visited: float = 1.6  # in the inverted list of an element
     element_listed: float = 9.5
     triple: float = 0.56
-    byte_crossing: float = 2.6  # from here on: Spark. Between the Java process and Python, as Arrow
-    row_shuffled: float = 750.0  # sorted, written, fetched and read again
+    byte_crossing: float = 2.6  # this and the next two: Spark. Per byte of Arrow between Java and Python
+    row_shuffled: float = 750.0  # per row, to sort, write, fetch and read it
     byte_shuffled: float = 7.4
 
     def as_dict(self) -> dict[str, float]:
@@ -54,7 +54,7 @@ SHIPPED = Costs()
 
 @dataclass(frozen=True)
 class CostSource:
-    """Costs, and where they come from: the file of a calibration, or None for the shipped ones."""
+    """Unit costs and their origin: the file of a calibration, or None for the shipped values."""
 
     costs: Costs
     file: Path | None
@@ -70,13 +70,13 @@ class CostSource:
 
 
 def costs_file() -> Path:
-    """Where a calibration is kept."""
+    """Return the path of the calibration file."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return home / "lookalike" / "costs.json"
 
 
 def known_costs() -> CostSource:
-    """The measured costs if there are any, else the shipped ones."""
+    """Return the measured costs if a calibration file exists, otherwise the shipped costs."""
     file = costs_file()
     try:
         held = json.loads(file.read_text())
@@ -88,7 +88,7 @@ def known_costs() -> CostSource:
 
 
 def keep_costs(costs: Costs) -> Path:
-    """Write the file that `known_costs` reads; it is whole or not there."""
+    """Write the calibration file that `known_costs` reads, atomically, and return its path."""
     file = costs_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a run on so many items would cost, on one machine or on a cluster; docs/explanation/scale.md derives it."""
+"""Cost model of a banding run, on one machine or on a Spark cluster; docs/explanation/scale.md derives it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from lookalike.planning.banding import Plan, plan
 from lookalike.runtime.local.workspace import RUN_MEMORY_WITHOUT_TEXT, is_large
 from lookalike.runtime.spark.limits import MAX_BROADCAST_SETS, MAX_TASKS
 
-SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # of text for each shingle
-# Bytes of a row of each shuffle as it lies on the disk, compressed, beside the keys or the set that it carries.
+SHINGLE_BYTES = {"word": 8.0, "char": 1.0, "byte": 1.0, "line": 40.0}  # bytes of text per shingle
+# Compressed bytes on disk per row of each shuffle, without the elements of the set that the row contains.
 PRINT_ROW, KEY_ROW, PAIR_ROW, SET_ROW, EDGE_ROW = 31.0, 14.5, 8.5, 24.0, 9.0
-ROUNDS = 5  # of large and small stars, until components are settled
-PARTITION = 32e6  # bytes of a shuffle that one task should take
-JAVA, WORKER, SORT = 1.0e9, 0.45e9, 0.3e9  # bytes: an executor's Java process; a Python worker; the room of a sort
-BUSY = 0.75  # share of the time in which the cores of a cluster work: stages wait for their last task
-MEMORY_PER_ITEM = 60  # bytes of memory for each item on one machine, beside its set and its signature
-ON_DISK = 0.5  # bytes of compressed Parquet for each byte of text
-MAX_UNLIKE_PAIRS_PER_ITEM = 10  # pairs of unlike items in one bucket, for each item, that are too many
+ROUNDS = 5  # large-star and small-star rounds until the components converge
+PARTITION = 32e6  # shuffle bytes per task
+JAVA, WORKER, SORT = 1.0e9, 0.45e9, 0.3e9  # bytes of memory: Java process of an executor; Python worker; sort buffer
+BUSY = 0.75  # utilisation of the cores of a cluster, below 1 because stages wait for their last task
+MEMORY_PER_ITEM = 60  # bytes of memory per item on one machine, in addition to its set and its signature
+ON_DISK = 0.5  # bytes of compressed Parquet per byte of text
+MAX_UNLIKE_PAIRS_PER_ITEM = 10  # warn above this number of unrelated pairs that share a bucket, per item
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """The items. copies: share that equals another one; partners: near copies, at or above the threshold, that an
-    item has on average, their similarities spread evenly (and as densely below it); background: the similarity of
-    two items that have nothing to do with one another; shingle_bytes: of text for each different shingle."""
+    """The size and composition of a collection.
+
+    copies: fraction of the items that are exact copies of another; partners: mean number of near duplicates at or above
+    the threshold per item, with uniformly distributed similarities (of the same density below the threshold);
+    background: the similarity of two unrelated items; shingle_bytes: bytes of text per distinct shingle.
+    """
 
     items: float
     mean_bytes: float
@@ -56,18 +59,18 @@ class Load:
 
     @property
     def elements(self) -> float:
-        """Shingles of one item, on average."""
+        """Mean number of shingles per item."""
         return max(1.0, self.mean_bytes / self.shingle_bytes)
 
     @property
     def classes(self) -> float:
-        """Different items."""
+        """Number of distinct items, at least 1."""
         return max(1.0, self.items * (1 - self.copies))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """executors, each with so many cores and bytes a second to the others."""
+    """A Spark cluster. cores: per executor; bandwidth: network bytes per second of each executor."""
 
     executors: int
     cores: int = 4
@@ -83,9 +86,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class CandidateCounts:
-    """How many pairs meet. related, unrelated: different pairs; met: over all bands, each as often as it meets;
-    checked: those whose signatures agree enough (Plan.cut) to be scored; matches: pairs at or above the threshold;
-    found: those of them that meet."""
+    """Expected numbers of candidate pairs.
+
+    related, unrelated: distinct pairs that share a bucket; met: the same, counted once for each band in which they
+    share a bucket; checked: pairs whose signatures agree enough (Plan.cut) to be scored; matches: pairs at or above the
+    threshold; found: matches that share a bucket.
+    """
 
     related: float
     unrelated: float
@@ -100,8 +106,11 @@ class CandidateCounts:
 
 
 def candidates(load: Load, made: Plan) -> CandidateCounts:
-    """Related pairs lie evenly over the similarities, `partners` of each item at or above the threshold; unrelated
-    ones are all pairs, at the similarity of the background."""
+    """Estimate the numbers of candidate pairs.
+
+    The similarities of related pairs are uniformly distributed, with `partners` per item at or above the threshold.
+    All pairs count as unrelated, at the background similarity.
+    """
     n, above = load.classes, max(1e-9, 1 - made.threshold)
     density = n / 2 * load.partners / above  # related pairs for each unit of similarity
     pairs = n * (n - 1) / 2
@@ -117,7 +126,7 @@ def candidates(load: Load, made: Plan) -> CandidateCounts:
 
 
 def reading(load: Load, costs: Costs) -> dict[str, float]:
-    """Core seconds until every item is a set, equal ones told. The hashed sets stay in memory."""
+    """Estimate the core seconds to read, shingle and collapse equal items. The hashed sets stay in memory."""
     elements = load.items * load.elements
     shingled = load.bytes * costs.byte_shingled + load.items * costs.item_shingled
     return {
@@ -128,7 +137,7 @@ def reading(load: Load, costs: Costs) -> dict[str, float]:
 
 
 def banding(load: Load, made: Plan, met: CandidateCounts, costs: Costs, *, audit: bool = True) -> dict[str, float]:
-    """Core seconds from sets to verified pairs. Slots of 4 bytes and keys of 8 stay in memory."""
+    """Estimate the core seconds from sets to verified pairs. Slots (4 bytes) and keys (8 bytes) stay in memory."""
     n, elements = load.classes, load.classes * load.elements
     kept = n * (4 * made.num_hashes + 8 * made.bands) * costs.byte_kept
     return {
@@ -141,17 +150,20 @@ def banding(load: Load, made: Plan, met: CandidateCounts, costs: Costs, *, audit
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Rows that travel between executors, and their bytes."""
+    """Number of rows and bytes that a shuffle moves between executors."""
 
     rows: float
     bytes: float
 
 
 def shuffled(load: Load, made: Plan, met: CandidateCounts) -> dict[str, Shuffle]:
-    """What travels, shuffle by shuffle. Both sets of each candidate pair travel to it; where they are not few, all sets
-    travel once before, to where pairs look them up."""
+    """Estimate the rows and bytes of each shuffle.
+
+    Both sets of each candidate pair are shuffled to it. If these are too many to broadcast (MAX_BROADCAST_SETS), all
+    sets are shuffled once before, for the join with the pairs.
+    """
     n, size = load.classes, SET_ROW + 8 * load.elements
-    edges = met.found * 2 * 2 * ROUNDS  # each in both directions, in two steps a round
+    edges = met.found * 2 * 2 * ROUNDS  # each edge in both directions, in two steps per round
     sets = 2 * met.total + (load.items if 2 * met.total > MAX_BROADCAST_SETS else 0.0)
     return {
         "equal items": Shuffle(load.items, load.items * PRINT_ROW),
@@ -164,8 +176,11 @@ def shuffled(load: Load, made: Plan, met: CandidateCounts) -> dict[str, Shuffle]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """cpu: core seconds of each step; shuffle: what travels in each; seconds: by the clock. memory and disk are bytes,
-    of one executor where there is a cluster. tasks: of the largest shuffle. cores: in all."""
+    """The estimated cost of a run.
+
+    cpu: core seconds of each step; shuffle: rows and bytes of each shuffle; seconds: elapsed time; memory, disk: bytes,
+    per executor if there is a cluster; tasks: of the largest shuffle; cores: in total.
+    """
 
     load: Load
     plan: Plan
@@ -191,7 +206,7 @@ class Estimate:
 
     @property
     def recall(self) -> float:
-        """Over matches that are spread evenly above the threshold."""
+        """Expected recall over matches whose similarities are uniformly distributed above the threshold."""
         return self.candidates.found / self.candidates.matches if self.candidates.matches else 1.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -203,7 +218,7 @@ def estimate(
     load: Load, costs: Costs, *, threshold: float = 0.8, recall: float = 0.99, num_hashes: int = 128,
     cluster: Cluster | None = None, threads: int = 1, memory: float | None = None, about: str = "given",
 ) -> Estimate:  # fmt: skip
-    """The whole model. memory: what one machine may use; about: where the costs come from."""
+    """Estimate the cost of a run. memory: byte limit of one machine; about: origin of the unit costs, in words."""
     made, said = _planned(threshold, recall, num_hashes)
     met = candidates(load, made)
     if met.unrelated > MAX_UNLIKE_PAIRS_PER_ITEM * load.classes:
@@ -218,7 +233,7 @@ def estimate(
         allowed = wanted if memory is None else memory
         large = is_large(int(load.bytes), 1 << 62 if memory is None else int(memory))
         disk = load.items * (8 * load.elements + 4 * made.num_hashes + 8 * made.bands) if large else 0.0
-        if large:  # mapped files: all is written, and the keys of all bands pass by once for each band
+        if large:  # memory-mapped files: all is written, and each band reads the keys of all bands
             walked = load.classes * 8 * made.bands * made.bands
             cpu |= {"files": (disk + walked) * costs.byte_kept / 1e9}
         seconds = costs.start + sum(cpu.values()) / threads
@@ -227,10 +242,10 @@ def estimate(
             memory=min(wanted, allowed), disk=disk, tasks=0,
         )  # fmt: skip
     travels = shuffled(load, made, met)
-    kept = load.items * (8 * load.elements + 8 * made.bands + PRINT_ROW)  # what one pass over the texts makes
+    kept = load.items * (8 * load.elements + 8 * made.bands + PRINT_ROW)  # output of one pass over the texts
     total, rows = sum(one.bytes for one in travels.values()), travels["sets"].rows + travels["components"].rows
     cores = cluster.executors * cluster.cores
-    # The text goes over to Python, and what it makes back. Sets and edges are rows to Java, all else are blocks.
+    # Text is sent to Python, and its output back to Java. Sets and edges are single rows for Java, all else are blocks.
     cpu |= {
         "cross over": (load.bytes + kept + total) * costs.byte_crossing / 1e9,
         "shuffle": (rows * costs.row_shuffled + total * costs.byte_shuffled) / 1e9,
@@ -244,7 +259,7 @@ def estimate(
 
 
 def _planned(threshold: float, recall: float, num_hashes: int) -> tuple[Plan, list[str]]:
-    """The plan, and what is not as wished, in words."""
+    """Return the plan and the texts of its recall warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
         made = plan(threshold, recall=recall, num_hashes=num_hashes)
@@ -252,7 +267,7 @@ def _planned(threshold: float, recall: float, num_hashes: int) -> tuple[Plan, li
 
 
 def _flood(load: Load, made: Plan, met: CandidateCounts) -> str:
-    """Too many pairs of unlike items: how many hashes would help."""
+    """Word the warning about too many unrelated candidates, with a number of hashes that avoids them."""
     begin = (
         f"{met.unrelated / load.classes:,.0f} pairs of unlike items for each item share a bucket "
         f"(background {load.background:g}, {made.shape})"
