@@ -1,8 +1,8 @@
-"""Families of hash functions made sharper: the AND of r of them, the OR of b, and cascades of both.
+"""Amplification of locality-sensitive hash families: the AND of r functions, the OR of b, and cascades of both.
 
-Two items agree in one hash with probability p. In all of r they agree with p^r (AND), in at least one of b with
-1-(1-p)^b (OR). An AND pushes every p down, an OR up; a cascade of both pushes high ones up and low ones down, and
-leaves its fixed point where it is.
+Two items agree in one hash with probability p. They agree in all of r hashes with probability p^r (AND), and in at
+least one of b with probability 1-(1-p)^b (OR). An AND lowers every p and an OR raises it; a cascade of both raises high
+probabilities, lowers low ones, and leaves its fixed point unchanged.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from lookalike.errors import UsageError
 
 
 def and_of(p: float, rows: int) -> float:
-    """The probability that all of `rows` independent hashes agree, where one agrees with probability `p`."""
+    """Return the probability that all of `rows` independent hashes agree, if one agrees with probability `p`."""
     return p**rows
 
 
 def or_of(p: float, bands: int) -> float:
-    """The probability that at least one of `bands` independent hashes agrees, accurate for tiny `p` too."""
+    """Return the probability that at least one of `bands` independent hashes agrees; accurate for tiny `p` too."""
     return 1.0 if p >= 1.0 else -math.expm1(bands * math.log1p(-p))
 
 
 def amplify(p: float, rows: int, bands: int) -> float:
-    """1-(1-p^rows)^bands: the AND of `rows`, then the OR of `bands`. Nest calls to make a cascade.
+    """Return 1-(1-p^rows)^bands: the AND of `rows`, then the OR of `bands`. Nest calls to build a cascade.
 
     >>> round(amplify(0.8, rows=4, bands=4), 4), round(amplify(0.4, rows=4, bands=4), 4)
     (0.8785, 0.0985)
@@ -37,9 +37,9 @@ def amplify(p: float, rows: int, bands: int) -> float:
 
 
 def fixed_point(rows: int, bands: int) -> float:
-    """The p that `amplify` leaves as it is: larger ones are pushed towards 1, smaller ones towards 0.
+    """Return the p that `amplify` leaves unchanged: larger values are raised towards 1, smaller ones lowered towards 0.
 
-    It is 1 for a single band (all are pushed down) and 0 for a single row (all are pushed up).
+    It is 1 for a single band (all values are lowered) and 0 for a single row (all values are raised).
 
     >>> round(fixed_point(rows=4, bands=4), 4)
     0.7245
@@ -75,7 +75,7 @@ class Sensitive:
             raise UsageError(f"{self} cannot be; expected 0 <= d1 < d2 and 0 <= p2 <= p1 <= 1.")
 
     def amplified(self, rows: int, bands: int) -> Sensitive:
-        """The family of AND-of-`rows`, OR-of-`bands`."""
+        """Return the family that results from the AND of `rows` and the OR of `bands` functions."""
         return Sensitive(self.d1, self.d2, amplify(self.p1, rows, bands), amplify(self.p2, rows, bands))
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class Sensitive:
 
 @dataclass(frozen=True)
 class Cascade:
-    """ANDs and ORs of so many, one after the other; the first is made of the hashes themselves.
+    """A sequence of AND and OR constructions, each with a number of inputs; the first step combines single hashes.
 
     >>> steps = Cascade.of("and4 or4")
     >>> round(steps(0.8), 4), steps.hashes, [round(p, 4) for p in steps.fixed_points()]
@@ -97,7 +97,7 @@ class Cascade:
 
     @classmethod
     def of(cls, words: str) -> Cascade:
-        """From words such as "and4 or4" (blanks or commas between them)."""
+        """Parse a cascade such as "and4 or4" (steps separated by blanks or commas)."""
         steps: list[tuple[Literal["and", "or"], int]] = []
         for word in re.split(r"[\s,]+", words.strip().lower()):
             step = re.fullmatch(r"(and|or)([1-9]\d*)", word)
@@ -109,18 +109,18 @@ class Cascade:
         return cls(tuple(steps))
 
     def __call__(self, p: float) -> float:
-        """The probability that two items agree, where they agree in one hash with probability p."""
+        """Return the probability that two items agree in the cascade, if they agree in one hash with probability p."""
         for kind, count in self.steps:
             p = and_of(p, count) if kind == "and" else or_of(p, count)
         return p
 
     @property
     def hashes(self) -> int:
-        """How many hashes of the family it takes."""
+        """Number of hash functions that the cascade uses."""
         return math.prod(count for _, count in self.steps)
 
     def fixed_points(self) -> list[float]:
-        """Every p between 0 and 1, and neither, that stays as it is. (0 and 1 always do.)"""
+        """Return all p with 0 < p < 1 that the cascade leaves unchanged. (0 and 1 always are.)"""
         grid = [i / 4096 for i in range(1, 4096)]
         gain = [self(p) - p for p in grid]
         out = [p for p, g in zip(grid, gain, strict=True) if g == 0.0]
@@ -130,7 +130,7 @@ class Cascade:
         return sorted(out)
 
     def amplified(self, family: Sensitive) -> Sensitive:
-        """The family that the cascade makes of this one."""
+        """Return the family that results from applying the cascade to `family`."""
         return Sensitive(family.d1, family.d2, self(family.p1), self(family.p2))
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ def _root(f: Callable[[float], float], low: float, high: float) -> float:
 
 
 def rounded_down(probability: float) -> str:
-    """Four decimals, or as many as tell it from 1, cut and not rounded: a stated recall is never too high.
+    """Format a probability rounded down, so that a stated recall is never too high: 4 decimals, or more close to 1.
 
     >>> rounded_down(0.99228), rounded_down(0.99999871), rounded_down(1.0)
     ('0.9922', '0.9999987', '1')
@@ -161,7 +161,7 @@ def shape_of(bands: int, rows: int) -> str:
 
 
 def between(what: str, value: Any, expected: str, *, closed: bool) -> float:
-    """A number above 0 and below 1 (or at most 1: closed); NaN is none."""
+    """Return a number above 0 and below 1 (or at most 1 if closed); raise UsageError for others, including NaN."""
     number = float(value) if isinstance(value, Real) else math.nan
     if 0.0 < number < 1.0 or (closed and number == 1.0):
         return number

@@ -1,7 +1,7 @@
-"""From a threshold, a wished recall and a number of hashes to bands and rows, and what they are sure to find.
+"""Choose minhash bands and rows for a threshold, a target recall and a number of hashes, and bound the recall.
 
 Two items agree in one slot of their signatures with probability p (for minhash, p is their Jaccard similarity s).
-A band of r rows agrees with p^r (AND), at least one of b bands with 1-(1-p^r)^b (OR): the S-curve.
+A band of r rows agrees with probability p^r (AND), at least one of b bands with 1-(1-p^r)^b (OR): the S-curve.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Sensitive", "amplify", "and_of", "fixed_point", "or_of", "plan", "rounded_down"]
 
-CHECK_LOSS = 1e-4  # at most this share of the pairs at the threshold is lost by the check of agreeing slots
-ROUNDING = 1e-9  # of the bound for small sets: where it is the curve, the curve is more accurate
-FINEST = 10**9  # largest denominator of a threshold, as where pairs are scored exactly
-CHECKED_HASHES = 2000  # advice on more hashes adds a fiftieth, instead of the bound for small sets
-MOST_HASHES = 100_000  # longer signatures are no advice: a document rarely has as many shingles
+CHECK_LOSS = 1e-4  # maximum fraction of the pairs at the threshold that the filter by agreeing slots may lose
+ROUNDING = 1e-9  # rounding error of the bound for small sets; the S-curve is used if the bound is this close to it
+FINEST = 10**9  # largest denominator of a threshold, the same as for exact scores
+CHECKED_HASHES = 2000  # above this, advice adds 2 % to the hashes instead of evaluating the bound for small sets
+MOST_HASHES = 100_000  # longer signatures are never advised: a document rarely has as many shingles
 
 
 class FamilyOptions(TypedDict, total=False):
-    """What a family of hash functions is made from, and a sample of distances."""
+    """Parameters of a hash family, and a sample of distances."""
 
-    bits: int | None  # of a code, for hamming
-    width: float | None  # of a bucket, for euclidean; the best one if it is left out
+    bits: int | None  # length of a code, for hamming
+    width: float | None  # of a bucket, for euclidean; default: the best one
     sample: Sequence[float] | None  # distances of random pairs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Bands and rows for a threshold. `plan` chooses them; made directly, it takes what it is given without a warning.
+    """The number of bands and rows for a threshold. `plan` chooses them; the constructor does not warn about recall.
 
     >>> book = Plan(threshold=0.8, recall=0.99, num_hashes=100, bands=20, rows=5)
     >>> [round(book.probability(s), 3) for s in (0.2, 0.4, 0.6, 0.8)], round(book.turning_point, 3)
@@ -60,14 +60,14 @@ class Plan:
     """
 
     threshold: float
-    recall: float  # the wish; what is reached is recall_at_threshold
+    recall: float  # the target; recall_at_threshold is the value reached
     num_hashes: int
     bands: int
     rows: int
-    estimated: bool = False  # pairs are reported by their agreeing slots, without an exact score
+    estimated: bool = False  # pairs are reported by the estimate from agreeing slots, without an exact score
 
     def __post_init__(self) -> None:
-        # numpy numbers become plain ones, so that a receipt can be written as JSON
+        # convert NumPy scalars to Python numbers, so that the receipt can be written as JSON
         plain = {
             "threshold": between("threshold", self.threshold, "above 0 and at most 1", closed=True),
             "recall": between("recall", self.recall, "above 0 and below 1", closed=False),
@@ -82,9 +82,9 @@ class Plan:
             )
 
     def probability(self, similarity: float) -> float:
-        """The probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b.
+        """Return the probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b.
 
-        With `estimated`, the probability that it is reported: that it is a candidate and agrees in `cut` slots too.
+        With `estimated` it is the probability that the pair is reported: a candidate that also agrees in `cut` slots.
         """
         if self.estimated:
             missed = missed_by_agreement(self.num_hashes, self.rows, self.bands, self.threshold)
@@ -102,22 +102,22 @@ class Plan:
 
     @property
     def cut(self) -> int:
-        """How many of all `num_hashes` slots must agree before a candidate is scored.
+        """Minimum number of agreeing slots, of all `num_hashes`, for a candidate to be scored.
 
         It is the largest number that loses at most 1e-4 of the pairs at the threshold (and at most a hundredth of the
-        misses that the wished recall allows), where agreeing slots are binomial. With `estimated` it is the threshold
-        itself: the least number of slots that is a share of `threshold` or more.
+        misses that the target recall allows), if the number of agreeing slots is binomial. With `estimated` it is the
+        threshold itself: the smallest number of slots whose fraction is at least `threshold`.
         """
         return self._check[0]
 
     @property
     def check_loss(self) -> float:
-        """The probability that a pair exactly at the threshold has fewer agreeing slots than `cut`."""
+        """Probability that a pair exactly at the threshold has fewer agreeing slots than `cut`."""
         return self._check[1]
 
     @cached_property
     def recall_at_threshold(self) -> float:
-        """A lower bound of the probability that a pair exactly at the threshold shares a band and passes the check.
+        """Lower bound of the probability that a pair exactly at the threshold shares a band and agrees in `cut` slots.
 
         It holds for sets of every size: the slots of small sets under Fast Similarity Sketching are not independent,
         so a pair may be found less often than `probability` says (see `lookalike.planning.small_sets`).
@@ -132,38 +132,38 @@ class Plan:
 
     @property
     def shape(self) -> str:
-        """'16 bands of 6 rows'."""
+        """Description such as '16 bands of 6 rows'."""
         return shape_of(self.bands, self.rows)
 
     @property
     def turning_point(self) -> float:
-        """(1/b)^(1/r), about where the curve is steepest; its probability is about 0.63."""
+        """Similarity (1/b)^(1/r), near the steepest point of the curve, where the probability is about 0.63."""
         return float((1.0 / self.bands) ** (1.0 / self.rows))
 
     @property
     def midpoint(self) -> float:
-        """The similarity at which a pair becomes a candidate with probability 1/2."""
+        """Similarity at which a pair becomes a candidate with probability 1/2."""
         return float((-math.expm1(-math.log(2.0) / self.bands)) ** (1.0 / self.rows))
 
     @property
     def false_positive_area(self) -> float:
-        """The integral of the curve from 0 to the threshold: candidates that the exact score will refuse."""
+        """Integral of the curve from 0 to the threshold: candidates that the exact score rejects."""
         return _area_below(self.threshold, self.rows, self.bands)
 
     @property
     def false_negative_area(self) -> float:
-        """The integral of 1 - curve from the threshold to 1: pairs that never meet."""
+        """Integral of 1 - curve from the threshold to 1: true pairs that share no band."""
         found = _area_below(1.0, self.rows, self.bands) - self.false_positive_area
         return max(0.0, 1.0 - self.threshold - found)
 
     def table(self, step: float = 0.1) -> list[tuple[float, float]]:
-        """(similarity, probability) at step, 2*step, … up to 1."""
+        """Return (similarity, probability) at step, 2*step, … up to 1."""
         step = between("step", step, "above 0 and at most 1", closed=True)
         similarities = [round(i * step, 12) for i in range(1, math.floor(1.0 / step + 1e-9) + 1)]
         return [(s, self.probability(s)) for s in similarities]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything asked and derived, as plain numbers, for the receipt."""
+        """Return all parameters and derived values as a dict of plain numbers, for the receipt."""
         derived = ("hashes_used", "cut", "recall_at_threshold", "turning_point", "midpoint")
         areas = ("false_positive_area", "false_negative_area")
         return asdict(self) | {name: getattr(self, name) for name in (*derived, *areas)}
@@ -204,20 +204,20 @@ def plan(
 ) -> Plan | FamilyPlan:
     """Choose bands and rows so that a pair exactly at `threshold` is found with probability `recall` or more.
 
-    Of all bands x rows within `num_hashes` that do so, it takes the one with the fewest false candidates (the smallest
-    `false_positive_area`), then the fewest hashes. With `rows` given it takes the fewest bands that do, with `bands`
-    given the most rows; with both, just these.
+    Of all combinations with bands x rows <= `num_hashes` that reach the recall, it chooses the one with the fewest
+    false candidates (the smallest `false_positive_area`), then the fewest hashes. If `rows` is given, it chooses the
+    fewest bands that reach the recall; if `bands` is given, the most rows; if both are given, these are used.
 
-    A RecallWarning says, with the number of hashes that would do, where the wish is not met:
+    It issues a RecallWarning, with a number of hashes that would be sufficient, in two cases:
 
-    - the recall is not reached: the choice is then the one that comes nearest;
-    - the recall is reached, but only by a curve so flat that a pair at half the threshold is more likely than not to
-      be a candidate: little is missed, but much is compared in vain. (Not said where bands or rows are given.)
+    - The recall is not reached. The plan is then the one that comes nearest.
+    - The recall is reached, but with a curve so flat that more than half of the pairs at half the threshold become
+      candidates: few pairs are missed, but many are compared needlessly. (Not if bands or rows are given.)
 
-    With `measure` (jaccard, cosine, euclidean, hamming) and `distance` instead of a threshold, the same for the hash
-    family of that distance: see `lookalike.planning.family_banding`. The angle of cosine is in degrees; hamming needs
-    `bits`;
-    euclidean takes the `width` of a bucket; `sample`, distances of random pairs, says where false candidates lie.
+    With `measure` (jaccard, cosine, euclidean, hamming) and `distance` instead of a threshold, it plans for the hash
+    family of that distance: see `lookalike.planning.family_banding`. The distance of cosine is an angle in degrees;
+    hamming requires `bits`; euclidean accepts the `width` of a bucket; `sample` (distances of random pairs) is the
+    distribution over which false candidates are counted.
 
     >>> print(plan(0.8))
     16 bands of 6 rows (96 of 128 hashes): recall 0.9922 at threshold 0.8
@@ -247,10 +247,10 @@ def plan(
 
 
 def _fewest_false(goal: Plan, bands: int | None = None) -> tuple[int, int] | None:
-    """(bands, rows) that meet the wish with the smallest false-positive area, then fewest hashes; None if none does.
+    """Return (bands, rows) that reach the recall with the smallest false-positive area, then fewest hashes; or None.
 
-    For given rows the area grows with the bands, so the fewest bands that do are the only ones to look at. The curve
-    says quickly how many are needed at least; where small sets need more, the shape is looked at again with these.
+    For given rows the area grows with the bands, so only the fewest sufficient bands are considered. The curve gives
+    a lower bound of their number cheaply; if small sets need more, the shape is tried again with one more band.
     """
     options: list[tuple[float, int, int, int]] = []
 
@@ -272,7 +272,7 @@ def _fewest_false(goal: Plan, bands: int | None = None) -> tuple[int, int] | Non
 
 
 def _enough_bands(goal: Plan) -> int | None:
-    """The fewest bands of goal.rows rows that reach the wish for sets of every size; None where there are too few."""
+    """Return the fewest bands of goal.rows rows that reach the recall for sets of every size; None if impossible."""
     bands = _fewest_bands(goal.threshold, goal.rows, goal.recall, goal.check_loss)
     while bands is not None and bands * goal.rows <= goal.num_hashes:
         if replace(goal, bands=bands).recall_at_threshold >= goal.recall:
@@ -282,17 +282,17 @@ def _enough_bands(goal: Plan) -> int | None:
 
 
 def _fewest_bands(p: float, rows: int, wish: float, loss: float) -> int | None:
-    """The fewest bands whose OR, less what the check loses, reaches the wish; None beyond 10^12 or so."""
+    """Return the fewest bands whose OR, minus the loss of the filter, reaches the recall; None beyond about 10^12."""
     share = and_of(p, rows)
     if share < 1e-12:
         return None
     bands = 1 if share >= 1.0 else max(1, math.floor(math.log(1.0 - wish - loss) / math.log1p(-share)))
-    # the logarithms may round either way: ask the curve itself
+    # the logarithms may round either way: evaluate the curve itself
     return next((b for b in (bands, bands + 1, bands + 2) if or_of(share, b) - loss >= wish), None)
 
 
 def _area_below(t: float, rows: int, bands: int) -> float:
-    """The integral of 1-(1-s^rows)^bands over s from 0 to t, exactly.
+    """Integrate 1-(1-s^rows)^bands over s from 0 to t, exactly.
 
     Integration by parts gives F(b)·(1 + r·b) = t·curve_b(t) + r·b·F(b-1), F(0) = 0: all terms positive, so it is
     stable where the alternating binomial sum is not.
@@ -308,7 +308,7 @@ def _allowed_loss(wish: float) -> float:
 
 
 def _largest_cut(p: float, slots: int, loss: float) -> tuple[int, float]:
-    """(the largest c with P(X < c) <= loss, this P), for X binomial with `slots` trials of probability `p`."""
+    """Return the largest c with P(X < c) <= loss, and this P, for X binomial with `slots` trials of probability `p`."""
     first, law = binomial(slots, p)
     below = 0.0
     for k, chance in enumerate(law, first):
@@ -319,7 +319,7 @@ def _largest_cut(p: float, slots: int, loss: float) -> tuple[int, float]:
 
 
 def _unmet(chosen: Plan, *, by_hand: bool) -> str | None:
-    """One line on what is not as wished, and how many hashes would do; None where all is well."""
+    """Return a one-line warning with a sufficient number of hashes, or None if the plan is good."""
     t, wish = chosen.threshold, chosen.recall
     stated = f"recall at threshold {t:g} is {rounded_down(chosen.recall_at_threshold)} with {chosen.shape}"
     if chosen.recall_at_threshold < wish:
@@ -339,7 +339,7 @@ def _unmet(chosen: Plan, *, by_hand: bool) -> str | None:
 
 
 def _steep_rows(t: float, wish: float) -> int:
-    """The fewest rows with which bands enough for the wish take at most half of the pairs at half the threshold."""
+    """Return the fewest rows that, with enough bands, make at most half of the pairs at t / 2 candidates."""
     rows = 1
     while (bands := _fewest_bands(t, rows, wish, _allowed_loss(wish))) is not None and amplify(
         t / 2, rows, bands
@@ -349,7 +349,7 @@ def _steep_rows(t: float, wish: float) -> int:
 
 
 def _remedy(t: float, rows: int, wish: float) -> str:
-    """A number of hashes that is sure to be enough: the check may lose all that it is allowed to."""
+    """Describe a sufficient number of hashes, assuming that the filter loses as much as it may."""
     bands = _fewest_bands(t, rows, wish, _allowed_loss(wish))
     if bands is not None and bands * rows > CHECKED_HASHES:
         bands += bands // 50
@@ -375,7 +375,7 @@ def _of_family(
     threshold: float | None, measure: str | None, distance: float | None, recall: float, num_hashes: int,
     bands: int | None, rows: int | None, family: FamilyOptions,
 ) -> FamilyPlan:  # fmt: skip
-    from lookalike.planning.family_banding import plan_family  # measures load the compiler
+    from lookalike.planning.family_banding import plan_family  # importing measures loads numba
 
     if threshold is not None or measure is None or distance is None:
         raise UsageError("give a threshold alone, or a measure and a distance together.")

@@ -1,4 +1,4 @@
-"""Families of hash functions: how likely two items at a distance get the same hash (their collision curve)."""
+"""Locality-sensitive hash families and their collision curves: the probability of equal hashes by distance."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from lookalike.planning.amplification import Sensitive
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Hash functions for one distance. p: the chance that a function drawn at random agrees on two items at distance d,
-    which never grows with d. furthest: the largest distance there is, or infinity. unit: of a distance, for people."""
+    """A locality-sensitive hash family for one distance measure.
+
+    p: the probability that a random function agrees on two items at distance d, non-increasing in d. furthest: the
+    largest possible distance, or infinity. unit: of a distance, for display.
+    """
 
     name: str
     measure: str
@@ -21,7 +24,7 @@ class Family:
     unit: str = ""
 
     def sensitive(self, d1: float, d2: float) -> Sensitive:
-        """The (d1, d2, p1, p2) of the curve.
+        """Return the (d1, d2, p1, p2)-sensitivity given by the collision curve.
 
         >>> print(HYPERPLANES.sensitive(30, 60))
         (30, 60, 0.8333, 0.6667)-sensitive
@@ -29,7 +32,7 @@ class Family:
         return Sensitive(d1, d2, self.p(d1), self.p(d2))
 
     def is_sensitive(self, claim: Sensitive) -> bool:
-        """Whether items within d1 agree with probability p1 or more, those beyond d2 with p2 or less.
+        """Return whether items within d1 agree with probability p1 or more, and items beyond d2 with p2 or less.
 
         >>> projections(4.0).is_sensitive(Sensitive(2.0, 8.0, 1 / 2, 1 / 3))
         True
@@ -44,7 +47,7 @@ HYPERPLANES = Family(
 
 
 def sampled_bits(bits: int) -> Family:
-    """One bit of `bits`, chosen at random; the distance is the number of bits that differ.
+    """Return the family that samples one of `bits` bits at random, for the Hamming distance.
 
     >>> sampled_bits(64).p(16)
     0.75
@@ -53,7 +56,7 @@ def sampled_bits(bits: int) -> Family:
 
 
 def projections(width: float) -> Family:
-    """Projections on random normal directions, cut into buckets of this width with a random offset (2-stable).
+    """Return the family of projections on Gaussian directions in buckets of this width with random offset (2-stable).
 
     >>> round(projections(1.0).p(1.0), 4)
     0.3687
@@ -70,15 +73,16 @@ def projections(width: float) -> Family:
 
 
 def lines(width: float) -> Family:
-    """The textbook's: points of the plane, projected on random lines that are cut into buckets of this width. It is
-    (width/2, 2 width, 1/2, 1/3)-sensitive.
+    """Return the textbook family for points in the plane: projections on random lines, in buckets of this width.
+
+    It is (width/2, 2 width, 1/2, 1/3)-sensitive.
 
     >>> round(lines(1.0).p(0.5), 4), round(lines(1.0).p(2.0), 4)
     (0.6817, 0.1628)
     """
 
     def p(d: float) -> float:
-        # two points share a bucket with 1 - (d/width) cos(angle) where that is positive; the mean over all angles
+        # the mean over all angles of the probability to share a bucket, 1 - (d/width) cos(angle) where positive
         ratio = d / width
         least = math.acos(1.0 / ratio) if ratio > 1.0 else 0.0
         return 2.0 / math.pi * (math.pi / 2.0 - least - ratio * (1.0 - math.sin(least)))

@@ -1,4 +1,4 @@
-"""Bands and rows for any family of hash functions: a wished recall at a distance, and the fewest false candidates."""
+"""Choose bands and rows for any hash family: a target recall at a distance, with the fewest false candidates."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lookalike.planning.amplification import Sensitive, amplify, between, fixed_
 from lookalike.planning.families import HYPERPLANES, MINHASH, Family, projections, sampled_bits
 
 MEASURES = ("jaccard", "cosine", "angle", "euclidean", "hamming")
-CURVE_DISTANCES = 200  # distances at which the curve is looked at, beyond the wished one
-REACH = 8.0  # where there is no largest distance, pairs up to so many times the wished one count
-PROJECTION_WIDTHS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # of a bucket, as multiples of the distance
+CURVE_DISTANCES = 200  # number of distances beyond the target at which the curve is evaluated
+REACH = 8.0  # if distances are unbounded, pairs count up to this multiple of the target distance
+PROJECTION_WIDTHS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # bucket widths to try, as multiples of the distance
 
 
 @dataclass(frozen=True, kw_only=True)
 class FamilyPlan:
-    """An AND of `rows` and an OR of `bands` of a family's hash functions.
+    """The number of bands and rows for a hash family: the AND of `rows` functions, then the OR of `bands`.
 
-    sample: distances of random pairs, if they are known; else all distances are taken as equally likely.
+    sample: distances of random pairs, if known; otherwise all distances are assumed to be equally likely.
 
     >>> made = plan_family("hamming", 8, bits=64)
     >>> print(made, made.sensitive(16), sep=chr(10))
@@ -33,14 +33,14 @@ class FamilyPlan:
 
     family: Family
     distance: float
-    recall: float  # the wish
+    recall: float  # the target
     num_hashes: int
     bands: int
     rows: int
     sample: tuple[float, ...] = ()
 
     def probability(self, distance: float) -> float:
-        """The probability that items at this distance become candidates: 1-(1-p(d)^r)^b."""
+        """Return the probability that items at this distance become candidates: 1-(1-p(d)^r)^b."""
         return amplify(self.family.p(distance), self.rows, self.bands)
 
     @property
@@ -57,38 +57,40 @@ class FamilyPlan:
 
     @property
     def false_candidates(self) -> float:
-        """The share of the pairs beyond the distance that become candidates."""
+        """Fraction of the pairs beyond the distance that become candidates."""
         beyond = _beyond(self.family, self.distance, self.sample)
         return sum(map(self.probability, beyond)) / len(beyond) if beyond else 0.0
 
     @property
     def fixed_distance(self) -> float | None:
-        """The distance at which pairs become candidates just as often as one hash agrees: nearer ones are pushed up,
-        further ones down. None where bands or rows are 1, which push all one way."""
+        """Distance at which the candidate probability equals that of one hash: it is higher below, lower beyond.
+
+        None if bands or rows are 1, which change all probabilities in one direction.
+        """
         if self.rows == 1 or self.bands == 1:
             return None
         return self._distance_at(fixed_point(self.rows, self.bands))
 
     @property
     def midpoint(self) -> float:
-        """The distance at which a pair becomes a candidate with probability 1/2."""
+        """Distance at which a pair becomes a candidate with probability 1/2."""
         return self._distance_at((-math.expm1(-math.log(2.0) / self.bands)) ** (1.0 / self.rows))
 
     def sensitive(self, d2: float | None = None) -> Sensitive:
-        """The (d1, d2, p1, p2) of the whole, d1 the planned distance and d2 twice that unless it is given."""
+        """Return the (d1, d2, p1, p2)-sensitivity of the plan; d1 is the planned distance, d2 twice that by default."""
         return self.base(d2).amplified(self.rows, self.bands)
 
     def base(self, d2: float | None = None) -> Sensitive:
-        """The same of a single hash function."""
+        """Return the (d1, d2, p1, p2)-sensitivity of a single hash function."""
         return self.family.sensitive(self.distance, self._far(d2))
 
     def table(self, steps: int = 10) -> list[tuple[float, float, float]]:
-        """(distance, one hash agrees, it becomes a candidate) in equal steps of the distance, from 0 on."""
+        """Return (distance, probability of one hash, candidate probability) in equal steps of the distance from 0."""
         last = self.family.furthest if math.isfinite(self.family.furthest) else 4.0 * self.distance
         return [(d, self.family.p(d), self.probability(d)) for d in (last * i / steps for i in range(steps + 1))]
 
     def unmet(self) -> str | None:
-        """One line where the wished recall is not reached."""
+        """Return a one-line warning if the target recall is not reached, otherwise None."""
         if self.recall_at_threshold >= self.recall:
             return None
         return (
@@ -97,7 +99,7 @@ class FamilyPlan:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything asked and derived, as plain numbers."""
+        """Return all parameters and derived values as a dict of plain numbers."""
         names = ("distance", "recall", "num_hashes", "bands", "rows", "hashes_used", "recall_at_threshold")
         facts = {name: getattr(self, name) for name in (*names, "false_candidates", "midpoint", "fixed_distance")}
         whole_, one = self.sensitive(), self.base()
@@ -128,7 +130,7 @@ class FamilyPlan:
         return min(2.0 * self.distance, (self.distance + self.family.furthest) / 2)
 
     def _distance_at(self, p: float) -> float:
-        """Where the curve of one hash has this value."""
+        """Return the distance at which one hash agrees with probability p."""
         low, high = 0.0, self.family.furthest if math.isfinite(self.family.furthest) else self.distance
         while self.family.p(high) > p and not math.isfinite(self.family.furthest):
             high *= 2.0
@@ -143,11 +145,11 @@ def plan_family(
     rows: int | None = None, *, bits: int | None = None, width: float | None = None,
     sample: Sequence[float] | None = None,
 ) -> FamilyPlan:  # fmt: skip
-    """The bands and rows, within `num_hashes`, that find a pair at `distance` with probability `recall` and make the
-    fewest candidates of pairs beyond it; where none does, those that come nearest.
+    """Choose bands and rows, within `num_hashes`, that find a pair at `distance` with probability `recall` or more.
 
-    False candidates are counted over the distances beyond, all equally likely (up to 8 times the distance where there
-    is no largest one), or over a `sample` of distances of the user's own pairs.
+    The choice has the fewest false candidates; if none reaches the recall, it is the one that comes nearest. False
+    candidates are counted over the distances beyond, all equally likely (up to 8 times the distance if distances are
+    unbounded), or over a `sample` of distances of the user's pairs.
     """
     check_choice("measure", measure, MEASURES)
     options: list[FamilyPlan] = []
@@ -184,7 +186,7 @@ def _families(measure: str, distance: float, bits: int | None, width: float | No
 
 
 def _shapes(goal: FamilyPlan, bands: int | None, rows: int | None) -> Iterator[tuple[int, int]]:
-    """(bands, rows) to look at: for each number of rows the fewest bands that do, or all there are."""
+    """Yield (bands, rows) to consider: for each number of rows the fewest bands that reach the recall, or else all."""
     hashes, wish, p = goal.num_hashes, goal.recall, goal.family.p(goal.distance)
     if bands is not None and whole("bands", bands) * whole("rows", rows or 1) > hashes:
         raise UsageError(f"bands x rows is above num_hashes, {hashes}; take fewer bands or rows, or more hashes.")

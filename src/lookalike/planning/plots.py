@@ -1,4 +1,4 @@
-"""Pictures of a plan's S-curve: SVG, PNG or HTML with Altair (the extra `plots`), and plain text for a terminal."""
+"""Plot the S-curve of a plan as SVG, PNG or HTML with Altair (the extra `plots`), or as text for a terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from lookalike.errors import MissingExtra, OutputError, UsageError, nearest
 from lookalike.planning.banding import Plan, rounded_down
 
 PLOT_EXTENSIONS = (".svg", ".png", ".html")
-WIDTH, HEIGHT = 700, 420  # of the whole picture, in pixels (a PNG has twice as many)
-LEFT, RIGHT, TOP, BOTTOM = 62, 24, 78, 52  # from its edges to the axes
-LABEL_ROOM = 132  # what the labels on the right need
-CURVE_POINTS = 400  # points on a curve
-MARGIN = 5  # characters left of a curve in the terminal
+WIDTH, HEIGHT = 700, 420  # pixels of the whole plot (twice as many in a PNG)
+LEFT, RIGHT, TOP, BOTTOM = 62, 24, 78, 52  # pixels from the edges of the plot to the axes
+LABEL_ROOM = 132  # pixels for the labels on the right
+CURVE_POINTS = 400  # number of points on a curve
+MARGIN = 5  # characters to the left of a curve in the terminal
 BRAILLE = 0x2800  # the empty pattern; a cell has 2 x 4 dots, whose bits are, by column from the top:
 DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 INK, MUTED, GRID = "#22303c", "#5d6b78", "#e8ecf0"
 CURVE, FALSE, MISSED = "#1c5d99", "#e08a00", "#c62f3b"
-FALSE_INK = "#9a5b00"  # the same hue, dark enough to read
+FALSE_INK = "#9a5b00"  # the hue of FALSE, dark enough for text
 LINES = {"gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED, "format": ".1f", "tickCount": 10}
 NUMBERS = {"labelColor": INK, "labelFontSize": 12}
 AXIS_TITLES = {"titleColor": INK, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 10}
@@ -32,10 +32,10 @@ PLOT_CONFIG = {"font": FONT, "view": {"stroke": None}, "title": TITLE | SUBTITLE
 
 
 def save_curve(plan: Plan, path: str | Path, *, others: Sequence[Plan] = ()) -> None:
-    """Draw the S-curve of a plan to `path` (.svg, .png or .html), with `others` as thin lines to compare.
+    """Plot the S-curve of a plan to `path` (.svg, .png or .html), with `others` as thin lines for comparison.
 
-    The two error areas are shaded: false candidates below the threshold, missed pairs above it. The file appears whole
-    or not at all, and replaces one that is there. The HTML page holds all it needs and asks no other machine.
+    The two error areas are shaded: false candidates below the threshold, missed pairs above it. The file is written
+    atomically and replaces an existing one. The HTML page is self-contained and makes no network requests.
 
     >>> import tempfile
     >>> from lookalike.planning.banding import plan
@@ -58,7 +58,7 @@ def save_curve(plan: Plan, path: str | Path, *, others: Sequence[Plan] = ()) -> 
         options = {"actions": False, "renderer": "svg"}
         _write(target, chart.to_html(inline=True, embed_options=options).encode())
         return
-    # no base address is allowed: the picture needs no data from elsewhere
+    # no base URL is allowed: the plot needs no external data
     spec: dict[str, Any] = {"vl_spec": chart.to_dict(), "allowed_base_urls": []}
     if kind == ".png":
         _write(target, vl_convert.vegalite_to_png(scale=2, **spec))
@@ -67,7 +67,7 @@ def save_curve(plan: Plan, path: str | Path, *, others: Sequence[Plan] = ()) -> 
 
 
 def _write(target: Path, content: bytes) -> None:
-    """All of it under its name, or nothing."""
+    """Write the file atomically."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         try:
@@ -80,10 +80,10 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def curve_chart(plan: Plan, *, others: Sequence[Plan] = ()) -> Any:
-    """The picture that `save_curve` writes, as an Altair chart."""
+    """Return the plot that `save_curve` writes as an Altair chart."""
     try:
         import altair
-        import vl_convert  # noqa: F401  # without it nothing can be drawn
+        import vl_convert  # noqa: F401  # required to render the chart
     except ImportError as missing:
         raise MissingExtra("a picture of the curve", "plots") from missing
     return _chart(altair, plan, others)
@@ -115,14 +115,14 @@ def _layer(alt: Any, points: Sequence[tuple[float, float]]) -> Any:
 
 
 def _text(alt: Any, s: float, p: float, words: list[str], **style: Any) -> Any:
-    """Words at a point, on a white halo that keeps them readable over lines."""
+    """Draw text at a point, with a white halo that keeps it readable over lines."""
     style = {"align": "left", "dx": 10, "color": INK, "fontSize": 13, "lineHeight": 17, "text": words, **style}
     halo = style | {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
     return _layer(alt, [(s, p)]).mark_text(**halo) + _layer(alt, [(s, p)]).mark_text(**style)
 
 
 def _areas(alt: Any, plan: Plan) -> list[Any]:
-    """The two errors, and the lines of the wish that bound them."""
+    """Draw the two error areas, and the lines of the threshold and the target recall."""
     t, wish = plan.threshold, plan.recall
     return [
         _layer(alt, _points(plan, 0.0, t)).mark_area(color=FALSE, opacity=0.30),
@@ -135,7 +135,7 @@ def _areas(alt: Any, plan: Plan) -> list[Any]:
 def _thin_lines(alt: Any, others: Sequence[Plan]) -> list[Any]:
     layers = []
     for number, other in enumerate(others):
-        height = 0.2 + 0.6 * (number + 0.5) / len(others)  # each label at its own height: fewer meet
+        height = 0.2 + 0.6 * (number + 0.5) / len(others)  # each label at a different height: fewer overlap
         at, words = _similarity_at(other, height), [f"{other.bands} × {other.rows}"]
         layers += [
             _layer(alt, _points(other, 0.0, 1.0)).mark_line(color=MUTED, opacity=0.6, strokeWidth=1.2),
@@ -153,7 +153,7 @@ def _curve(alt: Any, plan: Plan) -> list[Any]:
 
 
 def _labels(alt: Any, plan: Plan) -> list[Any]:
-    """What the marks mean, beside them: under the flat end of the curve, where the plot is empty, or left of it."""
+    """Draw the labels under the flat end of the curve, where the plot is empty, or to its left."""
     right, left = _right(plan), min(plan.threshold, _similarity_at(plan, 0.34))
     wished = [f"wished recall {plan.recall:g}"]
     reached = [f"threshold {plan.threshold:g}", f"recall {rounded_down(plan.recall_at_threshold)}"]
@@ -181,7 +181,7 @@ def _area(area: float) -> str:
 
 
 def _right(plan: Plan) -> float:
-    """From here on the plot is empty under the curve."""
+    """Return the similarity from which on the plot has room for labels under the curve."""
     return max(plan.threshold, _similarity_at(plan, 0.93))
 
 
@@ -191,12 +191,12 @@ def _points(plan: Plan, low: float, high: float) -> list[tuple[float, float]]:
 
 
 def _similarity_at(plan: Plan, probability: float) -> float:
-    """Where the curve has this height."""
+    """Return the similarity at which the curve has this probability."""
     return float((1.0 - (1.0 - probability) ** (1.0 / plan.bands)) ** (1.0 / plan.rows))
 
 
 def terminal_curve(plan: Plan, width: int = 60, height: int = 14) -> str:
-    """The S-curve in plain Unicode characters, `height` lines of at most `width` characters.
+    """Draw the S-curve in Unicode characters: `height` lines of at most `width` characters.
 
     >>> from lookalike.planning.banding import plan
     >>> print(terminal_curve(plan(0.8), width=44, height=9))
@@ -232,7 +232,7 @@ def terminal_curve(plan: Plan, width: int = 60, height: int = 14) -> str:
 
 
 def _braille(plan: Plan, columns: int, levels: int) -> list[list[int]]:
-    """The dots of the curve in each cell, 2 wide and 4 high, from the top; neighbouring dots are joined."""
+    """Return the braille dots of the curve per cell (2 wide, 4 high), from the top; adjacent dots are connected."""
     cells = [[0] * columns for _ in range(levels)]
     depths = [round((1.0 - plan.probability(i / (2 * columns - 1))) * (4 * levels - 1)) for i in range(2 * columns)]
     for i, depth in enumerate(depths):

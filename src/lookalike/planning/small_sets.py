@@ -1,7 +1,7 @@
-"""How likely signatures share a band, given how many of their slots agree; and the least recall over all set sizes.
+"""Probability that signatures share a band, given the number of agreeing slots; and the least recall over set sizes.
 
-The slots of a signature are exchangeable, so only the number H of agreeing slots matters. Independent slots make H
-binomial. Under Fast Similarity Sketching every round hands its slots to different elements: H is a sum of
+The slots of a signature are exchangeable, so only the number H of agreeing slots matters. With independent slots H is
+binomial. Under Fast Similarity Sketching every round assigns its slots to different elements: H is a sum of
 hypergeometric counts, one for each round. These are sums of independent (not identical) Bernoulli variables, so by
 Hoeffding (1956, "On the distribution of the number of successes in independent trials") the mean of any function of H
 is smallest where H is a constant plus one binomial with the same mean. `least_recall` takes the minimum over these: it
@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import math
 
-NEGLIGIBLE = 1e-20  # coefficients below this share of the largest are dropped
-Law = tuple[int, list[float]]  # the first count, and the probabilities of it and the following ones
-GRID_POINTS = 8  # constants, and lengths of the binomial for each, at which the minimum is looked for
+NEGLIGIBLE = 1e-20  # coefficients below this fraction of the largest are dropped
+Law = tuple[int, list[float]]  # a distribution: the first count, and the probabilities from it on
+GRID_POINTS = 8  # number of constants, and of binomial lengths for each, over which the minimum is taken
 
 
 def missed_by_agreement(slots: int, rows: int, bands: int, p: float) -> list[float]:
-    """The probability to share no band, for each number of agreeing slots from 0 to `slots`.
+    """Return the probability to share no band, for each number of agreeing slots from 0 to `slots`.
 
-    A coefficient of ((q+px)^rows - (px)^rows)^bands (q+px)^rest, q = 1-p, is the probability that so many slots agree
-    and no band does, which is then divided by the binomial law. `p` says where accuracy is needed: the
-    result is exact but for counts that are next to impossible at this probability.
+    The coefficient of x^h in ((q+px)^rows - (px)^rows)^bands (q+px)^rest, q = 1-p, is the probability that h slots
+    agree and no band does; it is divided by the binomial probability of h. `p` determines where the result is accurate:
+    it is exact except for counts that are next to impossible at this probability.
 
     >>> [round(q, 3) for q in missed_by_agreement(4, 2, 2, 0.5)]
     [1.0, 1.0, 0.667, 0.0, 0.0]
     """
     first, law = binomial(rows, p)
-    band = first, law[: rows - first]  # without the case that all rows agree
+    band = first, law[: rows - first]  # excludes the case that all rows agree
     no_band = 0, [1.0]
     for _ in range(bands):
         no_band = _product(no_band, band)
@@ -36,7 +36,7 @@ def missed_by_agreement(slots: int, rows: int, bands: int, p: float) -> list[flo
     first, law = binomial(slots, p)
     missed = [1.0] * first + [0.0] * (slots + 1 - first)
     last = 0.0
-    for agreeing in range(first + len(law) - 1, first - 1, -1):  # never fewer misses where fewer slots agree
+    for agreeing in range(first + len(law) - 1, first - 1, -1):  # misses must not decrease as fewer slots agree
         at = agreeing - no_band[0]
         if 0 <= at < len(no_band[1]):
             last = max(last, min(1.0, no_band[1][at] / law[agreeing - first]))
@@ -45,13 +45,14 @@ def missed_by_agreement(slots: int, rows: int, bands: int, p: float) -> list[flo
 
 
 def reported(slots: int, p: float, missed: list[float], cut: int) -> float:
-    """The probability to share a band and agree in `cut` slots or more, where slots agree independently."""
+    """Return the probability to share a band and agree in at least `cut` slots, if slots agree independently."""
     return 1.0 - _mean_missed(0, slots, p, missed, cut)
 
 
 def least_recall(slots: int, rows: int, bands: int, p: float, cut: int) -> float:
-    """The least probability, over all set sizes, to share a band and agree in `cut` slots or more, where slots are not
-    independent. (Where they are, the probability is the S-curve, which may be smaller.)
+    """Return the lowest probability over all set sizes to share a band and agree in at least `cut` slots.
+
+    This is for dependent slots. (For independent slots the probability is the S-curve, which may be lower.)
 
     >>> round(least_recall(128, 21, 6, 0.9, 0), 3), round(1 - (1 - 0.9**21) ** 6, 3)
     (0.469, 0.501)
@@ -69,7 +70,7 @@ def least_recall(slots: int, rows: int, bands: int, p: float, cut: int) -> float
 
 
 def binomial(trials: int, p: float) -> Law:
-    """The binomial law, from the mode in both directions, without what is negligible at both ends.
+    """Return the binomial distribution, computed from the mode outwards, without negligible tails.
 
     >>> first, law = binomial(2, 0.5)
     >>> first, [round(p, 6) for p in law]
@@ -95,14 +96,14 @@ def binomial(trials: int, p: float) -> Law:
 
 
 def _mean_missed(constant: int, length: int, p: float, missed: list[float], cut: int) -> float:
-    """The mean of `missed` (1 below `cut`) where a constant number of slots agrees, and a binomial one."""
+    """Return the mean of `missed` (1 below `cut`) if a constant plus a binomial number of slots agrees."""
     first, law = binomial(length, p)
     agreeing = enumerate(law, constant + first)
     return sum(value if count < cut else value * missed[count] for count, value in agreeing)
 
 
 def _product(one: Law, other: Law) -> Law:
-    """The law of a sum, without what is negligible at both ends."""
+    """Return the distribution of a sum (a convolution), without negligible tails."""
     out = [0.0] * (len(one[1]) + len(other[1]) - 1)
     for i, a in enumerate(one[1]):
         for j, b in enumerate(other[1]):
@@ -117,5 +118,5 @@ def _product(one: Law, other: Law) -> Law:
 
 
 def _spread(low: int, high: int) -> list[int]:
-    """Up to GRID whole numbers from `low` to `high`, both included."""
+    """Return up to GRID_POINTS evenly spaced integers from `low` to `high`, both included."""
     return sorted({low + round((high - low) * i / (GRID_POINTS - 1)) for i in range(GRID_POINTS)})
