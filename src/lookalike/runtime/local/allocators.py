@@ -1,6 +1,6 @@
-"""Memory that is free inside of the process goes back to the system: of the C library, of Arrow, of loaded libraries.
+"""Return unused memory of the process to the operating system: of the C library, of Arrow, of loaded libraries.
 
-Peak memory is what the system counts for the process, so memory that an allocator keeps for later counts as used.
+Peak memory is measured by the operating system, so freed memory that an allocator retains counts as used.
 All of this is for Linux with glibc; elsewhere it does nothing.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
-DIRECT = 1 << 20  # bytes: arrays of this size and more go back to the system as soon as they are freed
-# Libraries whose code is used while they start, and hardly afterwards. None of them is ever unloaded.
+DIRECT = 1 << 20  # bytes: larger arrays are returned to the system as soon as they are freed
+# Libraries whose code is mostly used at start-up and rarely afterwards. None of them is ever unloaded.
 LIBRARIES = ("libllvmlite", "libarrow", "libparquet")
 
 
@@ -31,10 +31,10 @@ def _libc() -> Any:
 
 
 def return_memory_promptly() -> None:
-    """Make this process return freed memory to the system at once, for as long as it lives.
+    """Configure this process to return freed memory to the system immediately, until it ends.
 
-    glibc raises its threshold for arrays of their own pages up to 32 MB as it goes, and Arrow's allocator keeps what
-    was freed; either makes the peak depend on the order of allocations. Costs some percent of time.
+    glibc raises its mmap threshold dynamically up to 32 MB, and Arrow's allocator retains freed memory; either makes
+    the peak depend on the order of allocations. Costs a few percent of run time.
     """
     libc = _libc()
     if libc is not None:
@@ -44,7 +44,7 @@ def return_memory_promptly() -> None:
 
 
 def trim() -> None:
-    """Return what is free in the heaps, and the pages of library code, which come again when they are used."""
+    """Return free heap memory and the pages of library code, which are loaded again when they are used."""
     pa.default_memory_pool().release_unused()
     libc = _libc()
     if libc is not None:
@@ -54,7 +54,7 @@ def trim() -> None:
 
 
 def _library_code() -> list[tuple[int, int]]:
-    """(address, bytes) of the code of LIBRARIES: never written to, so nothing is lost where its pages go."""
+    """Return (address, bytes) of the code of LIBRARIES, which is read-only, so that its pages can be dropped safely."""
     spans = []
     try:
         with open("/proc/self/maps") as lines:

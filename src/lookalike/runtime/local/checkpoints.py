@@ -1,4 +1,4 @@
-"""Numbers of a collection in files that grow: what is committed survives any end, and is taken up again."""
+"""Append the features of a collection to checkpoint files; committed data survives a crash and is reused on resume."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lookalike.runtime.local.growable_array import GrowableArray
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace, write_all
 
-COMMIT = 3.0  # seconds between two commits,
-COMMIT_TIME_SHARE = 0.01  # and a share of the time spent so far: a night's work has hundreds of commits, not thousands
+COMMIT = 3.0  # minimum seconds between two commits,
+COMMIT_TIME_SHARE = 0.01  # or this fraction of the elapsed time, if larger: hundreds of commits overnight
 TABLE = "columns"  # ids and extra columns: one Arrow stream for each commit
 
 
 @dataclass(frozen=True)
 class FeatureChunk:
-    """Some items: their numbers by name, their ids and extra columns, and what was counted."""
+    """A chunk of items: feature arrays by name, ids and extra columns, and counts."""
 
     numbers: Mapping[str, Any]
     columns: pa.RecordBatch
@@ -39,17 +39,17 @@ class FeatureChunk:
 
 @dataclass(frozen=True)
 class Shelved:
-    """All items of some collections. columns: one table per collection, its ids first."""
+    """The features of all items of the collections. columns: one table per collection, with the ids first."""
 
     numbers: Mapping[str, Any]
     columns: list[pa.Table]
 
 
 class FeaturesInMemory:
-    """Collections that are read one after the other into arrays in memory."""
+    """Collects the features of collections, one after the other, in memory."""
 
     def __init__(self, dtypes: Mapping[str, Any], expect: Mapping[str, int]) -> None:
-        """dtypes: of the numbers by name; expect: how many there may be of some."""
+        """dtypes: of the feature arrays by name; expect: expected lengths of some of them."""
         self._numbers = {name: GrowableArray(dtype, expect=expect.get(name, 0)) for name, dtype in dtypes.items()}
         self._columns: list[list[pa.RecordBatch]] = []
 
@@ -67,12 +67,12 @@ class FeaturesInMemory:
 
 
 class CheckpointWriter:
-    """The numbers of one collection in a place of a work folder."""
+    """Writes the features of one collection to a checkpoint folder, and resumes from its last valid commit."""
 
     def __init__(
         self, place: CheckpointFolder, names: Iterable[str], pool: Pool, space: Workspace, expect: int
     ) -> None:
-        """expect: about how many bytes of text the collection has."""
+        """expect: approximate number of bytes of text in the collection."""
         self._expect = expect
         self.place, self._space, self._names = place, space, (*names, TABLE)
         self._commits: list[dict[str, Any]] = place.progress.get("commits", [])
@@ -104,7 +104,7 @@ class CheckpointWriter:
         return int(self._commits[-1]["ends"][name]) if self._commits else 0
 
     def _whole(self, pool: Pool) -> int:
-        """How many commits are as they were written: up to the first with another checksum."""
+        """Return the number of intact commits, up to the first with a wrong checksum."""
 
         def check(number: int) -> bool:
             ends, crcs = self._commits[number]["ends"], self._commits[number]["crc"]
@@ -117,7 +117,7 @@ class CheckpointWriter:
         return len(self._commits)
 
     def __enter__(self) -> CheckpointWriter:
-        """Open the files to go on after the last commit; what came later is forgotten."""
+        """Open the files for appending after the last commit; later data is truncated."""
         for name in self._names:
             with storing(self._path(name)):
                 file = open(self._path(name), "ab", buffering=0)
@@ -126,13 +126,13 @@ class CheckpointWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """However reading ends, the commit under way comes to its end first."""
+        """Wait for the commit in progress, also after an error, and close the files."""
         self._writer.shutdown()
         for file in self._files.values():
             file.close()
 
     def append(self, piece: FeatureChunk, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Add a piece; from time to time all that has come is committed, with the `state` of the input."""
+        """Append a chunk; from time to time commit all data so far, with the `state` of the input."""
         for name, numbers in piece.numbers.items():
             self._write(name, numbers)
         self._waiting.append(piece.columns)
@@ -145,18 +145,18 @@ class CheckpointWriter:
             self._commit(state())
 
     def end(self, state: Mapping[str, Any]) -> None:
-        """The collection has been read to its end."""
+        """Commit the rest and mark the collection as complete."""
         self._commit(state)
         self._settle()
         self.place.progress["complete"] = self.complete = True
         self.place.record()
 
     def state(self) -> Mapping[str, Any]:
-        """Of the input, as it was at the last commit."""
+        """Return the state of the input at the last commit."""
         return self._at(len(self._commits), "state") or {}
 
     def columns(self) -> pa.Table:
-        """Ids and extra columns, from the mapped file."""
+        """Return the ids and extra columns from the memory-mapped file."""
         with open(self._path(TABLE), "rb") as file:
             data = self._space.keeper.map_bytes(file.fileno(), self._end(TABLE))
         batches: list[pa.RecordBatch] = []
@@ -169,7 +169,7 @@ class CheckpointWriter:
         return pa.Table.from_batches(batches) if batches else pa.table({})
 
     def file(self, name: str) -> tuple[Path, int]:
-        """Where the numbers of this name are, and how many bytes of them."""
+        """Return the path of a feature array and its number of committed bytes."""
         return self._path(name), self._end(name)
 
     def _write(self, name: str, numbers: Any) -> None:
@@ -178,7 +178,7 @@ class CheckpointWriter:
         self._crc[name] = zlib.crc32(numbers.view(np.uint8).data, self._crc[name])
 
     def _needed(self, nbytes: int) -> int:
-        """Bytes that the rest of the collection will take in the files, from what has been read; at least `nbytes`."""
+        """Estimate the bytes on disk for the rest of the collection from the part read so far; at least `nbytes`."""
         text = self.counts.get("bytes", 0)
         stored = sum(os.fstat(file.fileno()).st_size for file in self._files.values())
         return max(nbytes, int(stored * (self._expect / text - 1)) if text else 0)
@@ -218,7 +218,7 @@ class CheckpointWriter:
 
 
 def checksum(path: Path, start: int, end: int) -> int | None:
-    """Of these bytes of a file; None where it does not have them."""
+    """Return the CRC-32 of the bytes `start` to `end` of a file; None if the file is shorter or unreadable."""
     crc = 0
     try:
         with open(path, "rb", buffering=0) as file:
@@ -235,6 +235,6 @@ def checksum(path: Path, start: int, end: int) -> int | None:
 
 
 def shelved(kept: Sequence[CheckpointWriter], dtypes: Mapping[str, Any], space: Workspace) -> Shelved:
-    """The numbers of some collections, mapped."""
+    """Return the features of the collections as memory-mapped arrays."""
     numbers = {name: space.joined([one.file(name) for one in kept], dtype) for name, dtype in dtypes.items()}
     return Shelved(numbers, [one.columns() for one in kept])

@@ -1,7 +1,7 @@
-"""Room on the disk: reserved before a file is mapped, and named in one line where it runs out.
+"""Reserve disk space before a file is memory-mapped, and report a full disk in one line.
 
-A file that is only truncated to its size has no blocks. Writing to its map where the disk is full ends the process with
-SIGBUS, which no handler can turn into a message.
+A file that is only truncated to its size has no blocks. Writing to its mapping when the disk is full kills the process
+with SIGBUS, which no handler can turn into a message.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from lookalike.core.formatting import size
 from lookalike.errors import OutputError
 
-DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)  # no block left, or none left for this user
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)  # no space left, or the quota of the user is exhausted
 UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)  # the file system cannot reserve blocks
 ZEROS = bytes(1 << 20)
 
 
 def reserve(file: int, nbytes: int) -> None:
-    """Give an empty open file this size and all of its blocks. OSError where there are too few; it is empty then."""
+    """Allocate `nbytes` of disk blocks for an empty open file; OSError, and still empty, if there are too few."""
     try:
         _allocate(file, nbytes)
     except OSError:
-        os.ftruncate(file, 0)  # what was taken so far is free again
+        os.ftruncate(file, 0)  # free the blocks allocated so far
         raise
 
 
@@ -47,11 +47,11 @@ def _allocate(file: int, nbytes: int) -> None:
 
 @contextmanager
 def storing(path: Path, needed: int = 0) -> Iterator[None]:
-    """Turn what the system says about a work file into one line. needed: bytes that the file still has to take."""
+    """Convert I/O errors of a work file to a one-line OutputError. needed: bytes still to be written."""
     try:
         yield
     except (OSError, OutputError) as error:
-        cause = error.__cause__ if isinstance(error, OutputError) else error  # of an output that was not written
+        cause = error.__cause__ if isinstance(error, OutputError) else error  # the cause of a failed output
         if isinstance(cause, OSError) and cause.errno in DISK_FULL_ERRORS:
             raise OutputError(disk_full(path.parent, needed)) from error
         if isinstance(error, OutputError):
@@ -60,7 +60,7 @@ def storing(path: Path, needed: int = 0) -> Iterator[None]:
 
 
 def disk_full(folder: Path, needed: int) -> str:
-    """The message for a work folder whose disk has no room for `needed` more bytes (0: not known)."""
+    """Return the message for a work folder whose disk has no space for `needed` more bytes (0: unknown)."""
     wanted = f", at least {size(needed)} more needed" if needed else ""
     return (
         f"disk full: the work folder {folder} has {size(shutil.disk_usage(folder).free)} free{wanted}. Make room there "

@@ -1,4 +1,4 @@
-"""Arrays that grow at the end."""
+"""One-dimensional arrays that grow by appending."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy.typing as npt
 
 T = TypeVar("T", bound=np.generic)
 
-MIN_ALLOCATION = 1 << 25  # bytes to begin with, at least
+MIN_ALLOCATION = 1 << 25  # minimum size of the first allocation, in bytes
 FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 
 
 class GrowableArray(Generic[T]):
-    """A one-dimensional array that takes pieces and never holds its data twice.
+    """A one-dimensional array that grows by appending, without ever storing its data twice.
 
-    The memory is an anonymous map with room for `expect` items, which cost nothing until they are written; growing it
-    moves page tables, not bytes. Huge pages make the first touch cheap.
+    The memory is an anonymous mapping with space for `expect` items, which uses no physical memory until it is written;
+    growing it moves page tables, not bytes. Huge pages make the first access cheap.
     """
 
     def __init__(self, dtype: type[T], *, expect: int = 0) -> None:
@@ -34,11 +34,11 @@ class GrowableArray(Generic[T]):
         if len(piece):
             target = np.frombuffer(self._map or b"", self._dtype, len(piece), self._used)
             target[:] = piece
-            del target  # a map with live views cannot grow
+            del target  # a mapping with exported views cannot be resized
         self._used = end
 
     def finish(self) -> npt.NDArray[T]:
-        """The array of all pieces; nothing can be added afterwards."""
+        """Return the array of all appended data; nothing can be appended afterwards."""
         if self._map is None:
             return np.empty(0, self._dtype)
         whole: npt.NDArray[T] = np.frombuffer(self._map, self._dtype, self._used // self._dtype.itemsize)
@@ -50,7 +50,7 @@ class GrowableArray(Generic[T]):
             try:
                 self._map.resize(size)
                 return
-            except SystemError:  # no mremap on this system: the data is copied after all
+            except SystemError:  # no mremap on this system: the data must be copied
                 pass
         before, self._map = self._map, mmap.mmap(-1, size, flags=FLAGS)
         if hasattr(mmap, "MADV_HUGEPAGE"):

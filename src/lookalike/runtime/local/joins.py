@@ -1,4 +1,4 @@
-"""What every join shares: candidates scored block by block, pairs gathered, and a bound on how many there may be."""
+"""Common parts of all joins: score candidates block by block, collect the pairs, and limit their number."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lookalike.runtime.local.work_folder import Arrays, Workspace
 
 Scored = tuple[I64, I64, F64]
 Block = tuple[U32, U32, F64]
-Pieces = Callable[[I64], Iterator[tuple[Block, int]]]  # takes the array in which it counts buckets by size
+Pieces = Callable[[I64], Iterator[tuple[Block, int]]]  # argument: array in which buckets are counted by size
 Report = Callable[[int, int | None], None]
-ITEMS_PER_TASK = 1 << 13  # items whose candidates one task looks for
+ITEMS_PER_TASK = 1 << 13  # items whose candidates are searched by one task
 
 
 SETS_ADVICE = "Raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
 
 
 def collect_blocks(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: str = SETS_ADVICE) -> tuple[Block, int]:
-    """All verified pairs of some blocks, and how many candidates there were; TooManyPairs above `limit` pairs."""
+    """Return all verified pairs of the blocks and the number of candidates; TooManyPairs above `limit` pairs."""
     found: list[Block] = []
     total = candidates = 0
     for piece, proposed in pieces:
@@ -38,14 +38,14 @@ def collect_blocks(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: s
 
 
 def scored(pieces: Iterable[tuple[Block, int]], trace: Trace, limit: int, *, advice: str = SETS_ADVICE) -> Scored:
-    """As `gather`, with the candidates counted."""
+    """Return all verified pairs of the blocks, and add the number of candidates to the trace."""
     (left, right, similarity), candidates = collect_blocks(pieces, limit, advice=advice)
     trace.add(candidates=candidates)
     return left.astype(np.int64), right.astype(np.int64), similarity
 
 
 def collect(units: Iterable[tuple[str, Pieces]], space: Workspace, trace: Trace, limit: int) -> Scored:
-    """All verified pairs of a join; each unit is one part of the run, made once."""
+    """Return all verified pairs of a join; each unit is a checkpoint of the run and is computed once."""
     found: list[Block] = []
     total = 0
     for name, pieces in units:
@@ -85,9 +85,9 @@ def check_count(total: int, limit: int, advice: str = SETS_ADVICE) -> None:
 def score_block(
     items: Items, pieces: Iterator[Candidates], bar: Bar, limit: int, values: U32 | None = None
 ) -> tuple[Block, int]:
-    """Score what a block proposes, piece by piece: exactly, or by signatures where their `values` are given.
+    """Score the candidates of a block, batch by batch: exactly, or by signatures if their `values` are given.
 
-    Stops where more than `limit` pairs have come together, which is too many already.
+    Returns the pairs and the number of candidates. Stops early once there are more than `limit` pairs.
     """
     scored, count, found = [], 0, 0
     for candidates in pieces:

@@ -1,4 +1,4 @@
-"""The memory that a run may use, and files mapped into it that give their share back."""
+"""The memory budget of a run, which is enforced by releasing pages of memory-mapped files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import numpy.typing as npt
 from lookalike.errors import UsageError
 from lookalike.runtime.local.allocators import trim
 
-MIN_BUDGET = 300_000_000  # the compiler, the Arrow library and the batches under way take most of that
+MIN_BUDGET = 300_000_000  # bytes; numba, Arrow and the batches in progress use most of it
 SIZE_SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-CHECK_INTERVAL = 0.002  # seconds between two looks
-NEARLY = 0.7  # of the budget: pages of mapped files are given back from here on
+CHECK_INTERVAL = 0.002  # seconds between two checks of the memory use
+NEARLY = 0.7  # fraction of the budget above which pages of mapped files are released
 TRIM = 0.1  # seconds between two trims of the heaps
 PAGE_BYTES = mmap.PAGESIZE
-TOUCHED = 1 << 16  # bytes that become resident where one page of a mapped file is touched: its neighbours come along
+TOUCHED = 1 << 16  # bytes that become resident per page fault in a mapped file (read-around)
 
 
 def memory_size(given: int | str | None) -> int:
-    """Bytes from a number or from words such as "2GB"; without any, half of what the machine has free.
+    """Parse a memory size, a number of bytes or a string such as "2GB"; default: half of the available memory.
 
     >>> memory_size("1.5 GB"), memory_size("800M")
     (1500000000, 800000000)
@@ -45,7 +45,7 @@ def memory_size(given: int | str | None) -> int:
 
 
 def free_memory() -> int:
-    """Bytes that new work can have without pushing other programs out."""
+    """Return the bytes of memory that are available without swapping."""
     try:
         with open("/proc/meminfo") as lines:
             known = dict(line.split(":", 1) for line in lines)
@@ -55,7 +55,7 @@ def free_memory() -> int:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds now; 0 where the system does not tell."""
+    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm") as numbers:
             return int(numbers.read().split()[1]) * PAGE_BYTES
@@ -64,22 +64,22 @@ def resident() -> int:
 
 
 class MemoryBudget:
-    """Keeps the process within its budget: where it nears it, the pages of mapped files are given back, and what the
-    allocators hold.
+    """Keeps the process within its memory budget by releasing pages of mapped files and unused allocator memory.
 
-    Pages stay in the system's cache as long as there is room, and come again when they are touched. It looks as long
-    as it is referred to, on a thread of its own from `watch` or the first file on, and after every task of a pool.
+    Released pages stay in the page cache while there is free memory, and are mapped again on access. Memory is checked
+    as long as the object is referenced: by a background thread, from `watch` or the first mapped file on, and after
+    every task of a pool.
     """
 
     def __init__(self, budget: int, *, firm: bool = False) -> None:
-        """firm: the budget was asked for, so work that needs more is refused."""
+        """firm: the budget was set by the user, so work that needs more is refused."""
         self.budget, self.firm = budget, firm
         self._maps: list[mmap.mmap] = []
         self._watched = False
-        self._trimmed = 0.0  # when
+        self._trimmed = 0.0  # time of the last trim
 
     def map(self, file: int, dtype: Any, shape: Sequence[int], *, write: bool = False) -> npt.NDArray[Any]:
-        """The array in an open file, from its first byte on."""
+        """Map the array that starts at the first byte of an open file."""
         count = int(np.prod(shape))
         if count == 0:
             return np.empty(shape, dtype)
@@ -89,7 +89,7 @@ class MemoryBudget:
         return np.frombuffer(whole, dtype, count).reshape(shape)
 
     def map_bytes(self, file: int, size: int) -> memoryview:
-        """The first `size` bytes of an open file."""
+        """Map the first `size` bytes of an open file."""
         if size == 0:
             return memoryview(b"")
         whole = mmap.mmap(file, size, access=mmap.ACCESS_READ)
@@ -97,7 +97,7 @@ class MemoryBudget:
         return memoryview(whole)
 
     def look(self) -> None:
-        """Give memory back if it is time."""
+        """Check the memory use, and release memory if it is close to the budget."""
         if resident() > NEARLY * self.budget:
             self.give_back()
             now = time.monotonic()
@@ -106,11 +106,11 @@ class MemoryBudget:
                 trim()
 
     def at_once(self, threads: int) -> int:
-        """How many items a task may look at, wherever they are in the mapped files, before the next look."""
+        """Return the number of items, scattered over mapped files, that a task may access between two checks."""
         return max(64, self.budget // (32 * TOUCHED * threads)) if self._maps else 1 << 30
 
     def watch(self) -> None:
-        """Begin to look."""
+        """Start the background thread that checks the memory use."""
         if not self._watched:
             self._watched = True
             watch = threading.Thread(target=_watch, args=(weakref.ref(self),), name="lookalike-memory", daemon=True)
@@ -121,13 +121,13 @@ class MemoryBudget:
         self._maps.append(whole)
 
     def give_back(self) -> None:
-        """Let go of the pages of all mapped files."""
+        """Release the pages of all mapped files."""
         for whole in list(self._maps):
             whole.madvise(mmap.MADV_DONTNEED)
 
 
 def _watch(watched: weakref.ref[MemoryBudget]) -> None:
-    """As long as anyone holds the keeper."""
+    """Check the memory use periodically while the budget is referenced."""
     while (keeper := watched()) is not None:
         keeper.look()
         del keeper

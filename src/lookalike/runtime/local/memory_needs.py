@@ -1,4 +1,4 @@
-"""What a run needs of the memory that it was allowed; where that is not enough, it is refused with the number."""
+"""Estimate the memory that a run needs, and refuse a run that needs more than its budget."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.run_output import OutputKind
 
-# Bytes of peak memory that the system counts for the process, from single runs that no script repeats;
-# tests/laws/test_memory_budget.py fails where they are too small for its inputs.
-MEMORY_WITHOUT_INPUT = 200_000_000  # the interpreter, the compiler, the Arrow library, and batches of text under way
-PER_DOCUMENT = 120  # for each document: ids, order, classes
-PER_PAIR = 100  # for each verified pair until it is in a group or in the table of pairs
-PER_TOKEN = 10  # for each token in which passages are looked for
-PER_BYTE_READ = 4  # for each byte of a record or page while it is read
-ADVISED_MULTIPLE = 50_000_000  # sizes that are advised are multiples of this
+# Bytes of peak resident memory, measured in single runs without a script to repeat them;
+# tests/laws/test_memory_budget.py fails if they are too small for its inputs.
+MEMORY_WITHOUT_INPUT = 200_000_000  # the interpreter, numba, Arrow, and batches of text in progress
+PER_DOCUMENT = 120  # per document: ids, order, classes
+PER_PAIR = 100  # per verified pair until it is in a group or in the table of pairs
+PER_TOKEN = 10  # per token of the texts in which passages are searched
+PER_BYTE_READ = 4  # per byte of a record or page while it is read
+ADVISED_MULTIPLE = 50_000_000  # advised sizes are multiples of this
 
 RAISE_LIMIT = "raise --max-pairs"
 
 
 def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -> None:
-    """Refuse work that needs more than the memory that was asked for. needed: bytes beside BASE; what: names the work.
+    """Raise UsageError if work exceeds a firm budget. needed: bytes beyond MEMORY_WITHOUT_INPUT; what: its name.
 
     >>> check_memory(MemoryBudget(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
     Traceback (most recent call last):
@@ -43,10 +43,10 @@ def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -
 
 
 def read_limit(place: ResourceLimits, growth: float) -> ReadLimit | None:
-    """What readers refuse before they read it; None where no budget was stated.
+    """Return the size limit above which readers refuse a record; None if the user set no budget.
 
-    growth: bytes of memory for each byte of a text while its numbers are made. What can be read may still be refused
-    then; an error names the memory for both.
+    growth: bytes of memory per byte of a text while its features are computed. A record that can be read may still be
+    refused at that step; an error states the memory for both.
     """
     if not place.stated:
         return None
@@ -61,12 +61,12 @@ def read_limit(place: ResourceLimits, growth: float) -> ReadLimit | None:
 
 
 def per_byte(growth: float) -> float:
-    """Bytes of memory for each byte of a long text: while its numbers are made, the next one is read."""
+    """Return the bytes of memory per byte of a long text: the next text is read while its features are computed."""
     return growth + PER_BYTE_READ
 
 
 def advised(nbytes: float) -> str:
-    """The next round size, as the option takes it.
+    """Round a size up to a multiple of ADVISED_MULTIPLE, in the format of the option --memory.
 
     >>> advised(620e6), advised(1.01e9)
     ('650MB', '1050MB')
@@ -75,7 +75,7 @@ def advised(nbytes: float) -> str:
 
 
 def longest(texts: pa.Array) -> tuple[int, int]:
-    """(the number of the longest text or token list in a batch, about its bytes)."""
+    """Return the index of the longest text or token list in a batch, and its approximate number of bytes."""
     if not len(texts):
         return 0, 0
     lengths = np.diff(np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1])
@@ -84,7 +84,7 @@ def longest(texts: pa.Array) -> tuple[int, int]:
 
 
 def most_pairs(keeper: MemoryBudget, documents: int, max_pairs: int) -> int:
-    """How many verified pairs a run may hold: as many as the user allows and, within a stated budget, as fit."""
+    """Return the maximum number of verified pairs of a run: `max_pairs`, or fewer if a firm budget requires it."""
     if not keeper.firm:
         return max_pairs
     left = keeper.budget - MEMORY_WITHOUT_INPUT - PER_DOCUMENT * documents
@@ -92,7 +92,7 @@ def most_pairs(keeper: MemoryBudget, documents: int, max_pairs: int) -> int:
 
 
 def fewer_pairs(want: OutputKind, *, cross: bool, method: str, more: str = RAISE_LIMIT) -> str:
-    """Say what to do about too many pairs, given what was asked for and how it was searched for.
+    """Return advice against too many pairs, given the requested output and the method.
 
     cross: the pairs are between two collections. more: how to allow more pairs.
 
@@ -119,8 +119,11 @@ def too_many(
     method: str,
     sure: bool,
 ) -> TooManyPairs:
-    """The error for more pairs than `limit`. count: how many at least or, unless `sure`, about how many there are.
-    want, cross, method: as in `fewer_pairs`."""
+    """Return the error for more pairs than `limit`.
+
+    count: a lower bound of the number of pairs if `sure`, otherwise an estimate. want, cross, method: as in
+    `fewer_pairs`.
+    """
     more = "allow more memory" if limit < max_pairs else RAISE_LIMIT
     if sure:
         bound = f"fit into --memory {size(keeper.budget)}" if limit < max_pairs else f"--max-pairs {max_pairs:,}"
@@ -133,5 +136,5 @@ def too_many(
     return TooManyPairs(f"{begin}. {fewer_pairs(want, cross=cross, method=method, more=more)}")
 
 
-# Bytes of memory for each byte of a text while it is shingled: the text, its hashed tokens, a table of its shingles.
+# Bytes of memory per byte of a text while it is shingled: the text, its hashed tokens, a hash table of its shingles.
 MEMORY_PER_TEXT_BYTE = {"word": 10.0, "char": 46.0, "byte": 48.0, "line": 6.0, "token": 10.0}

@@ -1,4 +1,4 @@
-"""Items that are rows of numbers: read, checked, equal ones collapsed."""
+"""Read vectors into one matrix, validate them, and collapse equal rows."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ U8 = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class NumericRows:
-    """All items of one or two collections, and one item for each class of equal rows.
+    """The vectors of one or two collections, with one distinct item per class of equal rows.
 
-    values f32[n, d]: as read; firsts i64[c]: the row that stands for each class; sides u8[c]: 1 left, 2 right, 3 both;
-    order i64[c]: classes, the best to keep first; split: items of the first of two collections, -1 for one.
+    values f32[n, d]: as read; firsts i64[c]: the representative row of each class; sides u8[c]: 1 left, 2 right,
+    3 both; order i64[c]: classes, most preferred first; split: number of items of the first of two collections, -1 if
+    there is only one.
     """
 
     values: F32
@@ -43,11 +44,11 @@ class NumericRows:
     order: I64
 
     def __len__(self) -> int:
-        """How many different items there are."""
+        """Return the number of distinct items."""
         return len(self.firsts)
 
     def block(self, low: int, high: int) -> F32:
-        """The rows of the items from `low` to before `high`."""
+        """Return the rows of the distinct items from `low` to `high` - 1."""
         return self.values[self.firsts[low:high]]
 
 
@@ -55,9 +56,9 @@ def read_rows(
     sources: Sequence[Vectors], pool: Pool, trace: Trace, *, noun: str, keep: str = "first", on_bad: str = "error",
     nonzero: bool = False,
 ) -> NumericRows:  # fmt: skip
-    """Read all vectors, refuse (or with on_bad="skip" leave out) those that cannot be compared, collapse equal ones.
+    """Read all vectors and collapse equal ones; invalid vectors raise InputError, or are skipped with on_bad="skip".
 
-    nonzero: a vector of nothing but zeros cannot be compared either.
+    nonzero: a vector of zeros is invalid too.
     """
     column = preferred_column(keep)
     if keep in ("longest", "shortest"):
@@ -85,7 +86,7 @@ def read_rows(
     return NumericRows(values, ids, cross, classes, classes.firsts, sides, order)
 
 
-Origin = tuple[int, str]  # the first row of a file among all, and its name
+Origin = tuple[int, str]  # the global number of the first row of a file, and its name
 
 
 def _read(
@@ -114,7 +115,7 @@ def _read(
             for name in extra if number == 0 else ():
                 extra[name].append(batch.extra[name])
             if not pieces and growing is None:
-                pieces.append(batch.values)  # most often the only one: no copy
+                pieces.append(batch.values)  # usually the only one: not copied
             else:
                 if growing is None:
                     growing = GrowableArray(np.float32, expect=2 * pieces[0].size)
@@ -136,7 +137,7 @@ def _ids(batch: VectorBatch, first: int) -> pa.Array:
 
 
 def _check(values: F32, origins: list[Origin], pool: Pool, on_bad: str, nonzero: bool) -> npt.NDArray[np.bool_]:
-    """Which rows can be compared; an error that names the first that cannot, unless these are to be skipped."""
+    """Return a mask of the valid rows; raises InputError for the first invalid row unless these are skipped."""
 
     def good(at: int) -> npt.NDArray[np.bool_]:
         out = np.empty(len(values[at : at + ROWS_PER_TASK]), np.bool_)

@@ -1,4 +1,4 @@
-"""Threads: an ordered map with a bounded number of results under way."""
+"""A thread pool with an ordered map and a bounded number of pending results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ B = TypeVar("B")
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Pool:
-    """Kernels run without the GIL, so threads are enough. Results come in the order of the inputs."""
+    """A thread pool; kernels release the GIL. Results are in the order of the inputs."""
 
     def __init__(self, threads: int, after: Callable[[], None] | None = None) -> None:
-        """after: is called at the end of every task, on its thread."""
+        """after: called at the end of every task, in its thread."""
         self.threads = threads
         self._after = after
         self._executor = ThreadPoolExecutor(threads)
@@ -30,14 +30,14 @@ class Pool:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        # A user who stops the run is not to wait for what is under way.
+        # A user who interrupts the run should not have to wait for running tasks.
         self._executor.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
 
     def submit(self, function: Callable[[], B]) -> Future[B]:
         return self._executor.submit(self._task, function)
 
     def rest(self) -> None:
-        """Do what is done at the end of every task: between the steps of work that is not a task."""
+        """Call `after`; for work outside of tasks, between its steps."""
         if self._after is not None:
             self._after()
 
@@ -48,7 +48,7 @@ class Pool:
             self.rest()
 
     def map(self, function: Callable[[A], B], inputs: Iterable[A]) -> Iterator[B]:
-        """As the built-in map, on all threads, at most two inputs per thread ahead of the consumer."""
+        """Apply a function to all inputs in parallel, in order, at most two inputs per thread ahead of the consumer."""
         waiting: deque[Future[B]] = deque()
         for item in inputs:
             waiting.append(self._executor.submit(self._task, function, item))

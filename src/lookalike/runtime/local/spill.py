@@ -1,4 +1,4 @@
-"""Runs of postings and other arrays that wait, in memory or on disk, until they are needed again."""
+"""Spill runs of postings and other arrays to disk (or keep them in memory) until they are needed again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lookalike.runtime.local.disk_space import DISK_FULL_ERRORS
 
 
 class SpilledArray(NamedTuple):
-    """Where an array of a spill lies: its first byte in the file, or the array itself where it stays in memory."""
+    """The location of a spilled array: its first byte in the file, or the array itself if it is kept in memory."""
 
     start: int
     dtype: Any
@@ -27,9 +27,9 @@ class SpilledArray(NamedTuple):
 
 
 class PostingSpill:
-    """One nameless file for many arrays: it vanishes with the block, and with the process however that ends.
+    """Stores many arrays in one unnamed temporary file, which is deleted with the context or with the process.
 
-    With `stay` the arrays stay in memory. Only one thread may use it.
+    With `stay` the arrays are kept in memory. Not thread-safe.
 
     >>> with PostingSpill() as spill:
     ...     shelf = spill.put(np.arange(5))
@@ -41,7 +41,7 @@ class PostingSpill:
         self._folder = folder
         self._stay = stay
         self._file: IO[bytes] | None = None
-        self.nbytes = 0  # on disk
+        self.nbytes = 0  # bytes on disk
 
     def __enter__(self) -> PostingSpill:
         return self
@@ -51,7 +51,7 @@ class PostingSpill:
             self._file.close()
 
     def put(self, array: npt.NDArray[Any]) -> SpilledArray:
-        """Set an array aside. OutputError where the folder cannot take it."""
+        """Write an array to the spill; raises OutputError if the folder cannot store it."""
         if self._stay:
             return SpilledArray(0, array.dtype, len(array), array)
         shelf = SpilledArray(self.nbytes, array.dtype, len(array))
@@ -72,7 +72,7 @@ class PostingSpill:
         return shelf
 
     def get(self, shelf: SpilledArray, start: int = 0, stop: int | None = None) -> npt.NDArray[Any]:
-        """The array, or its part from `start` to before `stop`."""
+        """Return the array, or its elements from `start` to `stop` - 1."""
         stop = shelf.length if stop is None else stop
         if shelf.array is not None:
             return shelf.array[start:stop]
@@ -86,7 +86,7 @@ class PostingSpill:
 
 @dataclass(frozen=True)
 class Batch:
-    """Postings in buckets of shingles, in each the items in order: of bucket b, ends[b-1] to ends[b]."""
+    """Postings partitioned into buckets by shingle; bucket b, in item order, is at ends[b-1] to ends[b] - 1."""
 
     shingles: U64
     owners: U32
@@ -99,7 +99,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class PostingRun:
-    """A batch that was set aside."""
+    """A spilled batch of postings."""
 
     shingles: SpilledArray
     owners: SpilledArray
@@ -110,14 +110,14 @@ class PostingRun:
         return cls(spill.put(batch.shingles), spill.put(batch.owners), batch.ends)
 
     def get(self, spill: PostingSpill, low: int, high: int) -> Batch:
-        """The buckets from `low` to before `high`, numbered from 0."""
+        """Return the buckets from `low` to `high` - 1, renumbered from 0."""
         begin, end = int(self.ends[low - 1]) if low else 0, int(self.ends[high - 1])
         shingles, owners = spill.get(self.shingles, begin, end), spill.get(self.owners, begin, end)
         return Batch(shingles, owners, self.ends[low:high] - begin)
 
 
 def spans(weights: I64, most: int) -> list[tuple[int, int]]:
-    """Cut 0..n-1 into spans (low, high) whose weights add up to at most `most`, or that have one member.
+    """Divide 0..n-1 into spans (low, high) whose weights sum to at most `most`, or that have a single member.
 
     >>> spans(np.array([3, 1, 1, 9, 0, 2]), 4)
     [(0, 2), (2, 3), (3, 4), (4, 6)]

@@ -1,4 +1,4 @@
-"""One pass over texts to arrays of numbers: in memory, or in a work folder that is taken up again."""
+"""Extract features from texts in one pass: in memory, or in a work folder from which a run can resume."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ from lookalike.runtime.local.memory_needs import check_memory, longest, per_byte
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import ABOUT, CheckpointFolder, Workspace, digest, read_json
 
-LONG_BYTES = 1 << 22  # of the texts of a task from which on it is done alone
-TASK_BYTES = 1 << 21  # text of one task: what it makes stays in the cache until it is done
-ID = ""  # the name of the ids among the columns that are set aside
+LONG_BYTES = 1 << 22  # a task with more bytes of text is processed alone
+TASK_BYTES = 1 << 21  # bytes of text per task, so that its arrays fit in the cache
+ID = ""  # the name of the id column among the stored columns
 
 
 @dataclass(frozen=True)
 class FeaturePass:
-    """How texts become numbers. holds: what these are called; options: everything that decides them; dtypes: of each
-    array by name; widest: the name of the longest one; make: from texts and their ids; growth: bytes of memory for each
-    byte of a text while its numbers are made."""
+    """The definition of a feature extraction.
+
+    holds: name of the features; options: everything that they depend on; dtypes: of each array by name; widest: name of
+    the longest array; make: computes the arrays from texts and their ids; growth: bytes of memory per byte of a text
+    while its features are computed.
+    """
 
     holds: str
     options: Mapping[str, Any]
@@ -42,7 +45,7 @@ class FeaturePass:
     growth: float
 
     def about(self, collection: Collection, extra: Sequence[str]) -> dict[str, Any]:
-        """What the numbers of a collection are made from: where any of it differs, they are others."""
+        """Return everything that the features of a collection depend on; it identifies their checkpoint."""
         return {
             "holds": self.holds,
             "name": collection.name,
@@ -59,16 +62,17 @@ def extract_features(
     collections: Sequence[Collection], extra: Sequence[Sequence[str]], recipe: FeaturePass, pool: Pool, trace: Trace,
     space: Workspace,
 ) -> Shelved:  # fmt: skip
-    """The numbers of every text of the collections, in order; texts are let go batch by batch.
+    """Extract the features of all texts of the collections, in order; texts are released batch by batch.
 
-    extra: columns of each collection that are set aside. What a work folder holds already is not read again.
+    extra: columns of each collection to store with the ids. Texts whose features are in the work folder are not read
+    again.
     """
     trace.add(bytes=0, null_texts=0, bad_texts=0)
     with trace.stage("read") as report:
         counter = _Counter(collections, trace, report)
         if space.folder is not None:
             return _kept(collections, extra, recipe, pool, space, counter)
-        # Room that is not used costs nothing, but the system refuses more than it has.
+        # Unused space costs nothing, but the system refuses to map more than it has.
         room = min(free_memory() // 16, sum(collection.nbytes or 0 for collection in collections) // 2)
         shelf = FeaturesInMemory(recipe.dtypes, {recipe.widest: room})
         for collection, names in zip(collections, extra, strict=True):
@@ -80,7 +84,7 @@ def extract_features(
 
 
 def ids_of(collections: Sequence[Collection], found: Shelved) -> list[pa.ChunkedArray]:
-    """The ids of each collection; DuplicateIds where they do not tell the rows apart."""
+    """Return the ids of each collection; raises DuplicateIds if they are not unique."""
     all_ids = [column_of(table, ID) for table in found.columns]
     for collection, ids in zip(collections, all_ids, strict=True):
         if collection.id_column is not None:
@@ -93,7 +97,7 @@ def column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 class _Counter:
-    """Counts what is read and reports how far it has come."""
+    """Counts the rows read and reports progress."""
 
     def __init__(self, collections: Sequence[Collection], trace: Trace, report: Any) -> None:
         hints = [collection.rows_hint for collection in collections]
@@ -114,7 +118,7 @@ def _kept(
     space: Workspace,
     counter: _Counter,
 ) -> Shelved:
-    """The numbers of the collections in the work folder: those that are there, and the rest after reading."""
+    """Extract the features of the collections into the work folder, resuming from existing checkpoints."""
     all_kept = []
     for collection, names in zip(collections, extra, strict=True):
         kept = CheckpointWriter(
@@ -138,10 +142,10 @@ def _kept(
 
 
 def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, space: Workspace) -> CheckpointFolder:
-    """Where the numbers of a collection are kept; says so where the folder holds others of the same input."""
+    """Open the checkpoint folder of a collection; adds a note if there are outdated features of the same input."""
     assert space.folder is not None
     about = recipe.about(collection, extra)
-    if about["files"] is None:  # a table in memory cannot be known again
+    if about["files"] is None:  # a table in memory cannot be identified in a later run
         return space.place(Path(tempfile.mkdtemp(prefix=f"{recipe.holds}-", dir=space.folder)), about)
     path = space.folder / f"{recipe.holds}-{digest(about)}"
     if not path.exists():
@@ -159,8 +163,10 @@ def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, sp
 def _pieces(
     collection: Collection, extra: Sequence[str], start: int, recipe: FeaturePass, pool: Pool, space: Workspace
 ) -> Iterator[FeatureChunk]:
-    """The items of the collection from row `start` on, about TASK_BYTES of text at a time. UsageError for a text that
-    is too long for the memory budget."""
+    """Yield the features of the collection from row `start` on, for about TASK_BYTES of text at a time.
+
+    Raises UsageError for a text that is too long for the memory budget.
+    """
 
     def tasks() -> Iterator[Task]:
         for batch in collection.texts(extra, start=start):
@@ -172,7 +178,7 @@ def _pieces(
                 yield Task(batch, at, step)
 
     for is_long, together in groupby(tasks(), lambda task: task.texts.nbytes > LONG_BYTES):
-        # Long texts take memory by the hundred MB while they are worked on: one at a time, with nothing else under way.
+        # Long texts need hundreds of MB while they are processed: one at a time, with no other task running.
         if not is_long:
             yield from pool.map(lambda task: _piece(task, recipe), together)
             continue
@@ -182,7 +188,7 @@ def _pieces(
 
 
 class Task(NamedTuple):
-    """Texts of a batch that are worked on together: `step` of them from number `at` on."""
+    """Texts of a batch that are processed together: `step` texts from index `at` on."""
 
     batch: TextBatch
     at: int
@@ -194,12 +200,12 @@ class Task(NamedTuple):
 
 
 def _piece(task: Task, recipe: FeaturePass) -> FeatureChunk:
-    """Make the numbers of one task."""
+    """Extract the features of one task."""
     (batch, at, step), texts = task, task.texts
     first = batch.first_row + at
     ids = as_arrow(np.arange(first, first + len(texts))) if batch.ids is None else batch.ids.slice(at, step)
     columns = {ID: ids} | {name: values.slice(at, step) for name, values in batch.extra.items()}
     counts = {"bytes": texts.nbytes}
-    if at == 0:  # only the sums are of use, so the first piece may carry them
+    if at == 0:  # only the totals are used, so the first chunk of a batch has its counts
         counts |= {"null_texts": batch.null_texts, "bad_texts": batch.bad_texts}
     return FeatureChunk(recipe.make(texts, ids), pa.record_batch(columns), counts)

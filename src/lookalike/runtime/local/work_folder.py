@@ -1,8 +1,8 @@
-"""Work folders: what a run has done is kept in parts, each with a checksum, so that it can go on after any end.
+"""Work folders: a run stores its intermediate results as checkpoints with checksums, from which it can resume.
 
-A folder holds `lookalike.json` (what it belongs to, written first), the files of its parts, and `progress.json` (which
-parts are done). A part counts once it is named there: the files are on the disk before, and the name is changed by an
-atomic rename.
+A folder contains `lookalike.json` (what it belongs to, written first), the files of its parts, and `progress.json`
+(which parts are complete). A part is committed once it is listed there: its files are synced to disk before, and the
+list is replaced by an atomic rename.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
 ABOUT, PROGRESS, LOCK = "lookalike.json", "progress.json", "lock"
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
-FORMAT = 2  # of a work folder; another one is not read
+FORMAT = 2  # version of the format of work folders; other versions are not read
 
 
 def digest(about: Mapping[str, Any]) -> str:
-    """A short name for what a folder belongs to.
+    """Return a short hash of what a folder belongs to, for its name.
 
     >>> digest({"a": 1}) == digest({"a": 1}), digest({"a": 1}) == digest({"a": 2})
     (True, False)
@@ -48,7 +48,7 @@ def digest(about: Mapping[str, Any]) -> str:
 
 
 class CheckpointFolder:
-    """One folder of parts. Only one process at a time can have it."""
+    """A folder of checkpoints, locked for one process at a time."""
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.path, self.about = path, dict(about)
@@ -67,7 +67,7 @@ class CheckpointFolder:
         self.progress: dict[str, Any] = read_json(path / PROGRESS) or {}
 
     def record(self) -> None:
-        """Put `progress` on the disk, in one step."""
+        """Write `progress` to disk atomically."""
         with storing(self.path / PROGRESS):
             write_json(self.progress, self.path / PROGRESS, force=True)
 
@@ -81,8 +81,11 @@ class CheckpointFolder:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """What a run may use. memory: bytes. folder: where parts are kept, also afterwards. beside: where they are kept
-    until a large run is done, if no folder is given. stated: the memory was asked for, not found on this machine."""
+    """The memory and disk that a run may use.
+
+    memory: bytes. folder: a permanent work folder. beside: a work folder until a large run is done, if no folder is
+    given. stated: the memory was set by the user, not derived from this machine.
+    """
 
     memory: int
     folder: Path | None = None
@@ -91,7 +94,7 @@ class ResourceLimits:
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> ResourceLimits:
-        """From the options memory, work_dir and beside, which are taken out."""
+        """Build the limits from the options memory, work_dir and beside, which are removed from `options`."""
         memory, folder, beside = (options.pop(name, None) for name in ("memory", "work_dir", "beside"))
         folder, beside = (Path(path) if path else None for path in (folder, beside))
         if memory is not None:
@@ -101,10 +104,10 @@ class ResourceLimits:
 
 @dataclass
 class Workspace:
-    """Where the large arrays of a run live: in memory, or, where there is a folder, in files mapped into memory.
+    """The storage of the large arrays of a run: memory or, if there is a folder, memory-mapped files.
 
-    folder: for scratch files and places. run: where the parts of this run are kept. passing: is removed at the end.
-    notes: what was taken up again or begun anew, for the user.
+    folder: for scratch files and checkpoint folders. run: the checkpoints of this run. passing: folders to delete at
+    the end. notes: messages for the user about what was resumed or started again.
     """
 
     keeper: MemoryBudget
@@ -118,22 +121,22 @@ class Workspace:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Where the run fails, others can have its places; what they hold stays for another try."""
+        """If the run fails, release its locks; the checkpoints stay for another attempt."""
         if kind is not None:
             self.close()
 
     def place(self, path: Path, about: Mapping[str, Any]) -> CheckpointFolder:
-        """A place that is this run's until `close` or `finish`."""
+        """Open a checkpoint folder and lock it until `close` or `finish`."""
         self._places.append(CheckpointFolder(path, about))
         return self._places[-1]
 
     def close(self) -> None:
-        """Let others have the places of this run."""
+        """Release the locks of the checkpoint folders."""
         for place in self._places:
             place.close()
 
     def finish(self) -> None:
-        """The answer is where it belongs: what was kept for another try can go."""
+        """Delete the checkpoints of this run and temporary folders; call this after the result is saved."""
         self.close()
         if self.run is not None:
             self.run.remove()
@@ -145,14 +148,14 @@ class Workspace:
         return self.keeper.budget
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """Room for an array, not filled. In a folder it is a nameless file that vanishes with the process."""
+        """Allocate an uninitialised array; in a folder, in an unnamed file that is deleted with the process."""
         if self.folder is None:
             return np.empty(shape, dtype)
         with scratch(self.folder, int(np.prod(shape)) * np.dtype(dtype).itemsize) as file:
             return self.keeper.map(file.fileno(), dtype, shape, write=True)
 
     def joined(self, files: list[tuple[Path, int]], dtype: Any) -> Array:
-        """The arrays in these files (with their bytes), one after the other."""
+        """Return the concatenation of the arrays in these files, each given with its number of bytes."""
         total = sum(size for _, size in files)
         if len(files) == 1:
             with open(files[0][0], "rb") as file:
@@ -169,7 +172,7 @@ class Workspace:
     def filled(
         self, name: str, kinds: Mapping[str, tuple[tuple[int, ...], Any]], fill: Callable[[Arrays], None]
     ) -> Arrays:
-        """Arrays of these shapes and dtypes that `fill` fills in place: once, as `part`."""
+        """Return arrays of the given shapes and dtypes, filled by `fill`, or from a checkpoint as in `part`."""
         if self.run is None:
             arrays = {key: self.array(*kind) for key, kind in kinds.items()}
             fill(arrays)
@@ -188,7 +191,7 @@ class Workspace:
         return arrays
 
     def part(self, name: str, make: Callable[[], tuple[Arrays, dict[str, int]]]) -> tuple[Arrays, dict[str, int]]:
-        """Arrays and counts that are made once: from the run's folder if they are there and whole, else by `make`."""
+        """Return arrays and counts from an intact checkpoint of the run, or compute and commit them with `make`."""
         if self.run is None:
             return make()
         known = self._known(name)
@@ -211,7 +214,7 @@ class Workspace:
             self.run.record()
 
     def _known(self, name: str) -> tuple[Arrays, dict[str, int]] | None:
-        """A part that is done and whole."""
+        """Return a committed part with correct checksums, or None."""
         place = self.run
         if place is None or name not in place.progress:
             return None
@@ -220,7 +223,7 @@ class Workspace:
             try:
                 with open(place.path / f"{name}.{key}", "rb") as file:
                     arrays[key] = self.keeper.map(file.fileno(), np.dtype(dtype), shape)
-            except (OSError, ValueError):  # it is gone, or shorter than it was
+            except (OSError, ValueError):  # the file is missing or too short
                 break
             if crc_of(arrays[key]) != crc:
                 break
@@ -231,7 +234,7 @@ class Workspace:
 
 
 def described(array: Array, path: Path) -> tuple[str, list[int], int]:
-    """Dtype, shape and checksum of an array that stands in a file, which is on the disk afterwards."""
+    """Sync the file of an array to disk, and return the dtype, shape and checksum of the array."""
     with storing(path), open(path, "rb") as file:
         os.fsync(file.fileno())
     return array.dtype.str, list(array.shape), crc_of(np.ascontiguousarray(array))
@@ -243,7 +246,7 @@ def crc_of(array: Array) -> int:
 
 @contextmanager
 def scratch(folder: Path, size: int) -> Iterator[IO[bytes]]:
-    """Open a nameless file of this size whose blocks are reserved."""
+    """Open an unnamed file of this size with reserved disk blocks."""
     path = folder / f"scratch-{os.getpid()}"
     with storing(path, size), open(path, "w+b", buffering=0) as file:
         path.unlink()
@@ -252,7 +255,7 @@ def scratch(folder: Path, size: int) -> Iterator[IO[bytes]]:
 
 
 def copy_range(source: int, target: int, size: int, at: int) -> None:
-    """Copy the first `size` bytes of one open file into another from `at` on."""
+    """Copy the first `size` bytes of an open file to position `at` of another."""
     done = 0
     while done < size:
         chunk = os.pread(source, min(1 << 24, size - done), done)
@@ -269,7 +272,7 @@ def write_all(file: IO[bytes], array: Array) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a file, or None where there is no such file, or no object in it."""
+    """Return the JSON object in a file, or None if the file is missing or contains no object."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):

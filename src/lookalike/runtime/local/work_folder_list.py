@@ -1,4 +1,4 @@
-"""What work folders there are."""
+"""Find and describe existing work folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups t
 
 @dataclass(frozen=True)
 class WorkFolder:
-    """One folder with places in it. holds: a line for each place."""
+    """A work folder with checkpoint folders in it. holds: a description of each; touched: time of the last change."""
 
     path: Path
     holds: list[str]
@@ -39,7 +39,7 @@ class WorkFolder:
         return {**self.__dict__, "path": str(self.path)}
 
     def remove(self) -> None:
-        """The places only; the folder too if nothing else is in it."""
+        """Delete the checkpoint folders, and the work folder too if nothing else is in it."""
         for place in _places(self.path):
             shutil.rmtree(place, ignore_errors=True)
         if not any(self.path.iterdir()):
@@ -47,7 +47,7 @@ class WorkFolder:
 
 
 def find_work(folders: Sequence[Path]) -> list[WorkFolder]:
-    """The work folders among these folders and right inside of them, in the order of their names."""
+    """Return the work folders among these folders and their direct subfolders, sorted by name."""
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"no such folder: {folder}.")

@@ -1,4 +1,4 @@
-"""Whether a run works in memory or in a work folder."""
+"""Decide whether a run works in memory or in a work folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.text_pass import FeaturePass
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace, digest
 
-RUN_MEMORY_WITHOUT_TEXT, RUN_MEMORY_PER_TEXT_BYTE = (
-    400_000_000,
-    1.6,
-)  # bytes of memory for a run on no text, and for each byte of text
-LARGE_INPUT_BYTES = 2_000_000_000  # bytes of text from which on a run is long enough to be kept safe in a work folder
+# Bytes of memory of a run without text, and per byte of text.
+RUN_MEMORY_WITHOUT_TEXT, RUN_MEMORY_PER_TEXT_BYTE = 400_000_000, 1.6
+LARGE_INPUT_BYTES = 2_000_000_000  # bytes of text above which a run is so long that it needs checkpoints
 
 
 def is_large(nbytes: int, budget: int, growth: float = RUN_MEMORY_PER_TEXT_BYTE) -> bool:
-    """Whether a run on so many bytes of text needs a work folder: for its memory, or to keep long work safe."""
+    """Return whether a run on `nbytes` of text needs a work folder, for its memory or for checkpoints of long work."""
     return RUN_MEMORY_WITHOUT_TEXT + growth * nbytes > budget or nbytes > LARGE_INPUT_BYTES
 
 
@@ -30,9 +28,9 @@ def open_workspace(
     collections: Sequence[Collection], extra: Sequence[Sequence[str]], recipe: FeaturePass, asked: Mapping[str, Any],
     place: ResourceLimits, *, growth: float = RUN_MEMORY_PER_TEXT_BYTE,
 ) -> Workspace:  # fmt: skip
-    """Where the run keeps its arrays: in memory if they are few; else, or where it is wished, in a work folder.
+    """Open the workspace of a run: in memory for small inputs; in a work folder for large ones or on request.
 
-    extra: columns that are set aside of each collection. asked: everything beside the input that decides the answer.
+    extra: columns of each collection that are stored. asked: everything that the result depends on, except the input.
     """
     large = is_large(sum(collection.nbytes or 0 for collection in collections), place.memory, growth)
     steady = all(collection.has_files for collection in collections)
