@@ -2,7 +2,7 @@
 
 In skewed data a few items take part in nearly all pairs. The inclusion probability of an item therefore grows with the
 number of its partners, and the item is weighted by the inverse of that probability. Items of one large group are found
-or missed together, so each large group is a separate stratum: the variance between groups is then no part of the error.
+or missed together, so each large group is a separate stratum, and the variance between groups adds no error.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def _confirm(
 
 
 def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64, npt.NDArray[np.bool_]]:
-    """Move each impostor (a hash collision) to a separate class at the end."""
+    """Move each item with a colliding fingerprint (an impostor) to a separate class at the end."""
     keep = np.ones(len(order), np.bool_)
     keep[impostors] = False
     order = np.concatenate([order[keep], order[impostors]])

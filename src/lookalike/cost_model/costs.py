@@ -60,7 +60,8 @@ class CostSource:
     file: Path | None
 
     def words(self) -> str:
-        """
+        """Describe the origin of the costs in words.
+
         >>> CostSource(SHIPPED, None).words()
         'shipped with the package; lookalike plan --calibrate measures those of this machine'
         """

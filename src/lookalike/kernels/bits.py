@@ -90,14 +90,14 @@ def join_buckets(
     starts: Any,  # i64[2**width + 1]
     sides: Any,  # u8[n], by item: 1 left, 2 right, 3 both; a pair is wanted if the bitwise or is 3
     xors: Any,  # i64[x]: bit flips of a key as xor masks, including 0 (no flip)
-    masks: Any,  # u64[pieces, words]
-    flips: Any,  # i64[pieces]
+    masks: Any,  # u64[segments, words]
+    flips: Any,  # i64[segments]
     piece: int,
     most: int,  # maximum Hamming distance
     low: int,  # positions low to high-1 are processed
     high: int,
     where: Any,  # i64[3]: bucket, index of the flip and position to resume from; out: where it stopped
-    left: Any,  # u32[room], out; room for the largest bucket at least
+    left: Any,  # u32[room], out; room: at least the size of the largest bucket
     right: Any,  # u32[room], out
     apart: Any,  # i64[room], out
 ) -> Any:  # (pairs written, pairs compared, whether the range is complete)
@@ -152,12 +152,12 @@ def look_up(
     sides: Any,  # u8[n]
     is_sampled: Any,  # bool[n]
     xors: Any,  # i64[x]
-    masks: Any,  # u64[pieces, words]
-    flips: Any,  # i64[pieces]
+    masks: Any,  # u64[segments, words]
+    flips: Any,  # i64[segments]
     piece: int,
     most: int,
     where: Any,  # i64[2]: sampled item and index of the flip to resume from; out: where it stopped
-    left: Any,  # u32[room], out; room for the largest bucket at least
+    left: Any,  # u32[room], out; room: at least the size of the largest bucket
     right: Any,  # u32[room], out
     apart: Any,  # i64[room], out
 ) -> Any:  # (pairs written, whether the sample is complete)

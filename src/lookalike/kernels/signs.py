@@ -1,4 +1,4 @@
-"""Random hyperplane signs of vectors: keys from some of the bits, and a filter by the Hamming distance of all bits."""
+"""Bits of random projections of vectors (signs or bucket parities): keys from some bits, a Hamming filter by all."""
 
 from __future__ import annotations
 

@@ -106,7 +106,8 @@ def minhash_rows(elements: Any, documents: Any, a: Any, b: Any, size: Any, out: 
     """Update minhash signatures with entries (row, column) of the characteristic matrix, row by row.
 
     elements u64[m], documents i64[m]: entries, those of an element adjacent, so that each row is hashed
-    once; a, b u64[k], below p; size u64; out u32[n, k], updated in place (initially NOTHING). As `minhash_sets`.
+    once; a, b u64[k], below p; size u64; out u32[n, k], updated in place (initially NOTHING). The signatures equal
+    those of `minhash_sets`.
     """
     hashes = np.empty(len(a), np.uint32)
     for e in range(len(elements)):

@@ -49,7 +49,7 @@ def code_point(data: Any, i: int, end: int) -> Any:  # data u8[bytes] -> (code p
 
 @jit
 def folded(h: Any, point: int, folds: Any, multi: Any) -> Any:  # h u64; folds i32[0x110000]; multi i32[m, 3] -> u64
-    """Update the hash h of a token with the case folding of the code point."""
+    """Update the hash h of a token with the folded form of the code point."""
     fold = folds[point]
     if fold >= 0:
         return (h + np.uint64(fold)) * CHARS

@@ -186,7 +186,7 @@ def _families(measure: str, distance: float, bits: int | None, width: float | No
 
 
 def _shapes(goal: FamilyPlan, bands: int | None, rows: int | None) -> Iterator[tuple[int, int]]:
-    """Yield (bands, rows) to consider: for each number of rows the fewest bands that reach the recall, or else all."""
+    """Yield (bands, rows) to try: for each number of rows the fewest bands that reach the recall, or the maximum."""
     hashes, wish, p = goal.num_hashes, goal.recall, goal.family.p(goal.distance)
     if bands is not None and whole("bands", bands) * whole("rows", rows or 1) > hashes:
         raise UsageError(f"bands x rows is above num_hashes, {hashes}; take fewer bands or rows, or more hashes.")

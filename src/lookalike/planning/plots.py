@@ -162,7 +162,7 @@ def _labels(alt: Any, plan: Plan) -> list[Any]:
         _text(alt, right, 0.87, ["missed pairs", _area(plan.false_negative_area)], color=MISSED),
         _text(alt, right, 0.64, reached, fontWeight="bold"),
     ]
-    if plan.midpoint < 0.42:  # no room left of the curve
+    if plan.midpoint < 0.42:  # no space to the left of the curve
         labels += [
             _text(alt, right, 0.52, wished, color=MUTED, fontSize=12),
             _text(alt, right, 0.34, false_words, color=FALSE_INK),
@@ -181,7 +181,7 @@ def _area(area: float) -> str:
 
 
 def _right(plan: Plan) -> float:
-    """Return the similarity from which on the plot has room for labels under the curve."""
+    """Return the similarity to the right of which the plot has space for labels under the curve."""
     return max(plan.threshold, _similarity_at(plan, 0.93))
 
 

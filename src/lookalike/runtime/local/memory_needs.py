@@ -28,7 +28,7 @@ RAISE_LIMIT = "raise --max-pairs"
 
 
 def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -> None:
-    """Raise UsageError if work exceeds a firm budget. needed: bytes beyond MEMORY_WITHOUT_INPUT; what: its name.
+    """Raise UsageError if work exceeds a firm budget. needed: bytes beyond MEMORY_WITHOUT_INPUT; what: gives a name.
 
     >>> check_memory(MemoryBudget(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
     Traceback (most recent call last):

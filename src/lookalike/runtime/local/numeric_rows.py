@@ -56,7 +56,7 @@ def read_rows(
     sources: Sequence[Vectors], pool: Pool, trace: Trace, *, noun: str, keep: str = "first", on_bad: str = "error",
     nonzero: bool = False,
 ) -> NumericRows:  # fmt: skip
-    """Read all vectors and collapse equal ones; invalid vectors raise InputError, or are skipped with on_bad="skip".
+    """Read all vectors and collapse equal ones; an invalid vector raises InputError, or is skipped (on_bad="skip").
 
     nonzero: a vector of zeros is invalid too.
     """
