@@ -1,1 +1,1 @@
-"""The index that grows: items in, "have I seen this before?" answered, on disk, beside other readers."""
+"""A persistent, growing index that answers near-duplicate queries while other processes read it."""

@@ -1,4 +1,4 @@
-"""Checksums of what the manifest and index.json of an index say."""
+"""Checksums of the contents of the manifest and of index.json."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookalike.kernels import hashing
 
 
 def row_sum(values: Sequence[Any]) -> int:
-    """CRC-32 of a row: of its values as JSON, a blob by its length, followed by its blobs.
+    """Return the CRC-32 of a row: its values as JSON, with each blob replaced by its length, then the blobs themselves.
 
     >>> row_sum([1, "a", None]) == row_sum([1, "a", b""])
     False
@@ -28,7 +28,7 @@ def row_sum(values: Sequence[Any]) -> int:
 
 
 def pairs_sum(left: I64, right: I64) -> int:
-    """The sum of hashes of pairs of numbers, which does not depend on their order, as a signed number of 64 bits."""
+    """Return the sum of the hashes of pairs of numbers as a signed 64-bit number, independent of the order of pairs."""
     out = np.empty(len(left), np.uint64)
     hashing.mix_all(np.ascontiguousarray(right).view(np.uint64), np.uint64(0), out)
     hashing.mix_all(np.ascontiguousarray(left).view(np.uint64) ^ out, np.uint64(1), out)
@@ -36,12 +36,12 @@ def pairs_sum(left: I64, right: I64) -> int:
 
 
 def wrapped(number: int) -> int:
-    """A sum as a signed number of 64 bits."""
+    """Wrap a sum to a signed 64-bit number."""
     return (number + 2**63) % 2**64 - 2**63
 
 
 class Tally:
-    """The sum of the rows of a table, kept while rows are read one after the other. A row that comes again replaces."""
+    """The running checksum of a table whose rows are read one by one; a row with a known key replaces the old row."""
 
     def __init__(self) -> None:
         self._rows: dict[Any, int] = {}
@@ -53,5 +53,5 @@ class Tally:
         self._rows[key] = new
 
     def is_same(self, key: Any, values: Sequence[Any]) -> bool:
-        """Whether a row is as it was when it was put in."""
+        """Return whether a row still has the checksum that it had when it was put in."""
         return self._rows.get(key) == row_sum(values)

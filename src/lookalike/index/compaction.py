@@ -1,4 +1,4 @@
-"""Segments put together, without what was removed. Nobody waits for it: the swap at the end is one small commit."""
+"""Merge segments and drop removed items. Writers do not wait for it: the swap at the end is one small commit."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from lookalike.index.segment_file import AnyArray, write_segment
 from lookalike.index.segments import Segment, has_bits, sorted_ids, sorted_keys
 from lookalike.index.store import U8, ends_of
 
-MAX_SEGMENT_BYTES = 1 << 32  # bytes of a segment that is put together from others, about
-TIER = 4  # segments of about one size that become one,
-BIG, MAX_BIG_SEGMENTS = 1 << 27, 16  # or so many where they have so many bytes each: a query looks into each of them
-DEAD = 0.3  # share of removed items from which on a segment is worth writing anew
+MAX_SEGMENT_BYTES = 1 << 32  # approximate largest size of a merged segment
+TIER = 4  # merge when this many segments have about the same size
+BIG, MAX_BIG_SEGMENTS = 1 << 27, 16  # from BIG bytes on average, merge only this many segments
+DEAD = 0.3  # rewrite a segment when a larger share of its items is removed
 
 
 class Stopped(Exception):
-    """Compaction was asked to stop; nothing has changed."""
+    """Raised when compaction is asked to stop; the index is unchanged."""
 
 
 @dataclass(frozen=True)
 class Old:
-    """A segment as it was when the work began. dead: a copy."""
+    """A segment as it was when compaction began. dead: a copy of its bitmap of removed rows."""
 
     segment: Segment
     dead: U8
@@ -46,10 +46,10 @@ class Old:
 
 
 def due(segments: Sequence[Segment], dead: Sequence[int]) -> list[Segment]:
-    """The neighbours that should become one now, or nothing.
+    """Return the adjacent segments that should be merged now, or an empty list.
 
-    The youngest ones, while they are small beside what they become together; so that every item is written anew a
-    few times only, however many come.
+    A segment with many removed items is rewritten alone. Otherwise the newest segments are merged while each is at most
+    twice as large as the newer ones together, so that every item is rewritten only a few times as the index grows.
     """
     for segment, gone in zip(segments, dead, strict=True):
         if gone > DEAD * len(segment):
@@ -69,9 +69,9 @@ def due(segments: Sequence[Segment], dead: Sequence[int]) -> list[Segment]:
 
 
 def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[list[Segment]]:
-    """All segments, in runs that make large ones.
+    """Yield runs of adjacent segments to merge into segments of at most MAX_SEGMENT_BYTES.
 
-    A segment alone in its run is left as it is where nothing of it was removed and it has checksums.
+    A run of a single segment is skipped if no item of it was removed and it has checksums.
     """
     run: list[Segment] = []
     gone = 0
@@ -87,7 +87,7 @@ def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[li
 
 
 def merged(olds: Sequence[Old], draft: Path, go_on: Callable[[], bool]) -> int:
-    """Write one segment of what is alive in all of these; its size, 0 where nothing is."""
+    """Write the live items of these segments as one segment. Return its size in bytes, or 0 if there are none."""
     alive = [old.alive for old in olds]
     if not sum(map(len, alive)):
         return 0
@@ -95,7 +95,7 @@ def merged(olds: Sequence[Old], draft: Path, go_on: Callable[[], bool]) -> int:
     segments = [old.segment for old in olds]
     for segment in segments:
         if not segment.file.has_sums:
-            check_segment(segment)  # no damage is given a checksum
+            check_segment(segment)  # a damaged segment must not be given valid checksums
     keys, rows = zip(*(_keys(*one) for one in zip(segments, alive, firsts[:-1], strict=True)), strict=True)
     ids = pa.concat_arrays([segment.ids(some) for segment, some in zip(segments, alive, strict=True)])
     arrays: dict[str, Sequence[AnyArray]] = {
@@ -118,7 +118,7 @@ def _check(go_on: Callable[[], bool]) -> None:
 
 
 def _keys(segment: Segment, alive: I64, first: int) -> tuple[AnyArray, AnyArray]:
-    """The keys of what is alive, still sorted, and their rows in the new segment."""
+    """Return the keys of the live rows, still sorted, and their rows in the new segment."""
     place = np.full(len(segment), -1, np.int64)
     place[alive] = np.arange(first, first + len(alive))
     rows = place[segment.file.all("key_rows")]
@@ -126,7 +126,7 @@ def _keys(segment: Segment, alive: I64, first: int) -> tuple[AnyArray, AnyArray]
 
 
 def _spans(alive: I64) -> Iterator[tuple[int, int]]:
-    """Rows that follow one another, as (first, after the last)."""
+    """Yield runs of consecutive rows as (first, last + 1)."""
     cuts = np.flatnonzero(np.diff(alive) != 1) + 1
     for low, high in itertools.pairwise([0, *cuts.tolist(), len(alive)]):
         if low < high:
@@ -142,7 +142,7 @@ def _features(segment: Segment, alive: I64) -> Iterator[AnyArray]:
 def _raw(
     segments: Sequence[Segment], alive: Sequence[I64], firsts: I64, go_on: Callable[[], bool]
 ) -> dict[str, Sequence[AnyArray]]:
-    """Frames as they are where all of their rows are alive; else packed anew."""
+    """Copy compressed frames whose rows are all live; recompress the live items of the others."""
     codec = pa.Codec("zstd", compression_level=LEVEL)
     packed: list[AnyArray] = [segments[0].file.all("raw")[:0]]
     starts: list[int] = []
@@ -170,5 +170,5 @@ def _raw(
 
 
 def draft_name(folder: Path) -> Path:
-    """Where the segment is written; a sweep knows the name."""
+    """Return the path of the draft of a merged segment; `Writer._sweep` recognises its name."""
     return folder / f"compact-{os.getpid()}.draft"

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: one for each thread that needs one at the moment, and turns for writers."""
+"""Pool of PostgreSQL connections, one for each thread that is using one, and the lock that serialises writers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 SCHEMA = "lookalike"
 USUAL: dict[str, Any] = {"application_name": "lookalike", "connect_timeout": 10, "keepalives_idle": 30}
-STALE = 5.0  # seconds after which an idle connection is asked whether it lives
-WRITER_WAIT_SECONDS = 60  # seconds that a writer waits for its turn
-# What is asked of an index is a few rows by their keys, always. The planner does not know that of a table that has just
-# grown, and would read all of it, or compile a plan for longer than it runs.
+STALE = 5.0  # seconds after which an idle connection is tested before it is used again
+WRITER_WAIT_SECONDS = 60  # how long a writer waits for the advisory lock
+# Queries of an index always look up a few rows by key. The planner does not know that for a table that has just grown,
+# and would scan all of it, or spend longer on compiling a plan than on running it.
 BY_KEYS = "SET jit = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
 SCAN_SETTINGS = "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
-GIVEN_UP = 300  # seconds after which a writer that does nothing loses its turn, as when its machine has died
+GIVEN_UP = 300  # seconds of inactivity after which a writer loses the lock, for example because its machine died
 
 
 @dataclass(frozen=True)
 class DatabaseAddress:
-    """Where an index is: what libpq needs, the schema of its tables, and the URL without its password."""
+    """The address of an index in PostgreSQL. url: for libpq; schema: of its tables; shown: the URL without password."""
 
     url: str
     schema: str
@@ -38,7 +38,7 @@ class DatabaseAddress:
 
     @classmethod
     def of(cls, url: str) -> DatabaseAddress:
-        """From postgresql://user@host/database?schema=NAME, with libpq's own parameters beside it.
+        """Parse postgresql://user@host/database?schema=NAME; other parameters of the query are passed on to libpq.
 
         >>> DatabaseAddress.of("postgresql://me:secret@db/shop?schema=news&sslmode=require")
         DatabaseAddress(url='postgresql://me:secret@db/shop?sslmode=require', schema='news', shown='postgresql://me@db/shop?schema=news')
@@ -59,19 +59,19 @@ class DatabaseAddress:
 
     @property
     def lock(self) -> int:
-        """The number of the advisory lock of this index within its database."""
+        """The number of the advisory lock of this index in its database."""
         digest = hashlib.blake2b(f"lookalike index {self.schema}".encode(), digest_size=8).digest()
         return int.from_bytes(digest, signed=True)
 
     def sql(self, text: str) -> Composed:
-        """A statement, with {s} for the schema."""
+        """Return a statement with {s} replaced by the quoted schema."""
         from psycopg.sql import SQL, Identifier
 
         return SQL(text).format(s=Identifier(self.schema))
 
 
 class Connections:
-    """To one index. All methods may be called from several threads."""
+    """The pool of connections to one index. All methods may be called from several threads."""
 
     def __init__(self, place: DatabaseAddress, *, read_only: bool = False) -> None:
         self.place, self.read_only = place, read_only
@@ -80,7 +80,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection on which each statement sees what is committed."""
+        """Lend a connection in autocommit mode: each statement sees what is committed."""
         import psycopg
 
         link = self._take()
@@ -93,7 +93,7 @@ class Connections:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Be the only writer, in one transaction; entered again in the same thread, it is the same one."""
+        """Open a transaction as the only writer; nested calls in the same thread use the same transaction."""
         if (mine := self.mine()) is not None:
             yield mine
             return
@@ -122,7 +122,7 @@ class Connections:
             raise UsageError(f"{self.place.shown} was opened with read_only=True; open it without to change it.")
 
     def mine(self) -> Connection | None:
-        """The connection of the transaction that this thread is in, if it is writing."""
+        """Return the connection of the write transaction of this thread, or None if it is not writing."""
         link: Connection | None = getattr(self._writer, "link", None)
         return link
 
@@ -177,7 +177,7 @@ def closed_if_it_fails(connections: Connections) -> Iterator[Connections]:
 
 
 def check_installed() -> None:
-    """An error with the pip line where psycopg is missing."""
+    """Raise MissingExtra, with the pip command, if psycopg is not installed."""
     try:
         import psycopg  # noqa: F401
     except ImportError as error:

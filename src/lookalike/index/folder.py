@@ -1,4 +1,4 @@
-"""An index in a folder: immutable mapped segments, and a manifest that holds the rest."""
+"""An index in a folder: immutable memory-mapped segments, and a manifest that holds the rest."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from lookalike.index.writer import COMPACTING, FLUSHED, MAX_RECENT_ITEMS, SMALL_
 
 
 class FolderStore(FolderReader):
-    """See `Store`: the reader, groups, one writer at a time, and compaction on a thread of its own."""
+    """The `Store` of an index folder: reads, groups, one writer at a time, and compaction in a background thread."""
 
     def __init__(self, folder: Path, settings: dict[str, Any], *, read_only: bool) -> None:
         super().__init__(folder, read_only=read_only)
         self._settings = settings
-        self._changes: Manifest | None = None  # a connection of its own: it sees what is not committed yet
-        self._turn = threading.RLock()  # of the writers in this process
+        self._changes: Manifest | None = None  # a second connection, which sees what is not committed yet
+        self._turn = threading.RLock()  # serialises the writers of this process
         self._writer: Writer | None = None
-        self._owner = 0  # the thread that writes
+        self._owner = 0  # identifier of the thread that writes
         self._swept = self._groups_checked = False
         self._compaction: threading.Thread | None = None
         self._stop = threading.Event()
@@ -48,7 +48,7 @@ class FolderStore(FolderReader):
         return self._settings
 
     def _mine(self) -> Manifest:
-        """Where the thread that writes sees what it has changed, and others what is committed."""
+        """Return the connection to read from: the writing thread sees its own changes, others what is committed."""
         writing = self._writer is not None and self._owner == threading.get_ident()
         return self._writing().manifest if writing else self._manifest
 
@@ -97,19 +97,19 @@ class FolderStore(FolderReader):
                 if self._changes is None:
                     self._changes = Manifest(self.folder, read_only=False)
                 with self._now():
-                    pass  # what is written over is checked first
+                    pass  # check what will be overwritten
                 with Writer.begin(self.folder, self._changes, sweep=not self._swept) as writer:
                     self._swept, self._writer, self._owner = True, writer, threading.get_ident()
                     yield
                 if self._settings["format"] != about.FORMAT:  # the manifest has checksums now
-                    with suppress(LookalikeError):  # the change is committed; the next one tries again
+                    with suppress(LookalikeError):  # the change is committed; the next write tries again
                         about.write(self.folder, self._settings | {"format": about.FORMAT})
                         self._settings = self._settings | {"format": about.FORMAT}
             finally:
                 self._writer = None
                 lock.release()
             if threading.current_thread() is not self._compaction:
-                with suppress(LookalikeError, RuntimeError):  # the change is committed, whatever becomes of this
+                with suppress(LookalikeError, RuntimeError):  # the change is committed even if this fails
                     self._start_compaction()
 
     def _writing(self) -> Writer:
@@ -123,7 +123,7 @@ class FolderStore(FolderReader):
     def add(self, blocks: Iterable[Block]) -> int:
         with self.writing():
             with self._now() as (segments, recent):
-                pass  # nobody else commits while we write, and readers of this process must not wait
+                pass  # no other process commits during a write, and readers in this process must not wait for it
             writer = self._writing()
             stream = iter(blocks)
             first, few, nbytes = [], 0, 0
@@ -160,7 +160,7 @@ class FolderStore(FolderReader):
             lock.release()
 
     def _compact(self, run: Sequence[Segment], go_on: Callable[[], bool]) -> None:
-        """Make one segment of several neighbours. Only the swap at the end keeps other writers waiting."""
+        """Merge adjacent segments into one. Other writers wait only for the swap at the end."""
         with self._lock:
             olds = [compaction.Old(segment, segment.dead.copy()) for segment in run]
         draft = compaction.draft_name(self.folder)
@@ -175,7 +175,7 @@ class FolderStore(FolderReader):
             old.segment.path.unlink(missing_ok=True)
 
     def _swap(self, olds: Sequence[compaction.Old], draft: Path, nbytes: int, go_on: Callable[[], bool]) -> None:
-        """Take the place of the old segments as soon as no other process writes."""
+        """Replace the old segments by the draft as soon as no other process writes."""
         while True:
             try:
                 with self.writing():
@@ -186,7 +186,7 @@ class FolderStore(FolderReader):
                     raise
 
     def _start_compaction(self) -> None:
-        """Put segments together on a thread, if it is time and nobody else does."""
+        """Start compaction in a thread if it is due and this process is not compacting already."""
         if self._compaction is not None and self._compaction.is_alive():
             return
         with self._now() as (segments, _):
@@ -217,7 +217,7 @@ class FolderStore(FolderReader):
             self._compaction = None
 
     def abandon(self) -> None:
-        """The process ends: what goes on in the background stops where it is."""
+        """Stop background compaction because the process is exiting."""
         self._stop.set()
         self._await_compaction()
 

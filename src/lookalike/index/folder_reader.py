@@ -1,4 +1,4 @@
-"""What is committed in the folder of an index: segments that are mapped, and recent items in memory."""
+"""Reads of an index folder: the committed segments, which are memory-mapped, and the recent items in memory."""
 
 from __future__ import annotations
 
@@ -26,27 +26,26 @@ TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 
 
 class FolderReader:
-    """The half of a `Store` that asks. What is in memory is brought up to date, at the beginning of each call, where
-    others committed."""
+    """The read methods of a `Store`. Each call first loads what other processes have committed since the last one."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
         self.folder, self.place, self.read_only = folder, str(folder), read_only
         self._manifest = Manifest(folder, read_only=read_only)
-        self._lock = threading.RLock()  # of what is in memory
-        self._seen: Hashable = None  # version of the manifest
+        self._lock = threading.RLock()  # guards the state in memory
+        self._seen: Hashable = None  # version of the manifest that is loaded
         self._change = self._layout = -1
         self._segments: list[Segment] = []
-        self._dead: list[int] = []  # how many rows of each are dead
-        self._lasts: I64 = np.empty(0, np.int64)  # the last item of each
+        self._dead: list[int] = []  # number of removed rows of each segment
+        self._lasts: I64 = np.empty(0, np.int64)  # last item number of each segment
         self._id_type: pa.DataType | None = None
         self._recent = MemTable()
         self._dead_rows, self._recent_rows = Tally(), Tally()
 
     @contextmanager
     def _now(self) -> Iterator[tuple[list[Segment], MemTable]]:
-        """The segments, the oldest first, and recent items, as they are committed now.
+        """Yield the segments, oldest first, and the recent items of the latest commit.
 
-        Everything that is in memory, `_dead` too, is of one moment. What is read from the manifest separately is not.
+        Everything in memory, including `_dead`, belongs to that commit. Separate reads of the manifest need not.
         """
         with self._lock:
             version = self._manifest.version()
@@ -63,7 +62,7 @@ class FolderReader:
                     meta = self._manifest.meta()
                     self._load(meta)
                 return
-            except FileNotFoundError as error:  # compacted away after it was committed, or truly missing
+            except FileNotFoundError as error:  # removed by a compaction after the manifest was read, or missing
                 if meta["layout"] == failed_layout:
                     raise DamagedIndex(f"{self.place} is damaged: {error.filename} is missing. {RESTORE}") from error
                 failed_layout = meta["layout"]
@@ -78,7 +77,7 @@ class FolderReader:
         layout, since = meta["layout"], self._change
         rows = self._manifest.table(meta, "segments", "first")
         if layout != self._layout:
-            self._layout = -1  # until all is read
+            self._layout = -1  # until everything is loaded
             known = {segment.number: segment for segment in self._segments}
             self._segments = [known.get(row[0]) or self._open(*row) for row in rows]
             self._lasts = np.array([segment.last for segment in self._segments], np.int64)
@@ -123,7 +122,7 @@ class FolderReader:
             if isinstance(home, MemTable):
                 pieces = home.features(rows.tolist())
             elif len(rows) == len(items) and bool(np.all(np.diff(rows) == 1)):
-                return Blobs(*home.feature_page(int(rows[0]), int(rows[-1]) + 1))  # a page of them, in order
+                return Blobs(*home.feature_page(int(rows[0]), int(rows[-1]) + 1))  # consecutive rows, in order
             else:
                 pieces = home.features(rows)
             for place, piece in zip(places.tolist(), pieces, strict=True):
@@ -146,14 +145,14 @@ class FolderReader:
         return out
 
     def _recent_raw(self, places: Sequence[int], items: Sequence[int], out: list[bytes | None]) -> list[int]:
-        """Fill in what the manifest has of recent items; the places of those that it no longer has as they were."""
+        """Fill in the original bytes of recent items; return the places of items that have changed in the manifest."""
         moved = []
         with self._lock:
             for place, item in zip(places, items, strict=True):
                 rows = self._manifest.rows("SELECT * FROM recent WHERE item = ?", (item,))
                 if rows and self._recent_rows.is_same(item, rows[0]):
                     out[place] = rows[0][4]
-                elif self._manifest.version() == self._seen:  # nobody has changed it
+                elif self._manifest.version() == self._seen:  # no other process has changed it
                     raise self._manifest.damaged(f"item {item} of the table recent does not match its checksum")
                 else:
                     moved.append(place)
@@ -177,11 +176,14 @@ class FolderReader:
         return pa.concat_arrays(parts).take(pa.array(back))
 
     def _where(self, items: I64) -> Iterator[tuple[I64, Segment | MemTable, I64]]:
-        """(places in `items`, where these items are, their rows there; for recent items their numbers); -1 for what is
-        gone: another process may have removed it since the caller learned of it."""
+        """Yield (places in `items`, the segment or MemTable that holds these items, their rows in it).
+
+        The rows of recent items are their item numbers. A row is -1 if another process has removed the item since the
+        caller learned of it.
+        """
         with self._now() as (segments, recent):
             lasts = self._lasts
-        home = np.searchsorted(lasts, items)  # an item above all of them is recent
+        home = np.searchsorted(lasts, items)  # an item number above all segments is recent
         for number in np.unique(home).tolist():
             places = np.flatnonzero(home == number)
             mine = items[places]
@@ -220,7 +222,7 @@ class FolderReader:
             return sum(map(len, segments)) - sum(self._dead) + len(recent)
 
     def id_type(self) -> pa.DataType | None:
-        if self._id_type is None:  # once it is settled it stays
+        if self._id_type is None:  # it never changes once it is set
             with self._lock:
                 known = self._manifest.get("ids")
             if known not in (None, *TYPES):
@@ -234,7 +236,7 @@ def segment_path(folder: Path, number: int) -> Path:
 
 
 def find_in_segments(segments: Sequence[Segment], ids: pa.Array, hashes: U64, out: I64) -> None:
-    """Put the item of each id that a segment has into `out`."""
+    """Set `out` to the item number of each id that a segment contains."""
     for segment in segments:
         rows = segment.rows_of(ids, hashes)
         there = rows >= 0

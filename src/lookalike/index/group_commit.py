@@ -1,9 +1,9 @@
-"""Commit the changes of several clients in one transaction, with the answer that each would have had alone.
+"""Commit the changes of several clients in one transaction, with the result that each would have had alone.
 
-The changes that come together are concurrent: none of their clients has been answered, so that any order of them is
-right. In one transaction the order is: additions of new items only, then removals, then other additions. Reads in a
-transaction see what was committed before it, hence a change that depends on another one of the transaction, or that
-replaces an item, which first has to take part in groups, waits for the next transaction.
+The changes of a batch are concurrent: none of their clients has been answered, so any order of them is correct. The
+order in a transaction is: additions with `if_new`, then removals, then other additions. Reads in a transaction see what
+was committed before it. A change that depends on another one of the batch therefore waits for the next transaction, and
+so does a change that replaces an item, because the replaced item must be assigned to a group first.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lookalike.index.new_items import NewItemFilter, check_ids
 from lookalike.index.search import Match
 from lookalike.index.store import Blobs, Block, Id, StoredKeys, ends_of
 
-FAILURES_OF_ALL = (DamagedIndex, DatabaseFailed, IndexBusy, OutputError)  # no fault of a single change
+FAILURES_OF_ALL = (DamagedIndex, DatabaseFailed, IndexBusy, OutputError)  # not caused by a single change
 
 
 @dataclass(frozen=True)
 class Addition:
-    """As `Index.add`, or with `if_new` as `Index.add_if_new`. ids: one for each item, or None for automatic ones."""
+    """A call of `Index.add`, or with `if_new` of `Index.add_if_new`. ids: one for each item; None for automatic ids."""
 
     items: Sequence[Any]
     ids: Sequence[Id] | None = None
@@ -37,7 +37,7 @@ class Addition:
 
 @dataclass(frozen=True)
 class Removal:
-    """As `Index.remove` of one id."""
+    """A call of `Index.remove` with one id."""
 
     id: Id
 
@@ -48,7 +48,7 @@ Outcome = Added | list[Match | None] | int | Exception
 
 @dataclass
 class Prepared:
-    """An addition whose features and keys are made. known: the ids, None where they are automatic."""
+    """An addition with its computed features and keys. known: the ids, or None for automatic ids."""
 
     addition: Addition
     features: Blobs
@@ -62,9 +62,9 @@ class Prepared:
 
 
 def commit(index: Index, changes: Sequence[Change]) -> list[Outcome]:
-    """Make these changes and return what became of each: its answer, or the error that it alone would have raised.
+    """Commit these changes and return the outcome of each: its result, or the error that it would have raised alone.
 
-    What is returned for is committed. A change that fails leaves nothing behind and does not concern the others.
+    Every change with a result is committed. A change that fails writes nothing and does not affect the others.
     """
     outcomes: list[Outcome] = [0] * len(changes)
     prepared: dict[int, Prepared | Removal] = {}
@@ -79,7 +79,7 @@ def commit(index: Index, changes: Sequence[Change]) -> list[Outcome]:
             results = _commit(index, [prepared[number] for number in together]) if len(together) > 1 else None
         except FAILURES_OF_ALL as error:
             results = [error] * len(together)
-        except Exception:  # the fault of one of them, which gets it when it comes alone
+        except Exception:  # caused by one of them: each is then committed alone, and that one raises it again
             results = None
         if results is None:
             results = [_alone(index, changes[number]) for number in together]
@@ -110,7 +110,7 @@ def _prepare(index: Index, addition: Addition) -> Prepared:
 
 
 def _compatible(index: Index, prepared: dict[int, Prepared | Removal]) -> list[int]:
-    """Choose changes for one transaction: the first, and all later ones that depend on no other one of them."""
+    """Choose changes for one transaction: the first, and all later ones that are independent of those chosen."""
     out: list[int] = []
     used, removed = set[Id](), set[Id]()
     automatic: bool | None = None
@@ -135,7 +135,7 @@ def _compatible(index: Index, prepared: dict[int, Prepared | Removal]) -> list[i
 
 
 def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome]:
-    """Make compatible changes in one transaction."""
+    """Commit compatible changes in one transaction."""
     store, kind = index.store, index.kind
     outcomes: list[Outcome] = [0] * len(changes)
     additions = [(number, change) for number, change in enumerate(changes) if isinstance(change, Prepared)]
@@ -148,7 +148,9 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
                 outcomes[number] = [] if change.addition.if_new else Added(0, 0)
                 continue
             if change.known is not None and _is_stored(index, change.known):
-                raise UsageError("an id that was new is there now.")  # by another process; each comes alone then
+                raise UsageError(
+                    "an id that was new is there now."
+                )  # added by another process; each change is then committed alone
             block = change.block(store.take_ids(len(change.features)) if change.known is None else 0)
             if change.addition.if_new:
                 outcomes[number], new = sieve.sift(block)
@@ -185,7 +187,7 @@ def _joined(blocks: Sequence[Block]) -> Block:
     if len({block.ids.type for block in blocks}) > 1:
         raise UsageError(
             "ids of several types came together."
-        )  # each of them is told what is wrong when it comes alone
+        )  # each change is then committed alone, with its own error message
     raw = None if blocks[0].raw is None else _blobs([block.raw for block in blocks if block.raw is not None])
     features, keys = _blobs([block.features for block in blocks]), _keys([block.keys for block in blocks])
     return Block(pa.concat_arrays([block.ids for block in blocks]), features, keys, raw)

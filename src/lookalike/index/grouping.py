@@ -1,10 +1,10 @@
-"""Groups of an index: what matches connect, with ids that stay.
+"""Groups of an index: the connected components of its matches, with stable group ids.
 
-A group is named by the number of its oldest item. Items are put into groups in the order of their numbers: an item
-joins the group of the older items that it matches; where these are in several groups, all become part of the oldest
-one, and that is recorded. `parents` of the store holds the group that an item joined, and for a group that was merged
-the group that it became part of. Items above `grouped` are put into groups when somebody asks, or before one of them is
-removed, so that the answer does not depend on when it is asked for.
+The id of a group is the number of its oldest item. Items are assigned to groups in the order of their numbers: an item
+joins the group of the older items that it matches; if these are in several groups, all of them are merged into the
+oldest one, and the merge is recorded. `Store.parents` gives the group that an item joined and, for a merged group, the
+group that it became part of. Items from `Store.grouped` on are assigned when groups are requested, or before an item is
+removed, so that the groups do not depend on when they are requested.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ITEMS_PER_STEP = 4096
 
 
 class Forest:
-    """Which group each item is in: what the store has, and what has not been written down yet."""
+    """Union-find forest of the groups: the parents in the store, and new ones (`fresh`) that are not written yet."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -37,7 +37,7 @@ class Forest:
         self.merges: list[Merge] = []
 
     def look(self, items: I64) -> dict[int, int]:
-        """The parents of these items and of all groups on the way, as the store has them."""
+        """Return the stored parents of these items and of all groups on the way to their roots."""
         known: dict[int, int] = {}
         open_ones = np.unique(items)
         while len(open_ones):
@@ -48,7 +48,7 @@ class Forest:
         return known
 
     def root(self, item: int, known: dict[int, int]) -> int:
-        """The group of an item."""
+        """Return the group (root) of an item. known: the stored parents, from `look`."""
         at = item
         while (parent := self.fresh.get(at, known.get(at, at))) != at:
             at = parent
@@ -58,7 +58,7 @@ class Forest:
         return self.root(item, self.look(np.array([item])))
 
     def put(self, item: int, near: list[int], known: dict[int, int], now: str) -> None:
-        """Put an item with the older items that it matches."""
+        """Assign an item to the group of the older items that it matches, and merge their groups."""
         roots = sorted({self.root(other, known) for other in near})
         if not roots:
             return
@@ -68,7 +68,7 @@ class Forest:
             self.merges.append(Merge(other, roots[0], now))
 
     def members(self) -> tuple[I64, I64]:
-        """(items that are there and in a group with others, now or earlier; their groups)."""
+        """Return (live items that share or once shared a group with others, their groups)."""
         children, parents = self._store.all_parents()
         known = dict(zip(children.tolist(), parents.tolist(), strict=True))
         involved = {*known, *known.values(), *self.fresh, *self.fresh.values()}
@@ -77,7 +77,7 @@ class Forest:
 
 
 def current(store: Store, kind: IndexKind) -> Forest:
-    """The groups with all items in them; written down, where this may write and nobody else does."""
+    """Return the groups of all items; they are also written to the store unless it is read-only or busy."""
     if not store.read_only:
         try:
             catch_up(store, kind)
@@ -88,12 +88,12 @@ def current(store: Store, kind: IndexKind) -> Forest:
     while True:
         try:
             return _caught_up(store, kind)[0]
-        except KeyError:  # an item went while we looked
+        except KeyError:  # an item was removed by another process meanwhile
             continue
 
 
 def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> None:
-    """Put all items into groups that are not yet, and write it down. budget: of scans, None for no limit."""
+    """Assign all remaining items to groups and write the groups. budget: limit of the scans, None for no limit."""
     if not len(store.after(store.grouped() - 1, 1)):
         return
     with store.writing():
@@ -104,9 +104,9 @@ def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> Non
 
 
 def catch_up_before_change(store: Store, kind: IndexKind) -> None:
-    """Put all items into groups before one of them is removed or replaced; UsageError where that would take too long.
+    """Assign all items to groups before one of them is removed or replaced; UsageError if that would take too long.
 
-    Nothing is written then. Groups that are asked for by themselves have no limit.
+    In that case nothing is written. Requests for groups themselves have no limit.
     """
     try:
         catch_up(store, kind, Budget())
@@ -120,7 +120,7 @@ def catch_up_before_change(store: Store, kind: IndexKind) -> None:
 
 @dataclass(frozen=True)
 class GroupPage:
-    """Some items in order. fresh: the rows to look for; copies: (row, older item) of those with features met before."""
+    """Consecutive items. fresh: rows to query; copies: (row, older item) of rows whose features occurred before."""
 
     items: I64
     features: Blobs
@@ -129,12 +129,12 @@ class GroupPage:
 
 
 def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> tuple[Forest, int]:
-    """Groups with all items in them, and the number after the last item."""
+    """Return the groups of all items, and the number after the last item."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
 
     def near(page: GroupPage) -> tuple[I64, I64, I64]:
-        """(items, rows, older items that these match)."""
+        """Return (items of the page, rows of the page that have matches, the older item of each match)."""
         features, fresh = page.features.take(page.fresh), np.array(page.fresh, np.int64)
         parts = [np.empty((2, 0), np.int64)]
         for low, high in query_spans(kind, len(features)):
@@ -160,8 +160,8 @@ def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> t
 
 
 def _with_copies(store: Store, after: int) -> Iterator[GroupPage]:
-    """Pages of items. Of items with the same features only the first is looked for: what the others match, it matches,
-    and a thousand copies would match one another a million times."""
+    """Yield pages of items. Of items with equal features only the first is queried: the others have the same matches,
+    and a thousand copies would give a million pairs."""
     seen: dict[int, int] = {}
     for items in pages(store, after, ITEMS_PER_STEP):
         features = store.features(items)
@@ -175,7 +175,7 @@ def _with_copies(store: Store, after: int) -> Iterator[GroupPage]:
 
 
 def _matching(store: Store, kind: IndexKind, page: GroupPage) -> I64:
-    """The copies that match what they are copies of (nothing matches an empty document): i64[c, 2]."""
+    """Return the (row, older item) of copies that match their original, i64[c, 2]; empty documents match nothing."""
     pairs = np.array(page.copies, np.int64).reshape(-1, 2)
     if not len(pairs):
         return pairs
@@ -185,13 +185,13 @@ def _matching(store: Store, kind: IndexKind, page: GroupPage) -> I64:
 
 
 def counts(store: Store) -> tuple[int, int]:
-    """(groups of two or more among the items that were put into groups, how many items were not yet)."""
+    """Return (number of groups of two or more items, number of items that are not yet assigned to a group)."""
     _, sizes = np.unique(Forest(store).members()[1], return_counts=True)
     return int((sizes > 1).sum()), int((live(store) >= store.grouped()).sum())
 
 
 def table(store: Store, forest: Forest) -> pa.Table:
-    """id, group, size of all items in groups of two or more, the largest first."""
+    """Return a table of id, group and size for all items in groups of two or more, largest groups first."""
     items, groups = forest.members()
     _, inverse, counts = np.unique(groups, return_inverse=True, return_counts=True)
     sizes = counts[inverse]
@@ -207,5 +207,5 @@ def pages(store: Store, after: int, limit: int) -> Iterator[I64]:
 
 
 def live(store: Store) -> I64:
-    """All item numbers."""
+    """Return the numbers of all items that are not removed."""
     return np.concatenate([np.empty(0, np.int64), *pages(store, -1, 1 << 20)])

@@ -1,4 +1,4 @@
-"""The index as users see it: `la.Index`."""
+"""The public class `la.Index`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 @dataclass(frozen=True)
 class Added:
-    """What `add` did. count: items that are in now; replaced: how many of them took the place of an older one."""
+    """The result of `add`. count: number of items added; replaced: how many of them replaced a stored item."""
 
     count: int
     replaced: int
@@ -37,7 +37,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Stored:
-    """What an index has of one id. item: as it was given, or None where items are not kept; group: see `groups`."""
+    """A stored item. item: as it was given, or None if the index does not store items; group: see `groups`."""
 
     id: Id
     item: Any
@@ -45,10 +45,10 @@ class Stored:
 
 
 class Index:
-    """Items on disk that can be asked "what of you is like this?" while more come in.
+    """A persistent near-duplicate index that can be queried while items are added.
 
-    Make one with `create`, take one up with `open`; it is a context manager. Many processes may read it while one
-    writes. What a method that writes has returned for is on the disk and seen by all.
+    Create a new one with `create` and open an existing one with `open`; it is a context manager. Many processes may
+    read it while one writes. When a method that writes returns, its changes are on disk and visible to all readers.
 
     >>> import tempfile, lookalike as la
     >>> index = la.Index.create(tempfile.mkdtemp() + "/seen", kind="documents", k=2)
@@ -62,7 +62,7 @@ class Index:
     """
 
     def __init__(self, store: Store, kind: IndexKind, *, keeps_items: bool) -> None:
-        """For `create` and `open`."""
+        """Wrap an open store; use `create` or `open` instead."""
         self.store, self.kind, self._keeps_items = store, kind, keeps_items
 
     @classmethod
@@ -70,12 +70,13 @@ class Index:
         cls, place: str | PathLike[str], *, kind: str = "documents", threshold: float | None = None,
         recall: float | None = None, store_items: bool = True, **options: Any,
     ) -> Index:  # fmt: skip
-        """A new, empty index.
+        """Create a new, empty index.
 
         place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
-        records, images, faces. threshold: how near items must be to match, in the words of the kind; an item exactly
-        there is found with probability `recall`, at least. store_items: keep the items as they came (the paths of
-        pictures), not only their features. The other options are those of the kind, as for `la.pairs` and its fellows.
+        records, images, faces. threshold: the similarity or distance at which items match, on the scale of the kind.
+        recall: the least probability of finding an item that is exactly at the threshold. store_items: store the items
+        as they were given (for pictures, their paths), not only their features. The other options are those of the
+        kind, as for `la.pairs` and the functions of the other kinds.
         """
         given = {"threshold": threshold, "recall": recall}
         made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
@@ -85,7 +86,7 @@ class Index:
 
     @classmethod
     def open(cls, place: str | PathLike[str], *, read_only: bool = False) -> Index:
-        """The index at this place. It costs milliseconds, whatever its size."""
+        """Open an existing index: a folder or a postgresql:// URL. This takes milliseconds for an index of any size."""
         store = stores.open(place, read_only=read_only)
         settings = store.settings
         return cls(store, kind_again(settings, store.place), keeps_items=settings["store_items"])
@@ -93,21 +94,21 @@ class Index:
     # Changes
 
     def add(self, items: Any, ids: Any = None) -> Added:
-        """Put items in; all of them, or none if this raises. An id that is there already gets the new item instead.
+        """Add items: all of them, or none if this raises. An item with an id that is already stored is replaced.
 
-        items: a list, an Arrow array, or an iterable. ids: strings or whole numbers, one for each item; without them
-        the next whole numbers after the largest below 2**62.
+        items: a list, an Arrow array, or an iterable. ids: strings or whole numbers, one for each item. By default, the
+        items get consecutive whole numbers after the largest id below 2**62.
         """
         return self.add_batches([(items, None if ids is None else ids_of(ids))])
 
     def add_from(
         self, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
     ) -> Added:  # fmt: skip
-        """As `add`, of the rows of files (a `Path`, or a list of them) or of a table. All of them, or none.
+        """Add the rows of files (a `Path`, or a list of them) or of a table: all of them, or none if this raises.
 
-        column: of the texts, token lists, codes or vectors; id: of the ids. Without them the usual names are taken.
-        lines: read text files line by line; otherwise each is a document, where the index is of documents.
-        Pictures have the names of their files as ids; a LeftOutWarning names those that cannot be read.
+        column: the column of texts, token lists, codes or vectors; id: the column of ids. By default, both are found by
+        their usual names. lines: in an index of documents, read text files line by line; otherwise each file is one
+        document. The ids of pictures are the names of their files; a LeftOutWarning names those that cannot be read.
         """
         opened = open_pictures(source) if self.kind.name == "images" else source
         added = self.add_batches(sources.read(self.kind, opened, column=column, id=id, lines=lines))
@@ -116,7 +117,7 @@ class Index:
         return added
 
     def add_batches(self, batches: Iterable[Batch]) -> Added:
-        """As `add`, of batches of (items, ids) as they come; all of them, or none."""
+        """Add items from an iterable of batches (items, ids): all of them, or none if this raises."""
         count = 0
 
         def counted() -> Iterator[Block]:
@@ -130,11 +131,11 @@ class Index:
         return Added(count, replaced)
 
     def add_if_new(self, items: Any, ids: Any = None) -> list[Match | None]:
-        """Put in those items that match nothing: nothing in the index, and none of the new ones before them.
+        """Add only the items that match neither an item of the index nor an earlier item of this call.
 
-        For each item None where it was put in, else the nearest that it matched. An item whose own id is there matches
-        its older self where nothing has changed; else it is compared with the others only, and takes its place where it
-        is new.
+        Return None for each item that was added, and for every other item its nearest match. An item whose id is
+        already stored matches the stored item if their features are equal. Otherwise it is compared only with the other
+        items, and replaces the stored item if it matches none of them.
         """
         out: list[Match | None] = []
         with self.store.writing():
@@ -148,7 +149,7 @@ class Index:
         return out
 
     def remove(self, ids: Any) -> int:
-        """Take items out; how many of these ids were there. Their groups stay as they are, without them."""
+        """Remove items and return how many of these ids were stored. The rest of their groups stays together."""
         wanted = self._known(ids)
         with self.store.writing():
             items = self.store.numbers(wanted)
@@ -159,18 +160,18 @@ class Index:
         return len(items)
 
     def compact(self) -> None:
-        """Make the index smaller and faster: what was removed is gone, small parts are put together."""
+        """Make the index smaller and faster: delete the data of removed items and merge small segments."""
         self.store.compact()
 
     def check(self) -> Checked:
-        """Read all of the index and look for damage: `damages` has a line for each, and `is_sound` is True for none.
+        """Read the whole index and look for damage: `damages` has one line for each; `is_sound` is True if it is empty.
 
-        Queries notice damage too, in what they use; this finds it in what nobody has asked for.
+        Queries detect damage too, but only in the data that they read.
         """
         return self.store.check()
 
     def merge(self, other: str | PathLike[str]) -> Added:
-        """Put in all items of another index of the same kind and settings, as `add` would."""
+        """Add all items of another index that has the same kind and settings, as `add` does."""
         with Index.open(other, read_only=True) as given:
             if given.store.place == self.store.place:
                 raise UsageError(f"{given.store.place} cannot be merged with itself.")
@@ -186,24 +187,24 @@ class Index:
                 return Added(count, self.store.add(transfer.blocks(given.store, self.kind, raw=self._keeps_items)))
 
     def export(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write all items as a table (Parquet, CSV, JSON lines by the extension): id, item, group."""
+        """Write all items as a table of id, item and group (Parquet, CSV or JSON lines, by the extension)."""
         transfer.export(self.store, self.kind, grouping.current(self.store, self.kind), Path(path), force=force)
 
     # Questions
 
     def query(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> list[list[Match]]:
-        """For each item what is near it, nearest first (the older one first among equals).
+        """Return the matches of each item, nearest first; at equal scores the item that was added first comes first.
 
-        Every match is exactly scored. An item of the index that is exactly at its threshold is found with at least the
-        probability that `info` states, nearer ones more surely. threshold: to ask for nearer ones only. k: as many at
-        most; they are the nearest of those that reach the threshold.
+        Every match is scored exactly. An item of the index that is exactly at the threshold is found with at least the
+        probability that `info` states, and nearer items with a higher one. threshold: a stricter threshold than that of
+        the index. k: return only the k nearest of the matches that reach the threshold.
         """
         return self._query(items, threshold, k)
 
     def query_within(
         self, items: Any, limit: WorkLimit, *, threshold: float | None = None, k: int | None = None
     ) -> list[list[Match]] | None:
-        """As `query`, or None, before the work, where there is more of it than this limit."""
+        """Return the result of `query`, or None, without doing the work, if it would exceed this limit."""
         try:
             return self._query(items, threshold, k, limit)
         except TooManyCandidates:
@@ -225,7 +226,7 @@ class Index:
         return out
 
     def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:
-        """As `query`, as a table: query (the number of the item), id, and the similarity or distance."""
+        """Return the matches of `query` as a table: query (position of the item), id, and similarity or distance."""
         found = self.query(items, threshold=threshold, k=k)
         rows = [(number, *match) for number, matches in enumerate(found) for match in matches]
         query, ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
@@ -239,10 +240,10 @@ class Index:
         )
 
     def compare(self, a: Any, b: Any) -> float | None:
-        """The similarity (or distance) of two items, exactly, whether they match or not.
+        """Return the exact similarity (or distance) of two items, whether they match or not.
 
-        Items that have nothing in common have a similarity of 0; None is the distance of strings one of which is empty,
-        and of what is too long to be compared beyond the threshold.
+        Items that have nothing in common have a similarity of 0. A distance is None if one of the strings is empty, or
+        if the strings do not reach the threshold and are too long for an exact distance beyond it.
         """
         one, other = (self.kind.features(piece) for item in (a, b) for piece in self.kind.pieces([item]))
         first = np.zeros(1, np.int64)
@@ -253,7 +254,7 @@ class Index:
         return 0.0 if self.kind.scale.sign > 0 else None
 
     def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
-        """What is stored for an id; KeyError where it is not there."""
+        """Return what is stored for an id; KeyError if there is no such id."""
         number = self._number(id)
         where = np.array([number])
         raw = self.store.features(where)[0] if self.kind.is_own_feature else self.store.raw(where)[0]
@@ -261,19 +262,20 @@ class Index:
         return Stored(id, item, grouping.current(self.store, self.kind).of(number))
 
     def group_of(self, id: Id) -> int:  # noqa: A002
-        """The group of the item with this id, also where it is alone in it; KeyError where it is not there."""
+        """Return the group of an item, which may have no other members; KeyError if there is no such id."""
         return grouping.current(self.store, self.kind).of(self._number(id))
 
     def groups(self) -> pa.Table:
-        """id, group, size of all items that are in a group with others, the largest groups first.
+        """Return a table of id, group and size of all items in groups of two or more, largest groups first.
 
-        A group is what matches connect. It has the number of its oldest item, which stays when items are added or
-        removed; where two groups become one, it is the older one's, and `merges` says so.
+        Groups are the connected components of the matches. The number of a group is that of its oldest item and does
+        not change when items are added or removed; when two groups merge, the older number remains, and `merges`
+        records it.
         """
         return grouping.table(self.store, grouping.current(self.store, self.kind))
 
     def merges(self) -> pa.Table:
-        """merged, into, when: which groups became part of which, in order."""
+        """Return a table of merged, into and when: which group became part of which older group, in order of time."""
         forest = grouping.current(self.store, self.kind)
         rows = [*self.store.merges(), *forest.merges]
         columns = [pa.array([row[i] for row in rows], pa.int64()) for i in (0, 1)]
@@ -281,7 +283,7 @@ class Index:
         return pa.table({"merged": columns[0], "into": columns[1], "when": when})
 
     def parse_id(self, text: str) -> Id:
-        """Parse an id that was written in a command or an address.
+        """Parse an id from a command line or a URL.
 
         Where the ids of this index are whole numbers, only their decimal form is accepted: 10, but not 1_0, +10 or 010.
         """
@@ -294,7 +296,7 @@ class Index:
         return int(text)
 
     def ids(self, after: Id | None = None, limit: int = 1000) -> list[Id]:
-        """The next ids in the order in which the items came, after the id `after`."""
+        """Return up to `limit` ids that follow the id `after`, in the order in which the items were added."""
         begin = -1 if after is None else self._number(after)
         page = self.store.ids(self.store.after(begin, limit)).to_pylist()
         return [one for one in page if one is not None]
@@ -312,8 +314,11 @@ class Index:
         return bool(self.store.numbers(self._known([id]))[0] >= 0)
 
     def info(self) -> dict[str, Any]:
-        """What the index is and holds. groups: of two or more, among the items below `grouped`; ungrouped: items that
-        will be put into groups when these are asked for."""
+        """Return the settings, the plan and the counts of the index.
+
+        groups: number of groups of two or more among the items below `grouped`; ungrouped: number of items that will be
+        assigned to groups when groups are requested.
+        """
         settings, (groups, ungrouped) = self.store.settings, grouping.counts(self.store)
         return {
             "place": self.store.place,
@@ -345,7 +350,7 @@ class Index:
     # Inside
 
     def _known(self, ids: Any) -> pa.Array:
-        """Ids to look up; those of another type than the index has are simply not there."""
+        """Return ids as an array to look up; ids of another type than those of the index are treated as not stored."""
         values = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, str | bytes) else None
         if values is None:
             raise UsageError(f"ids is of type {type(ids).__name__}; expected a list of ids.")

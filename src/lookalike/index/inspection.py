@@ -1,4 +1,4 @@
-"""Look at every byte of an index folder: checksums, and whether what is stored fits together."""
+"""Check every byte of an index folder: the checksums, and the consistency of the stored arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lookalike.index.segments import Segment
 
 @dataclass
 class Checked:
-    """What `Index.check` found. damages: one line for each damage; unprotected: what has no checksums of its own."""
+    """The result of `Index.check`. damages: one line for each damage; unprotected: files that have no checksums."""
 
     items: int
     bytes: int = 0
@@ -29,7 +29,7 @@ class Checked:
         return not self.damages
 
     def attempt(self, look: Callable[[], Any]) -> None:
-        """Run a check and note the damage that it meets."""
+        """Run a check and record the DamagedIndex that it raises."""
         try:
             look()
         except DamagedIndex as error:
@@ -37,7 +37,7 @@ class Checked:
 
 
 def check_segment(segment: Segment) -> None:
-    """Compare all checksums of a segment, and its arrays with each other; DamagedIndex names what is wrong."""
+    """Verify all checksums of a segment and the consistency of its arrays; DamagedIndex says what is wrong."""
     file = segment.file
     file.check()
     rows = np.arange(len(segment))
@@ -71,5 +71,5 @@ def check_segment(segment: Segment) -> None:
 
 
 def _are_ends(ends: AnyArray, count: int) -> bool:
-    """Whether these offsets go from 0 to `count` and never back."""
+    """Return whether these offsets begin with 0, end with `count` and never decrease."""
     return bool(len(ends) > 0 and ends[0] == 0 and ends[-1] == count and np.all(ends[1:] >= ends[:-1]))

@@ -1,4 +1,4 @@
-"""The user's items, whatever they come in, to Arrow arrays of a few MB."""
+"""Convert the items that users pass (lists, arrays, iterables) into Arrow arrays of a few MB."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lookalike.errors import BadText, InputError, UsageError
 from lookalike.io.reader import TARGET_BYTES
 from lookalike.io.texts import as_ids, as_texts, kind_of_text
 
-Batch = tuple[Any, pa.Array | None]  # items; their ids, or None where the rows have none
+Batch = tuple[Any, pa.Array | None]  # items; their ids, or None if the rows have no ids
 
-ITEMS_PER_CHUNK = 2048  # items of an iterable that are taken together
-NEARLY_NOTHING = 1e-12  # a similarity that all reach who share anything: as a fraction of whole numbers it is 0
+ITEMS_PER_CHUNK = 2048  # items of an iterable that are converted at once
+NEARLY_NOTHING = 1e-12  # reached by all items with something in common; 0 as a fraction of whole numbers
 Convert = Callable[[Any], pa.Array]
 
 
 def pieces_of(items: Any, convert: Convert, expected: str) -> Iterator[pa.Array]:
-    """The items in pieces, each by `convert`. expected: what messages say should have come."""
+    """Yield the items in pieces converted by `convert`. expected: the description of valid items for error messages."""
     if isinstance(items, pa.ChunkedArray | pa.Array):
         for chunk in items.chunks if isinstance(items, pa.ChunkedArray) else [items]:
             yield from _cut(convert(chunk))
@@ -45,7 +45,7 @@ def _cut(whole: pa.Array) -> Iterator[pa.Array]:
 
 
 def texts(some: Any) -> pa.Array:
-    """large_string without nulls."""
+    """Convert texts to a large_string array without nulls."""
     made = _array(some, pa.large_string(), "texts") if isinstance(some, list | tuple) else some
     if kind_of_text(made.type) != "text":
         raise UsageError(f"these items are of the Arrow type {made.type}; expected texts.")
@@ -55,7 +55,7 @@ def texts(some: Any) -> pa.Array:
 
 
 def token_lists(some: Any) -> pa.Array:
-    """large_list of large_string or int64, without nulls."""
+    """Convert token lists to a large_list array of large_string or int64, without nulls."""
     made = (
         _array([list(one) for one in some if _is_list(one)], None, "lists of tokens")
         if isinstance(some, list | tuple)
@@ -83,7 +83,7 @@ def _array(values: Any, dtype: pa.DataType | None, expected: str) -> pa.Array:
 
 
 def ids_of(ids: Any) -> pa.Array:
-    """int64 or large_string."""
+    """Convert ids to an int64 or large_string array."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise UsageError(f"ids is of type {type(ids).__name__}; expected one id for each item, in a list.")
     made = (
@@ -96,7 +96,7 @@ def ids_of(ids: Any) -> pa.Array:
 
 
 def plain_ids(ids: pa.Array) -> pa.Array:
-    """Ids of any Arrow type as int64 or large_string; nulls and other types are refused."""
+    """Convert an Arrow array of ids to int64 or large_string; nulls and other types are refused."""
     made = as_ids(ids, where=lambda row: f"id {row}")
     if pa.types.is_uint64(made.type):
         try:
@@ -108,7 +108,7 @@ def plain_ids(ids: pa.Array) -> pa.Array:
 
 
 def number_rows(items: Any) -> Iterator[F32]:
-    """Rows of numbers as arrays of a few MB, each of one length."""
+    """Yield vectors as float32 arrays of at most ITEMS_PER_CHUNK rows of one length."""
     if isinstance(items, pa.ChunkedArray | pa.Array):
         items = np.array(items.to_pylist(), np.float32) if len(items) else []
     if isinstance(items, str | bytes | int | float) or not hasattr(items, "__len__"):

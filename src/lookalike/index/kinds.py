@@ -1,4 +1,4 @@
-"""Kinds of items: how a user's items become features and keys, and how features are scored."""
+"""Kinds of items: how items are converted into features and keys, and how features are scored."""
 
 from __future__ import annotations
 
@@ -14,81 +14,83 @@ from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 
 
 class IndexKind(Protocol):
-    """One kind of item. Made from its settings alone, so that an index opened later means the same by it."""
+    """The interface of a kind of item. It is created from its settings alone, so a reopened index has the same kind."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def scheme(self) -> str:
-        """The name of the way in which keys are made; another way has another name."""
+        """The name of the method that computes keys; a changed method has a new name."""
 
     @property
     def queries_at_once(self) -> int | None:
-        """The largest number of queries whose probes are made together; None where each has few of them."""
+        """The largest number of queries whose probes are computed together; None if each query has few probes."""
 
     @property
     def is_own_feature(self) -> bool:
-        """Whether features are the items themselves, so that nothing else is stored."""
+        """Whether the features are the items themselves, so that the items need not be stored separately."""
 
     @property
     def scale(self) -> Scale:
-        """How scores are shown. Inside they are higher for nearer items: a distance has its sign turned."""
+        """How scores are shown. Internally a higher score is nearer, so distances are negated."""
 
     @property
     def threshold(self) -> float:
-        """The user's number; nothing farther can be asked for."""
+        """The threshold of the index, as users see it; queries cannot use a looser one."""
 
     def settings(self) -> dict[str, Any]:
-        """The options that make the same kind again; plain JSON."""
+        """Return the options that recreate the kind, as plain JSON values."""
 
     def plan(self) -> dict[str, Any]:
-        """How keys are made and how sure they find what they should, for `info`."""
+        """Return the plan of the keys and its recall, for `Index.info`."""
 
     def check(self, threshold: float | None) -> float:
-        """The threshold of a query, the index's own if None; UsageError where the index cannot answer it."""
+        """Return the threshold of a query, by default that of the index; UsageError if the index cannot answer it."""
 
     def pieces(self, items: Any) -> Iterator[Any]:
-        """The user's items, checked, in pieces (Arrow arrays or the like, with a length) of a few MB."""
+        """Yield the given items, validated, in pieces of a few MB (Arrow arrays or other sized collections)."""
 
     def read(self, source: Any, column: str | None, id: str | None) -> Iterator[Batch]:  # noqa: A002
-        """The items of a source (paths, a table), batch by batch, with their ids. column: that holds the items."""
+        """Yield the items and ids of a source (paths, a table) in batches. column: the column that holds the items."""
 
     def features(self, piece: Any) -> Blobs:
-        """What items are compared by."""
+        """Return the features of items, by which they are compared."""
 
     def keys(self, features: Blobs) -> StoredKeys:
-        """The keys that items are stored under."""
+        """Return the keys under which items are stored."""
 
     def probes(self, features: Blobs) -> StoredKeys:
-        """The keys that queries look up, of `queries_at_once` at most. Queries that would need too many are scanned."""
+        """Return the keys that queries (at most `queries_at_once`) look up. Queries with too many keys are scanned."""
 
     def score(self, queries: Blobs, found: StoreCandidates, threshold: float) -> F64:
-        """The exact score of each candidate; -inf where it does not reach the threshold."""
+        """Return the exact score of each candidate, or -inf if it does not reach the threshold."""
 
     def farthest(self, one: Blobs, other: Blobs) -> float:
-        """A threshold that this item and this other one reach unless they have nothing in common; the kind's own where
-        finding out would take too long."""
+        """Return a threshold that two items reach unless they have nothing in common.
+
+        It is the threshold of the kind if the comparison would take too long.
+        """
 
     def raw(self, piece: Any) -> Blobs:
-        """The items as bytes."""
+        """Serialise items to bytes."""
 
     def item(self, raw: bytes) -> Any:
-        """The item that these bytes stand for."""
+        """Deserialise an item from the bytes of `raw`."""
 
 
 @runtime_checkable
 class ScannedKind(IndexKind, Protocol):
-    """A kind some of whose queries have too many keys: they are compared with every stored item that is in reach."""
+    """A kind whose queries may need too many keys; these are compared with every stored item that is in reach."""
 
     def in_reach(self, query: int, stored: I64, threshold: float) -> tuple[I64, int]:
-        """(rows of the stored items that can match, the steps that comparing with them takes).
+        """Return (rows of the stored items that can match, number of steps that the comparisons take).
 
-        query: bytes of its features; stored i64[n]: bytes of the features of each stored item.
+        query: size of its features in bytes; stored i64[n]: size of the features of each stored item in bytes.
         """
 
 
-KINDS = {  # where each kind is defined; loaded when it is needed
+KINDS = {  # module and class of each kind, imported on first use
     "documents": "lookalike.kinds.documents.index:DocumentKind",
     "sets": "lookalike.kinds.documents.index:SetKind",
     "vectors": "lookalike.kinds.vectors.index:VectorKind",
@@ -101,13 +103,13 @@ KINDS = {  # where each kind is defined; loaded when it is needed
 
 
 def kind_class(name: str) -> Any:
-    """The class of the kind of this name."""
+    """Import and return the class of the kind with this name."""
     module, _, attribute = KINDS[name].partition(":")
     return getattr(import_module(module), attribute)
 
 
 def make_kind(name: str, options: Mapping[str, Any]) -> IndexKind:
-    """The kind of this name with these options; UsageError names the nearest."""
+    """Create the kind with this name and these options; UsageError suggests the nearest name for an unknown one."""
     check_choice("kind", name, tuple(KINDS))
     known = kind_class(name).options()
     for option in options:
@@ -120,7 +122,7 @@ def make_kind(name: str, options: Mapping[str, Any]) -> IndexKind:
 
 
 def kind_again(stored: Mapping[str, Any], place: str) -> IndexKind:
-    """The kind of an index, from what it has stored; InputError where this version does not know it."""
+    """Recreate the kind of an index from its stored settings; InputError if this version does not know its scheme."""
     name, scheme = stored["kind"], stored["scheme"]
     if name not in KINDS or kind_class(name).scheme != scheme:
         raise InputError(
@@ -128,6 +130,6 @@ def kind_again(stored: Mapping[str, Any], place: str) -> IndexKind:
             "Use the version that made it."
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RecallWarning)  # it was told at the creation
+        warnings.simplefilter("ignore", RecallWarning)  # it was issued when the index was created
         made: IndexKind = kind_class(name).make(stored["settings"])
     return made

@@ -1,4 +1,4 @@
-"""Locks of a folder, across processes. The system frees them when a process ends, however it ends."""
+"""File locks between processes. The operating system releases them when a process ends, even if it crashes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 from lookalike.errors import IndexBusy, OutputError
 
-WAIT = 5.0  # seconds that a writer waits for another one
+WAIT = 5.0  # seconds that a writer waits for the lock
 POLL_INTERVAL = 0.01
 
 
 class FileLock:
-    """An exclusive lock on a file, which holds the number of the process that has it."""
+    """An exclusive lock on a file that contains the process id of the holder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle: int | None = None
 
     def acquire(self, wait: float) -> bool:
-        """Take the lock; False where another one keeps it for longer than `wait` seconds."""
+        """Acquire the lock; return False if another process holds it for more than `wait` seconds."""
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
@@ -52,7 +52,7 @@ class FileLock:
             self._handle = None
 
     def busy(self, place: str) -> IndexBusy:
-        """The error to raise where `acquire` gave up."""
+        """Return the error to raise when `acquire` returned False."""
         try:
             holder = self.path.read_text().strip()
         except OSError:

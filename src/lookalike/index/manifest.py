@@ -1,7 +1,7 @@
-"""The manifest of an index folder: one SQLite database that says what is there. A commit of it is a commit of all.
+"""The manifest of an index folder: an SQLite database of its contents. A commit of it is a commit of the index.
 
-SQLite does not notice every damage of its file, nor that a part of its write-ahead log is gone. So the table `meta` has
-a sum for each other table and a checksum of itself, and another file has the number of the last commit.
+SQLite does not detect every damage to its file, nor the loss of a part of its write-ahead log. Therefore the table
+`meta` has a checksum of each other table and one of itself, and a separate file has the number of the last commit.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ META = {"change": 0, "layout": 0, "next_item": 0, "next_id": 0, "next_segment": 
 TABLE_KEYS = {"segments": ("segment",), "dead": ("segment", "page"), "recent": ("item",), "merges": ("merged",)}
 TABLE_SUMS = {table: f"sum of {table}" for table in (*TABLE_KEYS, "groups")}
 CHECKSUM = "checksum"
-MAX_COPY_ATTEMPTS = 20  # attempts at a copy of a manifest that others change meanwhile
+MAX_COPY_ATTEMPTS = 20  # attempts to copy a manifest that a writer may change during the copy
 
 
 def create(folder: Path) -> None:
-    """Write an empty manifest."""
+    """Create an empty manifest."""
     link = sqlite3.connect(folder / MANIFEST_FILE, isolation_level=None)
     try:
         link.execute("PRAGMA journal_mode = WAL")
@@ -63,14 +63,14 @@ def _meta_sum(meta: dict[str, Any]) -> int:
 
 
 def record(folder: Path, change: int) -> None:
-    """Note the number of the last commit, where no damage of the manifest's files reaches it."""
+    """Write the number of the last commit to a separate file, so that damage to the manifest does not affect it."""
     text = f"{change:020d}"
     with suppress(OSError), open(folder / COMMITTED, "r+b" if (folder / COMMITTED).exists() else "wb") as file:
-        file.write(f"{text} {row_sum([text]):08x}\n".encode())  # always of one length: nothing is ever truncated
+        file.write(f"{text} {row_sum([text]):08x}\n".encode())  # of constant length, so the file is never truncated
 
 
 def recorded(folder: Path) -> int:
-    """The number of the last commit that was noted; -1 where there is none that can be read."""
+    """Return the recorded number of the last commit, or -1 if it is missing or unreadable."""
     try:
         text, _, checksum = (folder / COMMITTED).read_bytes().decode("ascii").rstrip("\n").partition(" ")
         return int(text) if f"{row_sum([text]):08x}" == checksum else -1
@@ -79,22 +79,22 @@ def recorded(folder: Path) -> int:
 
 
 class Manifest:
-    """A connection, for one store. Its methods are not for several threads at once: the store holds a lock.
+    """The connection of a store to its manifest. It is not thread-safe; the store holds a lock.
 
-    Where a reader may not write, SQLite can share its log with a writer only while that has the index open. Otherwise
-    the connection is to a private copy of the manifest and its log, and to a new copy when these change.
+    A reader without write permission can share the write-ahead log of SQLite only while a writer has the index open.
+    Otherwise the connection is to a private copy of the manifest and its log, which is renewed when they change.
     """
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
         self.folder, self.path, self.read_only = folder, folder / MANIFEST_FILE, read_only
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._copied: Hashable = None  # what the files looked like when they were copied
+        self._copied: Hashable = None  # state of the files when they were copied
         self._opened = 0
-        self._more: Counter[str] = Counter()  # what the transaction under way adds to the sums of tables
+        self._more: Counter[str] = Counter()  # changes of the table sums by the current transaction
         self._open()
 
     def _open(self) -> None:
-        """Connect, and see to it that nothing that was committed is missing."""
+        """Connect, and check that no commit is missing."""
         self._opened += 1
         known = recorded(self.folder)
         if not self.path.exists():
@@ -102,7 +102,7 @@ class Manifest:
         try:
             self.link = self._connect()
             if not self.read_only:
-                self.link.execute("PRAGMA synchronous = FULL")  # a commit that returns is on the disk
+                self.link.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
         except sqlite3.OperationalError as error:
             raise InputError(f"cannot open {self.path}: {error}. Is it the manifest of an index?") from error
         except sqlite3.DatabaseError as error:
@@ -145,7 +145,7 @@ class Manifest:
         raise IndexBusy(f"{self.path} changes all the time and cannot be copied. Try again later.")
 
     def _state(self) -> Hashable:
-        """What changes when others write the manifest or its log."""
+        """Return inode, size and modification time of the files, which change when a writer changes them."""
         out: list[Any] = []
         for name in (MANIFEST_FILE, f"{MANIFEST_FILE}-wal"):
             with suppress(OSError):
@@ -154,7 +154,7 @@ class Manifest:
         return tuple(out)
 
     def version(self) -> Hashable:
-        """Another value when another connection has committed."""
+        """Return a value that changes when another connection commits."""
         if self._copied is not None and self._state() != self._copied:
             self._again()
         return self._opened, self.rows("PRAGMA data_version")[0]
@@ -164,13 +164,13 @@ class Manifest:
         self._open()
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         try:
             return self.link.execute(query, values).fetchall()
         except sqlite3.Error as error:
             if not (self.read_only and isinstance(error, sqlite3.OperationalError) and not self.link.in_transaction):
                 raise self._failed(error) from error
-        self._again()  # a writer has come or gone, with the memory that we shared
+        self._again()  # a writer has opened or closed the index, and with it the shared memory of the log
         try:
             return self.link.execute(query, values).fetchall()
         except sqlite3.Error as error:
@@ -187,7 +187,7 @@ class Manifest:
     # Meta
 
     def meta(self) -> dict[str, Any]:
-        """All entries of `meta`, compared with their checksum."""
+        """Return all entries of `meta` after checking their checksum."""
         meta = dict(self.rows("SELECT name, value FROM meta"))
         if CHECKSUM in meta and meta[CHECKSUM] != _meta_sum(meta):
             raise self.damaged("meta does not match its checksum")
@@ -205,18 +205,18 @@ class Manifest:
         self.link.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def compare(self, meta: dict[str, Any], table: str, total: int) -> None:
-        """Compare the sum of a table with what `meta` says; nothing to compare in a manifest of format 1."""
+        """Compare the sum of a table with the one in `meta`; a manifest of format 1 has none."""
         if CHECKSUM in meta and wrapped(total) != meta.get(TABLE_SUMS[table]):
             raise self.damaged(f"the table {table} does not match its checksum")
 
     def table(self, meta: dict[str, Any], table: str, order: str) -> list[Any]:
-        """All rows of a table, compared with its sum."""
+        """Return all rows of a table after checking its sum."""
         rows = self.rows(f"SELECT * FROM {table} ORDER BY {order}")
         self.compare(meta, table, sum(map(row_sum, rows)))
         return rows
 
     def groups(self, meta: dict[str, Any]) -> tuple[I64, I64]:
-        """(items, parents) of the table of groups, compared with its sum and found to be in order."""
+        """Return (items, parents) of the table `groups`, sorted by item, after checking its sum and structure."""
         if self.rows("PRAGMA quick_check(groups)") != [("ok",)]:
             raise self.damaged("the table groups is out of order")
         rows = self.rows("SELECT item, parent FROM groups ORDER BY item")
@@ -230,18 +230,18 @@ class Manifest:
     # Changes
 
     def put(self, table: str, *values: Any) -> None:
-        """Write a row, in the place of the one with the same key."""
+        """Insert a row, or replace the one with the same key."""
         self._more[table] += row_sum(values) - self._sum_of(table, values[: len(TABLE_KEYS[table])])
         marks = ", ".join("?" * len(values))
         self.link.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", values)
 
     def drop(self, table: str, *key: Any) -> None:
-        """Delete the rows with this key, or the beginning of it."""
+        """Delete the rows with this key or key prefix."""
         self._more[table] -= self._sum_of(table, key)
         self.link.execute(f"DELETE FROM {table}{_where(table, key)}", key)
 
     def put_groups(self, items: I64, parents: I64) -> None:
-        """Write rows of the table of groups."""
+        """Insert or replace rows of the table `groups`."""
         query = "SELECT item, parent FROM groups WHERE item = ?"
         old = [row for item in items.tolist() for row in self.rows(query, (item,))]
         both = np.array(old, np.int64).reshape(-1, 2)
@@ -253,14 +253,14 @@ class Manifest:
         return sum(map(row_sum, self.rows(f"SELECT * FROM {table}{_where(table, key)}", key)))
 
     def seal(self) -> None:
-        """Write sums and the checksum of `meta`, at the end of a transaction."""
+        """Write the table sums and the checksum of `meta` at the end of a transaction."""
         for table, more in self._more.items():
             self.set(TABLE_SUMS[table], wrapped(self.get(TABLE_SUMS[table]) + more))
         self._more.clear()
         self.set(CHECKSUM, _meta_sum(dict(self.rows("SELECT name, value FROM meta"))))
 
     def begin(self) -> None:
-        """Check `meta` at the beginning of a transaction; give sums to a manifest of format 1."""
+        """Check `meta` at the beginning of a transaction, and add sums to a manifest of format 1."""
         meta = self.meta()
         self._more.clear()
         if CHECKSUM not in meta:
@@ -273,7 +273,7 @@ class Manifest:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """All that is read inside is of one moment."""
+        """Open a read transaction: everything that is read inside is of one snapshot."""
         if self.link.in_transaction:
             yield
             return
@@ -292,11 +292,11 @@ class Manifest:
 
     def _begin_reading(self) -> None:
         self.link.execute("BEGIN")
-        self.link.execute("SELECT 1 FROM meta").fetchone()  # the moment is that of the first statement that reads
+        self.link.execute("SELECT 1 FROM meta").fetchone()  # the snapshot is taken by the first statement that reads
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """One transaction; nothing of it stays if the block raises."""
+        """Open a write transaction, which is rolled back if the block raises."""
         try:
             self.link.execute("BEGIN IMMEDIATE")
             try:
@@ -314,7 +314,7 @@ class Manifest:
             raise self.damaged(str(error)) from error
 
     def close(self) -> None:
-        """Let go. A writer first puts its log into the manifest, so that a copy of the folder needs no log."""
+        """Close the connection. A writer first checkpoints its log, so that a copy of the folder needs no log."""
         if not self.read_only:
             with suppress(sqlite3.Error):
                 self.link.execute("PRAGMA wal_checkpoint(PASSIVE)")

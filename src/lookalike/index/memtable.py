@@ -1,4 +1,4 @@
-"""Items that came in small batches, in memory, until there are enough of them for a segment."""
+"""In-memory table of items that were added in small batches, until there are enough of them for a segment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.index.store import Id, StoreCandidates, StoredKeys, TooManyCandid
 
 
 class MemTable:
-    """Items by number, by id and by key."""
+    """Recent items, accessible by item number, by id and by key."""
 
     def __init__(self) -> None:
         self.ids: dict[int, Id] = {}
@@ -44,7 +44,7 @@ class MemTable:
                     del self._holders[key]
 
     def candidates(self, keys: StoredKeys, most: int | None = None) -> StoreCandidates | None:
-        """Every item that shares a key with each query, or None where there is none. most: see `Store.candidates`."""
+        """Return the items that share a key with each query; None if there are none. most: see `Store.candidates`."""
         if not self.ids:
             return None
         values, ends, get = keys.values.tolist(), keys.offsets.tolist(), self._holders.get
@@ -63,7 +63,7 @@ class MemTable:
         return self._found(query, items) if items else None
 
     def everything(self) -> StoreCandidates | None:
-        """Return all items as candidates of one query, or None where there are none."""
+        """Return all items as candidates of one query, or None if the table is empty."""
         return self._found([0] * len(self.ids), sorted(self.ids)) if self.ids else None
 
     def features(self, items: Iterable[int]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What comes in: items with their ids as they are stored, and which of them are new."""
+"""Prepare items for storage, and filter out those that match an item of the index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lookalike.runtime.local.pool import Pool, usable_cores
 
 
 def blocks(store: Store, kind: IndexKind, batches: Iterable[Batch], *, raw: bool) -> Iterator[Block]:
-    """Items with their ids, as they are stored; made on all threads, while writing. raw: also as they came."""
+    """Yield blocks of items to store, computed in parallel; call it while writing. raw: include the original items."""
 
     def made(given: tuple[Any, pa.Array]) -> Block:
         piece, ids = given
@@ -32,7 +32,7 @@ def blocks(store: Store, kind: IndexKind, batches: Iterable[Batch], *, raw: bool
     with Pool(usable_cores()) as pool:
         for block in pool.map(made, _pieces(store, kind, batches)):
             if not replacing and bool(np.any(store.numbers(block.ids) >= 0)):
-                grouping.catch_up_before_change(store, kind)  # the old item takes part in groups before it goes
+                grouping.catch_up_before_change(store, kind)  # an item is assigned to a group before it is replaced
                 replacing = True
             yield block
 
@@ -51,7 +51,7 @@ def _pieces(store: Store, kind: IndexKind, batches: Iterable[Batch]) -> Iterator
 
 
 def check_ids(ids: pa.Array | None, count: int) -> None:
-    """Refuse ids that are not one for each of `count` items."""
+    """Raise UsageError unless there is one id for each of `count` items."""
     if ids is not None and len(ids) != count:
         raise UsageError(
             f"{formatting.count(len(ids), 'ids')} came for {formatting.count(count, 'items')}; expected one for each."
@@ -59,14 +59,14 @@ def check_ids(ids: pa.Array | None, count: int) -> None:
 
 
 class NewItemFilter:
-    """Lets through what is new: what matches nothing of the store, and nothing that was let through before."""
+    """A filter that passes the items that match neither a stored item nor an item that was passed before."""
 
     def __init__(self, store: Store, kind: IndexKind) -> None:
         self._store, self._kind, self._fresh = store, kind, MemTable()
         self._budget = Budget()
 
     def sift(self, block: Block) -> tuple[list[Match | None], Block | None]:
-        """(the match of each item, None for a new one; the new ones)."""
+        """Return (the nearest match of each item, None for a new item; the block of new items, or None)."""
         kind, fresh = self._kind, self._fresh
         same = self._same(block)
         out: list[Match | None] = []
@@ -87,7 +87,7 @@ class NewItemFilter:
         return out, _taken(block, rows) if rows else None
 
     def _fresh_candidates(self, features: Blobs, probes: StoredKeys) -> StoreCandidates | None:
-        """Return what one item has to be compared with of those that were let through."""
+        """Return the passed items with which one item has to be compared, or None."""
         if not probes.scanned or not isinstance(self._kind, ScannedKind):
             return self._fresh.candidates(probes)
         every = self._fresh.everything()
@@ -98,14 +98,14 @@ class NewItemFilter:
         return every.only(np.isin(np.arange(len(every)), rows)) if len(rows) else None
 
     def _same(self, block: Block) -> set[int]:
-        """The rows that are in the store already, under their own ids."""
+        """Return the rows that are stored already, with the same id and the same features."""
         numbers = self._store.numbers(block.ids)
         there = np.flatnonzero(numbers >= 0)
         stored = self._store.features(numbers[there])
         return {row for at, row in enumerate(there.tolist()) if stored[at] == block.features[row]}
 
     def _nearer(self, near: Match | None, features: Blobs, met: StoreCandidates, mine: Id) -> Match | None:
-        """The nearest of those that were met, other than the item's older self, where it is nearer than `near`."""
+        """Return the best candidate with another id than `mine` if it is nearer than `near`, and otherwise `near`."""
         ids = [self._fresh.ids[item] for item in met.items.tolist()]
         scores = self._kind.score(features, met, self._kind.threshold)
         scores[[id == mine for id in ids]] = -np.inf  # noqa: A001
@@ -115,7 +115,7 @@ class NewItemFilter:
 
 
 def _taken(block: Block, rows: Sequence[int]) -> Block:
-    """Some rows of a block."""
+    """Return a block of these rows."""
     raw = None if block.raw is None else Blobs.of([block.raw[row] for row in rows])
     keys = [block.keys.part(row, row + 1).values for row in rows]
     return Block(

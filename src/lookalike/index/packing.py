@@ -1,4 +1,4 @@
-"""Blocks of items to the arrays of a segment."""
+"""Convert blocks of items into the arrays of a segment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lookalike.index.segment_file import AnyArray
 from lookalike.index.segments import sorted_ids, sorted_keys
 from lookalike.index.store import Blobs, Block, ends_of
 
-FRAME = 1 << 16  # bytes of items that are compressed together
+FRAME = 1 << 16  # approximate number of bytes that are compressed together
 LEVEL = 1
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Items compressed some at a time. rows i64[f]: the first row of each frame; sizes i64[n]: of each item, plain."""
+    """Items in compressed frames. rows i64[f]: first row of each frame; sizes i64[n]: uncompressed item sizes."""
 
     packed: list[pa.Buffer]
     rows: I64
@@ -29,7 +29,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Packed:
-    """A block that is ready to be part of a segment."""
+    """A block whose original items are compressed, ready to be written to a segment."""
 
     block: Block
     frames: Frames | None
@@ -44,7 +44,7 @@ class Packed:
 
 
 def pack(block: Block) -> Packed:
-    """Compress what is kept of the items."""
+    """Compress the original items of a block, if they are stored."""
     return Packed(block, None if block.raw is None else _frames(block.raw))
 
 
@@ -58,7 +58,7 @@ def _frames(raw: Blobs) -> Frames:
 
 
 def arrays_of(items: I64, parts: Sequence[Packed]) -> tuple[dict[str, Sequence[AnyArray]], I64]:
-    """The arrays of a segment with these items; and the rows whose id comes again later."""
+    """Return the arrays of a segment with these items, and the rows whose id occurs again in a later row."""
     blocks = [part.block for part in parts]
     counts = np.concatenate([np.diff(block.keys.offsets) for block in blocks])
     rows = np.repeat(np.arange(len(items), dtype=np.uint32), counts)

@@ -1,8 +1,8 @@
-"""An index in PostgreSQL: two tables, items and keys, and three small ones, for writers on many machines.
+"""An index in PostgreSQL, for writers on many machines: the tables items and keys, and three small ones.
 
-Writers take turns: `writing` is a transaction that holds the advisory lock of the index, so a commit is atomic and
-nothing comes between looking for a match and adding an item. Readers take no lock. A removed item is gone at once; its
-keys, which lead nowhere then, go with the next `compact`.
+Writers are serialised: `writing` is a transaction that holds the advisory lock of the index, so a commit is atomic and
+no other write can happen between the search for a match and the addition of an item. Readers take no lock. A removed
+item is deleted at once; its keys remain, without effect, until the next `compact`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ID_TYPES = {"int64": pa.int64(), "large_string": pa.large_string()}
 ID_TYPE_NAMES = {"int64": "whole numbers", "large_string": "strings"}
-LONGEST_ID = 2000  # bytes; an entry of PostgreSQL's B-tree holds 2704
+LONGEST_ID = 2000  # bytes; an entry of a PostgreSQL B-tree holds at most 2704
 SCHEMA_SQL = """
 CREATE TABLE {s}.state (
   settings text NOT NULL, next_item bigint NOT NULL, next_id bigint NOT NULL, items bigint NOT NULL,
@@ -51,19 +51,20 @@ CREATE TABLE {s}.merges (
   number bigserial PRIMARY KEY, merged bigint NOT NULL, into_group bigint NOT NULL, at text NOT NULL);
 ALTER TABLE {s}.items ALTER features SET STORAGE EXTERNAL;
 """
-MEETING = (  # every item that has a key of a query
+MEETING = (  # all items that share a key with a query
     "SELECT DISTINCT q.query, k.item FROM unnest(%s::int4[], %s::int8[]) AS q (query, key) "
     "JOIN {s}.keys AS k ON k.key = q.key ORDER BY 1, 2"
 )
 TABLE_NAMES = ("state", "items", "keys", "groups", "merges")
-# PostgreSQL's binary COPY: a header, then for each row how many fields it has, and each field after its length.
+# Binary COPY format of PostgreSQL: a header, then for each row the number of fields, and for each field its length and
+# its value.
 KEY_RECORD = np.dtype([("fields", ">i2"), ("eight", ">i4"), ("key", ">i8"), ("eight_more", ">i4"), ("item", ">i8")])
 COPY_BEGIN, COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-ROWS_PER_COPY = 100_000  # rows of keys that are sent at once
+ROWS_PER_COPY = 100_000  # rows of the table keys that are sent at once
 
 
 class PostgresStore:
-    """The store of the index at a URL. `index.store.Store` says what the methods do."""
+    """The `Store` of an index in PostgreSQL; the protocol documents the methods."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -79,7 +80,7 @@ class PostgresStore:
 
     @classmethod
     def create(cls, url: str, settings: dict[str, Any]) -> PostgresStore:
-        """A new, empty index. The schema is made unless it is there."""
+        """Create an empty index, and its schema if it does not exist."""
         check_installed()
         with closed_if_it_fails(Connections(place := DatabaseAddress.of(url))) as connections:
             with connections.writing() as link:
@@ -98,7 +99,7 @@ class PostgresStore:
 
     @classmethod
     def open(cls, url: str, *, read_only: bool = False) -> PostgresStore:
-        """The index at this URL."""
+        """Open the index at this URL."""
         check_installed()
         with closed_if_it_fails(Connections(place := DatabaseAddress.of(url), read_only=read_only)) as connections:
             with connections.reading() as link:
@@ -119,7 +120,7 @@ class PostgresStore:
         ids = _texts(block.ids)
         rows = list(range(len(ids)))
         if len(last := dict(zip(ids, rows, strict=True))) < len(ids):
-            rows = list(last.values())  # an id that comes twice: the later one replaces
+            rows = list(last.values())  # of items with the same id, the last is stored
             rows.sort()
         gone = link.execute(self._sql("DELETE FROM {s}.items WHERE id = ANY(%s)"), [ids]).rowcount
         with link.cursor() as cursor:
@@ -153,13 +154,13 @@ class PostgresStore:
         pairs = np.array(met, np.int64).reshape(-1, 2)
         items, place = np.unique(pairs[:, 1], return_inverse=True)
         there = self._all("SELECT item, id, features FROM {s}.items WHERE item = ANY(%s)", items.tolist())
-        self._met.ids = {item: name for item, name, _ in there}  # who asks for candidates asks for ids next
+        self._met.ids = {item: name for item, name, _ in there}  # the ids of the candidates are requested next
         features = {item: blob for item, _, blob in there}
         pieces = Blobs.of([features.get(item, b"") for item in items.tolist()])
         found = StoreCandidates(
             pairs[:, 0], pairs[:, 1], pieces.data, pieces.offsets[:-1][place], pieces.offsets[1:][place]
         )
-        if len(there) < len(items):  # removed items leave their keys behind
+        if len(there) < len(items):  # the keys of removed items remain until `compact`
             found = found.only(np.isin(found.items, np.fromiter(features, np.int64, len(features))))
         if len(found):
             yield found
@@ -200,7 +201,7 @@ class PostgresStore:
         return self._type
 
     def _check_type(self, ids: pa.DataType) -> None:
-        """Ids are of the type of the first ones."""
+        """Raise UsageError unless ids have the type of the first ids of the index."""
         known = self._own("UPDATE {s}.state SET ids = coalesce(ids, %s) RETURNING ids", str(ids))[0][0]
         if known != str(ids):
             raise UsageError(f"the ids of this index are {ID_TYPE_NAMES[known]}; these are {ID_TYPE_NAMES[str(ids)]}.")
@@ -251,8 +252,10 @@ class PostgresStore:
             link.execute(self._sql("VACUUM (ANALYZE) {s}.items, {s}.keys, {s}.groups, {s}.state"))
 
     def check(self) -> Checked:
-        """Read every row and compare what the tables say of each other. The bytes are PostgreSQL's own affair: it has
-        checksums of its pages where the cluster was made with them."""
+        """Compare the counts and item numbers of the tables with each other.
+
+        The bytes are checked by PostgreSQL itself if its cluster was created with data checksums.
+        """
         out = Checked(self.count(), sum(self.facts()["tables"].values()))
         count, rows = self._one("SELECT (SELECT items FROM {s}.state), (SELECT count(*) FROM {s}.items)")
         newest = "SELECT (SELECT next_item FROM {s}.state), (SELECT coalesce(max(item), -1) FROM {s}.items)"
@@ -276,7 +279,7 @@ class PostgresStore:
         self._connections.close()
 
     def _all(self, statement: str, *values: Any) -> list[Any]:
-        """The rows of what is committed: what this thread is writing is not seen before, as in every store."""
+        """Return the rows of a query of committed data, without uncommitted changes of this thread, as in any store."""
         with self._connections.reading() as link, link.cursor(binary=True) as cursor:
             return cursor.execute(self._sql(statement), values).fetchall()
 
@@ -284,19 +287,19 @@ class PostgresStore:
         return self._all(statement, *values)[0]
 
     def _own(self, statement: str, *values: Any) -> list[Any]:
-        """The rows as this thread has changed them."""
+        """Return the rows of a query that also sees the changes of the transaction of this thread."""
         link = self._connections.mine()
         return self._all(statement, *values) if link is None else link.execute(self._sql(statement), values).fetchall()
 
 
 def _tables(link: Connection, place: DatabaseAddress) -> set[str]:
-    """Which of the index's tables are there."""
+    """Return the names of the tables of an index that exist in the schema."""
     rows = link.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [place.schema]).fetchall()
     return {name for (name,) in rows} & set(TABLE_NAMES)
 
 
 def _texts(ids: pa.Array) -> list[str]:
-    """The ids as PostgreSQL keeps them."""
+    """Return ids as text, after checking that PostgreSQL can store them."""
     texts: list[str] = ids.cast(pa.large_string()).to_pylist()
     for text in texts:
         if "\0" in text:
@@ -309,7 +312,7 @@ def _texts(ids: pa.Array) -> list[str]:
 
 
 def _key_rows(keys: StoredKeys, first: int, rows: list[int]) -> Iterator[bytes]:
-    """The keys of these rows for COPY, in pieces; the items have numbers from `first` on."""
+    """Yield the keys of these rows in binary COPY format. first: the item number of row 0."""
     items = np.repeat(np.arange(first, first + len(keys)), np.diff(keys.offsets))
     values = keys.values.view(np.int64)
     if len(rows) < len(keys):

@@ -1,4 +1,4 @@
-"""Compare strings that would need too many keys with every stored string of a length in reach. Exact, as keys are."""
+"""Exact search for strings that would need too many keys: compare them with every stored string of similar length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from lookalike.errors import UsageError
 from lookalike.index.kinds import ScannedKind
 from lookalike.index.store import Blobs, Store, StoreCandidates
 
-SCAN_STEPS = 4 * 10**9  # cells of edit tables that the queries looked up together may fill; some seconds
-ITEMS_AT_ONCE = 4096  # stored items that are read together
+SCAN_STEPS = 4 * 10**9  # edit-distance cells that all scans of one call may fill; takes some seconds
+ITEMS_AT_ONCE = 4096  # stored items that are read at once
 
 
 class OverBudget(UsageError):
-    """Scans that would take more steps than a call may take."""
+    """Raised when the scans of one call would take more steps than allowed."""
 
     def __init__(self, message: str, limit: int) -> None:
         super().__init__(message)
@@ -24,13 +24,13 @@ class OverBudget(UsageError):
 
 
 class Budget:
-    """Steps that the scans of one call may take together."""
+    """The limit of the steps that all scans of one call may take."""
 
     def __init__(self) -> None:
         self._limit, self._spent = SCAN_STEPS, 0
 
     def spend(self, steps: int, *, letters: int, threshold: float) -> None:
-        """Account for comparisons before they are made; UsageError where they exceed the budget."""
+        """Account for comparisons before they are made; OverBudget if they exceed the budget."""
         self._spent += steps
         if self._spent > self._limit:
             raise OverBudget(
@@ -44,7 +44,7 @@ class Budget:
 def candidates(
     store: Store, kind: ScannedKind, features: Blobs, queries: Sequence[int], threshold: float, budget: Budget | None
 ) -> Iterator[StoreCandidates]:
-    """Yield the stored strings that these queries have to be compared with, in parts. budget: None for no limit."""
+    """Yield the stored strings with which these queries have to be compared, in parts. budget: None for no limit."""
     sizes, after = np.diff(features.offsets), -1
     while len(items := store.after(after, ITEMS_AT_ONCE)):
         try:
@@ -60,9 +60,9 @@ def candidates(
 
 
 def in_reach(kind: ScannedKind, query: int, stored: I64, threshold: float, budget: Budget | None) -> I64:
-    """Return the rows of the stored strings that can match a query by their lengths, paid for from the budget.
+    """Return the rows of the stored strings whose length allows a match, and charge the comparisons to the budget.
 
-    query: bytes of its features; stored i64[n]: bytes of the features of each stored string.
+    query: size of its features in bytes; stored i64[n]: size of the features of each stored string in bytes.
     """
     rows, steps = kind.in_reach(query, stored, threshold)
     if budget is not None:

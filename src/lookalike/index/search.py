@@ -1,4 +1,4 @@
-"""From keys to matches: every candidate of the store is scored exactly."""
+"""Search of an index: look up candidates by their keys and score each one exactly."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lookalike.index.store import Blobs, Id, Store, StoredKeys, TooManyCandidate
 
 
 class Match(NamedTuple):
-    """An item of the index that is near a query.
+    """An item of the index that matches a query.
 
-    similarity: exact; for kinds that are measured by a distance (`index.kind.scale`), it is that distance.
+    similarity: the exact score; for kinds with a distance (`index.kind.scale`), it is that distance.
     """
 
     id: Id
@@ -26,13 +26,13 @@ class Match(NamedTuple):
 
 
 def query_spans(kind: IndexKind, count: int) -> Iterator[tuple[int, int]]:
-    """Cut `count` queries into spans (first, last + 1) whose probes are made together."""
+    """Split `count` queries into spans (first, last + 1) whose probes are computed together."""
     step = max(1, count if kind.queries_at_once is None else kind.queries_at_once)
     return ((low, min(low + step, count)) for low in range(0, count, step))
 
 
 class WorkLimit(NamedTuple):
-    """What a caller that must not wait is ready to do: candidates of each part of the store, bytes that are scored."""
+    """The most work for a caller that must not block: candidates per part of the store, bytes of features to score."""
 
     candidates: int
     scored_bytes: int
@@ -47,9 +47,9 @@ def scored(
     budget: Budget | None,
     limit: WorkLimit | None = None,
 ) -> tuple[I64, I64, F64]:
-    """(query, item, score) of all candidates that reach the threshold. budget: of scans, None for no limit.
+    """Return (query, item, score) arrays of all candidates that reach the threshold.
 
-    limit: TooManyCandidates, before the work, where there is more of it.
+    budget: limit of the scans, None for no limit. limit: raise TooManyCandidates before doing more work than this.
     """
     parts, scored_bytes = [], 0
     candidates = store.candidates(probes, None if limit is None else limit.candidates)
@@ -81,7 +81,7 @@ def matches(
     budget: Budget,
     limit: WorkLimit | None = None,
 ) -> list[list[Match]]:
-    """For each query what is near it, nearest first, the older one first among equals; `k` of them at most.
+    """Return the matches of each query, nearest first and at equal scores the oldest item first; at most `k` of them.
 
     limit: see `scored`.
     """
@@ -101,5 +101,5 @@ def matches(
 
 
 def shown(kind: IndexKind, score: float) -> float:
-    """A score as users see it."""
+    """Convert an internal score to the one that users see: distances are not negated."""
     return kind.scale.sign * score + 0.0

@@ -1,7 +1,7 @@
-"""Files of segments: arrays behind a header, with a checksum for each block of 4,096 bytes.
+"""Segment files: a header and arrays, with a checksum for each block of 4,096 bytes.
 
-docs/reference/index-format.md describes the layout. A reader maps a file and compares a block with its checksum before
-it uses the block for the first time, so that opening costs nothing and damage never reaches an answer.
+docs/reference/index-format.md describes the layout. A reader maps a file into memory and verifies the checksum of a
+block before it uses the block for the first time, so that opening reads no data and damaged data is never returned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lookalike.core.arrays import I64, U64
 from lookalike.errors import DamagedIndex
 from lookalike.index.kernels import blocks
 
-BARE, MAGIC = b"lookalike seg 1\n", b"lookalike seg 2\n"  # without checksums, and with them
+BARE, MAGIC = b"lookalike seg 1\n", b"lookalike seg 2\n"  # format 1 without checksums, format 2 with checksums
 ALIGN = 64
 BLOCK_BYTES = 1 << blocks.BLOCK_SHIFT
 RESTORE = "Restore the index from a backup, or create it again from its items (or an earlier export)."
@@ -30,9 +30,9 @@ AnyArray = npt.NDArray[Any]
 def write_segment(
     path: Path, arrays: Mapping[str, Sequence[AnyArray]], go_on: Callable[[], None] = lambda: None
 ) -> int:
-    """Write arrays (each in parts, of one dtype) to a new file that is on the disk when this returns. Return its size.
+    """Write arrays (each as parts of one dtype) to a new file, flush it to disk and return its size in bytes.
 
-    go_on: is called before each part, and may raise.
+    go_on: called before each part is written; it may raise to stop the write.
     """
     listed: dict[str, Any] = {}
     at = 0
@@ -55,7 +55,7 @@ def write_segment(
 
 
 def _padded(arrays: Iterable[Sequence[AnyArray]], go_on: Callable[[], None]) -> Iterator[memoryview]:
-    """The bytes of all arrays, each padded to a multiple of ALIGN."""
+    """Yield the bytes of all arrays, each padded to a multiple of ALIGN."""
     for parts in arrays:
         for part in parts:
             go_on()
@@ -64,7 +64,7 @@ def _padded(arrays: Iterable[Sequence[AnyArray]], go_on: Callable[[], None]) -> 
 
 
 class _Sums:
-    """Checksums of the blocks of a stream of bytes."""
+    """Incremental checksums of the blocks of a byte stream."""
 
     def __init__(self) -> None:
         self._sums: list[U64] = []
@@ -89,7 +89,7 @@ class _Sums:
 
     def _sum(self, data: bytes | memoryview) -> None:
         out = np.empty(-(-len(data) // BLOCK_BYTES), np.uint64)
-        # a copy, since words of a part need not begin at a multiple of eight
+        # copied because a part need not be aligned to eight bytes
         blocks.sum_blocks(np.frombuffer(bytearray(data), np.uint64), self._blocks, out)
         self._sums.append(out)
         self._blocks += len(out)
@@ -101,9 +101,9 @@ def _header_sum(header: bytes) -> int:
 
 
 class SegmentFile:
-    """The arrays of a file, by name. Nothing is handed out that was not compared with its checksum.
+    """The memory-mapped arrays of a segment file, by name. Data is returned only after its checksum was verified.
 
-    has_sums: False for files of format 1, whose offsets are checked and whose content is taken as it is.
+    has_sums: False for files of format 1, whose offsets are checked and whose content is not.
     """
 
     def __init__(self, path: Path, nbytes: int) -> None:
@@ -160,60 +160,60 @@ class SegmentFile:
 
     @property
     def guard(self) -> tuple[U64, U64, npt.NDArray[np.uint8]]:
-        """The first three arguments of the kernels of `kernels.blocks`."""
+        """The first three arguments of the kernels in `kernels.blocks`."""
         return self._words, self._sums, self._seen
 
     def bare(self, name: str) -> tuple[int, AnyArray]:
-        """Where an array begins and the array itself, for kernels that check what they use."""
+        """Return the byte offset of an array and the unchecked array, for kernels that verify the blocks they read."""
         return self._at[name], self._arrays[name]
 
     def count(self, name: str) -> int:
         return len(self._arrays[name])
 
     def all(self, name: str) -> AnyArray:
-        """A whole array, checked."""
+        """Return a whole array after verifying it."""
         if name not in self._complete:
             self.span(name, 0, self.count(name))
             self._complete.add(name)
         return self._arrays[name]
 
     def span(self, name: str, low: int, high: int) -> AnyArray:
-        """Elements `low` to before `high`, checked."""
+        """Return array[low:high] after verifying it."""
         at, array = self.bare(name)
         bounds = np.array([low, high]) * array.itemsize
         self.checked(blocks.check_spans(*self.guard, at, array.nbytes, bounds[:1], bounds[1:]))
         return array[low:high]
 
     def take(self, name: str, rows: npt.NDArray[np.integer[Any]]) -> AnyArray:
-        """The elements at these rows, checked."""
+        """Return the elements at these rows after verifying them."""
         at, array = self.bare(name)
         out = np.empty(len(rows), array.dtype)
         self.checked(blocks.take(*self.guard, at, array, rows, out))
         return out
 
     def spans(self, name: str, ends: str, rows: I64) -> tuple[I64, I64]:
-        """(starts, stops) of the pieces of the array `name` that belong to these rows, both checked."""
+        """Return (starts, stops) of these rows in the array `name`, read from the offsets `ends`; both are verified."""
         at, array = self.bare(name)
         starts, stops = self.take(ends, rows), self.take(ends, rows + 1)
         self.checked(blocks.check_spans(*self.guard, at, array.nbytes, starts, stops))
         return starts, stops
 
     def search(self, name: str, wanted: AnyArray) -> I64:
-        """How many elements of a sorted array are below each of these numbers."""
+        """Return for each wanted number how many elements of a sorted array are smaller (a binary search)."""
         at, array = self.bare(name)
         out = np.empty(len(wanted), np.int64)
         self.checked(blocks.search(*self.guard, at, array, np.asarray(wanted, array.dtype), out))
         return out
 
     def check(self) -> int:
-        """Compare every block with its checksum; how many there are."""
+        """Verify the checksum of every block and return the number of checksums."""
         nbytes = np.array([8 * len(self._words)])
         self._seen[:] = 0 if self.has_sums else 1
         self.checked(blocks.check_spans(*self.guard, 0, int(nbytes[0]), 0 * nbytes, nbytes))
         return len(self._sums)
 
     def checked(self, code: int) -> int:
-        """What a kernel returned, where it met no damage."""
+        """Return the result of a kernel; raise DamagedIndex if it is a negative code for damage."""
         if code >= 0:
             return code
         block = -1 - code

@@ -1,4 +1,4 @@
-"""Segments: immutable files of items, mapped into memory. What stands where: docs/reference/index-format.md."""
+"""Segments: immutable, memory-mapped files of items. The layout is described in docs/reference/index-format.md."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from lookalike.index.kernels import blocks, lookup
 from lookalike.index.segment_file import AnyArray, SegmentFile
 from lookalike.index.store import U8, StoreCandidates, StoredKeys, TooManyCandidates, ends_of
 
-PER_PREFIX = 4  # keys, about, that share an entry of the directory
-CANDIDATES_PER_CALL = 1 << 21  # candidates that one call looks at
-MAX_SINGLE_READS = 64  # ids that are quicker read one by one
+PER_PREFIX = 4  # approximate number of keys for each entry of the directory
+CANDIDATES_PER_CALL = 1 << 21  # candidates that are gathered at once
+MAX_SINGLE_READS = 64  # up to this many ids, reading them one by one is faster
 NONE: U8 = np.empty(0, np.uint8)
 
 
 class Segment:
-    """One file of n items.
+    """An immutable file of n items.
 
     Its arrays: items i64[n], ascending; ids; id_hash u64[n], sorted, and id_rows u32[n]; keys u64[m], sorted, and
-    key_rows u32[m]; directory; features u8[] and feature_ends i64[n+1]; raw. dead: a bit for each row that is no longer
-    there.
+    key_rows u32[m]; directory; features u8[] and feature_ends i64[n+1]; raw. dead: a bitmap of the removed rows, empty
+    if there are none.
     """
 
     def __init__(self, path: Path, number: int, nbytes: int) -> None:
@@ -54,16 +54,16 @@ class Segment:
         return self._length
 
     def runs(self, wanted: U64) -> tuple[I64, I64, int]:
-        """Where the keys stand, and how many rows they have together."""
+        """Return (low, high, total): key i is keys[low[i]:high[i]]; total is the sum of the lengths of these runs."""
         low, high = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
         arrays = (*self.file.bare("keys"), *self.file.bare("directory"))
         total = lookup.find_runs(*self.file.guard, *arrays, self._shift, wanted, low, high)
         return low, high, self.file.checked(total)
 
     def candidates(self, keys: StoredKeys, most: int | None = None) -> list[StoreCandidates]:
-        """Every row that shares a key with each query; the queries in blocks of a bounded number of rows.
+        """Return the rows that share a key with each query, in parts of a bounded number of rows.
 
-        most: see `Store.candidates`; rows that share several keys count several times.
+        most: see `Store.candidates`; a row that shares several keys counts several times.
         """
         low, high, total = self.runs(keys.values)
         if most is not None and total > most:
@@ -96,41 +96,41 @@ class Segment:
         return StoreCandidates(query, items, self._features, starts, stops)
 
     def features(self, rows: I64) -> list[bytes]:
-        """What the items at these rows are compared by."""
+        """Return the features of the items at these rows."""
         starts, stops = self.file.spans("features", "feature_ends", rows)
         return [self._features[low:high].tobytes() for low, high in zip(starts.tolist(), stops.tolist(), strict=True)]
 
     def feature_page(self, first: int, after: int) -> tuple[U8, I64]:
-        """(data, offsets) of the features of rows that follow one another."""
+        """Return (data, offsets) of the features of the rows first to after - 1."""
         ends = self.file.span("feature_ends", first, after + 1)
         return self.file.span("features", int(ends[0]), int(ends[-1])), ends - ends[0]
 
     def items(self, rows: npt.NDArray[np.integer[Any]]) -> I64:
-        """The item at each row."""
+        """Return the item number of each row."""
         return self.file.take("items", rows)
 
     def rows_of_items(self, items: I64) -> I64:
-        """The row of each item, or -1; dead ones have one."""
+        """Return the row of each item number, or -1; removed items still have a row."""
         rows = self.file.search("items", items)
         known = self.items(np.minimum(rows, len(self) - 1))
         return np.where(known == items, rows, -1)
 
     def rows_after(self, item: int) -> int:
-        """The first row whose item is above this one."""
+        """Return the first row with a larger item number."""
         return int(self.file.search("items", np.array([item + 1]))[0])
 
     def is_dead(self, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
         return has_bits(self.dead, rows)
 
     def bury(self, page: int, bits: U8) -> None:
-        """Take over a page of dead bits."""
+        """Set a page of the bitmap of removed rows."""
         if not len(self.dead):
             self.dead = np.zeros(-(-len(self) // 8), np.uint8)
         at = page * len(bits)
         self.dead[at : at + len(bits)] = bits[: len(self.dead) - at]
 
     def rows_of(self, ids: pa.Array, hashes: U64) -> I64:
-        """The row of each id that is there, or -1."""
+        """Return the row of each id, or -1 if it is absent or removed. hashes: `token_hashes` of the ids."""
         out = np.full(len(hashes), -1, np.int64)
         at = self.file.search("id_hash", hashes)
         pending = np.arange(len(hashes))
@@ -158,7 +158,7 @@ class Segment:
             raise self.file.damaged("an id is not valid UTF-8") from error
 
     def _many_ids(self, starts: I64, stops: I64, letters: U8) -> pa.Array:
-        if len(starts) and bool(np.all(starts[1:] == stops[:-1])):  # rows that follow one another
+        if len(starts) and bool(np.all(starts[1:] == stops[:-1])):  # consecutive rows
             low = int(starts[0])
             data = letters[low : int(stops[-1])]
             offsets = np.append(starts, stops[-1]) - low
@@ -173,7 +173,7 @@ class Segment:
         return out
 
     def raw(self, rows: I64) -> list[bytes | None]:
-        """The items as they were given, or None where they are not kept."""
+        """Return the original items as bytes, or None for each if items are not stored."""
         if "raw" not in self.file:
             return [None] * len(rows)
         numbers = self.file.search("frame_rows", rows + 1) - 1
@@ -188,7 +188,7 @@ class Segment:
         return out
 
     def frame(self, number: int) -> tuple[int, list[bytes]]:
-        """The first row of a frame, and its items."""
+        """Decompress a frame; return its first row and its items."""
         low, high = self.file.span("frame_rows", number, number + 2).tolist()
         sizes = self.file.span("raw_sizes", low, high)
         packed = self.file.span("raw", *self.file.span("frame_ends", number, number + 2).tolist())
@@ -205,14 +205,14 @@ def _same(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def has_bits(dead: U8, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-    """Whether the bit of each row is set; none is where there are no bits."""
+    """Return whether the bit of each row is set; an empty bitmap has no set bits."""
     if not len(dead):
         return np.zeros(len(rows), np.bool_)
     return np.asarray((dead[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1, np.bool_)
 
 
 def sorted_keys(values: U64, rows: U32) -> dict[str, Sequence[AnyArray]]:
-    """The arrays of a segment that lead from keys to rows."""
+    """Return the arrays of a segment that map keys to rows: keys, key_rows, directory."""
     order = np.argsort(values, kind="stable")
     keys = values[order]
     bits = max(1, (len(keys) // PER_PREFIX).bit_length())
@@ -222,7 +222,7 @@ def sorted_keys(values: U64, rows: U32) -> dict[str, Sequence[AnyArray]]:
 
 
 def sorted_ids(ids: pa.Array) -> tuple[dict[str, Sequence[AnyArray]], I64]:
-    """The arrays of a segment that lead from ids to rows and back; and the rows whose id comes again later."""
+    """Return the arrays of a segment that map ids to rows and back, and the rows whose id occurs again later."""
     hashes = token_hashes(ids)
     order = np.argsort(hashes, kind="stable")
     known = hashes[order]

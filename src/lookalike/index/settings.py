@@ -1,4 +1,4 @@
-"""index.json: what was settled when an index was created, with a checksum."""
+"""The file index.json: the settings that were fixed when an index was created, with a checksum."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lookalike.io.atomic import replacing
 
 SETTINGS_FILE = "index.json"
 FORMAT = 2
-READABLE = (1, 2)  # 1: no checksums; the first change makes it 2
+READABLE = (1, 2)  # format 1 has no checksums; the first write upgrades it to 2
 CHECKSUM = "checksum"
 
 
 def write(folder: Path, settings: dict[str, Any]) -> None:
-    """Write the settings of an index, in the place of older ones."""
+    """Write the settings of an index, replacing earlier ones."""
     whole = settings | {CHECKSUM: _sum(settings)}
     with replacing(folder / SETTINGS_FILE, force=True) as draft:
         draft.path.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The settings of the index in a folder."""
+    """Read and verify the settings of the index in a folder."""
     path = folder / SETTINGS_FILE
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -48,7 +48,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def check_format(place: str, settings: dict[str, Any]) -> None:
-    """Refuse an index that another version of lookalike made, in a format that this one does not know."""
+    """Raise InputError if this version of lookalike cannot read the format of an index."""
     if settings.get("format") not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise InputError(

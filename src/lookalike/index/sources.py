@@ -1,4 +1,4 @@
-"""Files and tables to items of an index, with their ids."""
+"""Read items and ids for an index from files and tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from lookalike.io.read import open_collection
 def read(
     kind: IndexKind, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
 ) -> Iterator[Batch]:  # fmt: skip
-    """The items of a source (paths, a table), batch by batch. column: of the texts, codes or vectors. lines: read text
-    files line by line, where items are documents; each is one otherwise."""
+    """Yield the items and ids of a source (paths, a table) in batches.
+
+    column: the column of texts, codes or vectors; id: the column of ids. lines: for documents, read text files line by
+    line; otherwise each file is one document.
+    """
     if kind.name == "documents":
         return read_texts(source, column, id, lines=lines)
     if lines:
@@ -26,7 +29,7 @@ def read(
 def read_texts(
     source: Any, column: str | None, id: str | None, *, tokens: bool = False, lines: bool = True,  # noqa: A002
 ) -> Iterator[Batch]:  # fmt: skip
-    """The texts or token lists of a source, batch by batch, with their ids."""
+    """Yield the texts (or token lists) and ids of a source in batches."""
     collection = open_collection(source, text=column, id=id, lines=lines)
     if collection.readers and collection.is_tokens != tokens:
         held, wanted = ("token lists", "texts") if collection.is_tokens else ("texts", "token lists")

@@ -1,4 +1,4 @@
-"""Random numbers that are the same on every machine and with every version of NumPy: an index lives long."""
+"""Random numbers that are equal on every machine and with every version of NumPy, because an index is long-lived."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNIT = 2.0**-53
 
 
 def words(seed: int, stream: int, count: int) -> U64:
-    """`count` random words of one of many streams."""
+    """Return `count` random 64-bit words of a numbered stream."""
     base = np.empty(1, np.uint64)
     hashing.mix_all(np.array([stream], np.uint64), np.uint64(seed), base)
     out = np.empty(count, np.uint64)
@@ -20,7 +20,7 @@ def words(seed: int, stream: int, count: int) -> U64:
 
 
 def uniform(seed: int, stream: int, count: int) -> F64:
-    """Numbers from 0 to below 1.
+    """Return `count` uniform random numbers in [0, 1).
 
     >>> uniform(42, 0, 2).round(3).tolist()
     [0.531, 0.981]
@@ -29,7 +29,7 @@ def uniform(seed: int, stream: int, count: int) -> F64:
 
 
 def normal(seed: int, stream: int, count: int) -> F32:
-    """Normal numbers, after Box and Muller."""
+    """Return `count` standard normal random numbers, by the Box-Muller transform."""
     half = -(-count // 2)
     radius = np.sqrt(-2.0 * np.log1p(-uniform(seed, stream, half)))
     turn = 2.0 * np.pi * uniform(seed, stream + 1, half)
@@ -37,5 +37,5 @@ def normal(seed: int, stream: int, count: int) -> F32:
 
 
 def order(seed: int, stream: int, count: int) -> I64:
-    """The numbers from 0 to below `count` in a random order."""
+    """Return a random permutation of the numbers 0 to count - 1."""
     return np.argsort(words(seed, stream, count), kind="stable")

@@ -1,7 +1,7 @@
-"""What an index asks of the place where its items are kept. Everything above speaks of item numbers, features and keys.
+"""The interface of the storage of an index, in terms of item numbers, features and keys.
 
-A store is two tables, items(item, id, features, raw) and keys(key, item), and what belongs to groups; how they are
-laid out is the store's own affair. Item numbers grow with every item added and are never used again.
+A store consists of two tables, items(item, id, features, raw) and keys(key, item), and of the data of groups; each
+implementation chooses their layout. Item numbers increase with every added item and are never reused.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 U8 = npt.NDArray[np.uint8]
 Id = str | int
-AUTOMATIC_IDS = 2**62  # automatic ids are below it, so that no id of the user's above it uses them up
+AUTOMATIC_IDS = 2**62  # upper bound of automatic ids; a larger id given by the user does not use them up
 
 
 @dataclass(frozen=True)
 class Blobs:
-    """n pieces of bytes in one array. data u8[]; offsets i64[n+1]."""
+    """n byte strings in one array. data u8[]; offsets i64[n+1]."""
 
     data: U8
     offsets: I64
@@ -42,7 +42,7 @@ class Blobs:
 
     @classmethod
     def of(cls, pieces: Sequence[bytes]) -> Blobs:
-        """The pieces, one after the other.
+        """Concatenate byte strings.
 
         >>> Blobs.of([b"ab", b"", b"c"]).offsets.tolist()
         [0, 2, 2, 3]
@@ -50,18 +50,18 @@ class Blobs:
         return cls(np.frombuffer(b"".join(pieces), np.uint8), ends_of([len(piece) for piece in pieces]))
 
     def take(self, rows: Sequence[int]) -> Blobs:
-        """These pieces."""
+        """Return the byte strings at these rows. rows: all rows in order, or fewer rows than there are."""
         return self if len(rows) == len(self) else Blobs.of([self[row] for row in rows])
 
     def part(self, low: int, high: int) -> Blobs:
-        """Pieces `low` to before `high`."""
+        """Return the byte strings low to high - 1, without copying their bytes."""
         first, last = int(self.offsets[low]), int(self.offsets[high])
         return Blobs(self.data[first:last], self.offsets[low : high + 1] - first)
 
 
 @dataclass(frozen=True)
 class StoredKeys:
-    """The keys of n items: values u64[], spread evenly over all 64-bit numbers; offsets i64[n+1].
+    """The keys of n items. values u64[]: uniformly distributed hashes; offsets i64[n+1].
 
     scanned: queries that would need too many keys and have none here; they are compared with every item in reach.
     """
@@ -81,7 +81,7 @@ class StoredKeys:
 
 @dataclass(frozen=True)
 class Block:
-    """Some items as they are stored. ids: int64 or large_string, without nulls; raw: None where items are not kept."""
+    """Items to store. ids: int64 or large_string, without nulls; raw: original items, None if they are not stored."""
 
     ids: pa.Array
     features: Blobs
@@ -93,14 +93,14 @@ class Block:
 
 
 class TooManyCandidates(Exception):
-    """A query has more candidates than its caller asked to look at."""
+    """Raised when a query has more candidates than its caller allows."""
 
 
 @dataclass(frozen=True)
 class StoreCandidates:
-    """Items that share a key with a query, each once for each query.
+    """Candidates: items that share a key with a query, each once per query.
 
-    query i64[c]: the number of the query, ascending; items i64[c]; their features are data[starts[i]:ends[i]].
+    query i64[c]: position of the query, ascending; items i64[c]: item numbers; data[starts[i]:ends[i]]: their features.
     """
 
     query: I64
@@ -113,7 +113,7 @@ class StoreCandidates:
         return len(self.items)
 
     def check_sizes(self, nbytes: int) -> None:
-        """Refuse features of another size, which only a damaged segment without checksums has."""
+        """Raise DamagedIndex for features of another size, which occur only in a damaged segment without checksums."""
         if np.any(self.ends - self.starts != nbytes):
             raise DamagedIndex(f"an item of the index is damaged: its features are not of {nbytes:,} bytes.")
 
@@ -122,7 +122,7 @@ class StoreCandidates:
 
 
 class Merge(NamedTuple):
-    """The group `merged` is part of the older group `into` from `when` (UTC, ISO 8601) on."""
+    """A merge of groups: `merged` became part of the older group `into` at the time `when` (UTC, ISO 8601)."""
 
     merged: int
     into: int
@@ -136,7 +136,7 @@ def next_automatic(next_id: int, ids: I64) -> int:
 
 
 def check_automatic(next_id: int, count: int) -> None:
-    """Refuse automatic ids that would not stay below their limit."""
+    """Raise UsageError if `count` more automatic ids would exceed their limit."""
     if next_id + count > AUTOMATIC_IDS:
         raise UsageError(
             f"no automatic ids are left for {formatting.count(count, 'items')}: the index has an id near "
@@ -145,9 +145,9 @@ def check_automatic(next_id: int, count: int) -> None:
 
 
 class Store(Protocol):
-    """Items, keys and groups of one index. Methods may be called from several threads.
+    """The items, keys and groups of one index. Methods may be called from several threads.
 
-    A store sees what others have committed at the beginning of each call. Readers never wait for a writer.
+    Each call sees everything that was committed before it began. Readers never wait for a writer.
     """
 
     place: str
@@ -155,78 +155,80 @@ class Store(Protocol):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was given at creation: format, kind, the kind's settings."""
+        """The settings that were given at creation: format, kind, and the settings of the kind."""
 
     def writing(self) -> AbstractContextManager[None]:
-        """Be the only writer. All that is done inside is committed together at the end, or, if it raises, not at all.
-        It may be entered again inside. IndexBusy where another process writes and does not end soon."""
+        """Open a transaction as the only writer: all changes inside are committed at the end, or none if it raises.
+
+        It may be nested. IndexBusy if another process keeps writing for too long.
+        """
 
     def add(self, blocks: Iterable[Block]) -> int:
-        """Give the items the next numbers, in order. An id that is there already loses its old item. How many did."""
+        """Store items under the next item numbers, in order. Items with the same ids are replaced; return how many."""
 
     def remove(self, items: I64) -> None:
-        """Forget these items (numbers that are there). Their groups stay."""
+        """Remove items by number; each must be stored. Their groups remain."""
 
     def candidates(self, keys: StoredKeys, most: int | None = None) -> Iterator[StoreCandidates]:
-        """Every item that shares a key with each query, in parts; each item in one part only.
+        """Yield the items that share a key with each query, in parts; each item occurs in only one part.
 
         most: raise TooManyCandidates instead of gathering more than this many at a time; None for no limit.
         """
 
     def features(self, items: I64) -> Blobs:
-        """Of items that are there; KeyError where one is gone."""
+        """Return the features of stored items; KeyError if an item was removed."""
 
     def raw(self, items: I64) -> list[bytes | None]:
-        """The items as they were given, or None where they are not kept, or gone."""
+        """Return the original items as bytes, or None for items that are not stored or were removed."""
 
     def numbers(self, ids: pa.Array) -> I64:
-        """The item of each id, or -1."""
+        """Return the item number of each id, or -1."""
 
     def ids(self, items: I64) -> pa.Array:
-        """The id of each item; null where it is gone, since the caller learned of it."""
+        """Return the id of each item number; null if the item was removed meanwhile."""
 
     def after(self, item: int, limit: int) -> I64:
-        """The numbers of the next items above `item`, ascending, `limit` at most."""
+        """Return the next item numbers above `item`, ascending, at most `limit`."""
 
     def count(self) -> int:
-        """How many items there are."""
+        """Return the number of items."""
 
     def id_type(self) -> pa.DataType | None:
-        """int64 or large_string: what ids are, fixed by the first items; None before."""
+        """Return the type of ids, int64 or large_string, set by the first items; None if there were none yet."""
 
     def take_ids(self, count: int) -> int:
-        """The first of `count` whole numbers, in a row, that no item has or had as its id. Only while writing."""
+        """Reserve `count` consecutive automatic ids that were never used, and return the first. Only while writing."""
 
     def grouped(self) -> int:
-        """All items with numbers below this have been put into groups."""
+        """Return the number below which all items are assigned to groups."""
 
     def parents(self, items: I64) -> I64:
-        """The item that each item, or group, was put with; itself where there is none. See `index.groups`."""
+        """Return the parent of each item or group, which is itself if it has none. See `index.grouping`."""
 
     def join(self, items: I64, parents: I64, merges: Sequence[Merge], grouped: int) -> None:
-        """Put items with their groups, record merges, and that all items below `grouped` are done."""
+        """Set the parents of items, record merges, and mark all items below `grouped` as assigned to groups."""
 
     def all_parents(self) -> tuple[I64, I64]:
-        """(items, parents) of all items that were put with another, in the order of items; also of removed ones."""
+        """Return (items, parents) of all items that have a parent, including removed items, sorted by item."""
 
     def merges(self) -> list[Merge]:
-        """In the order of their recording."""
+        """Return all merges of groups in the order in which they were recorded."""
 
     def compact(self) -> None:
-        """Make the store smaller and faster, without a change of what it says. Readers go on meanwhile."""
+        """Make the store smaller and faster without changing its contents. Readers are not blocked."""
 
     def check(self) -> Checked:
-        """Look for damage in everything that is stored."""
+        """Check all stored data for damage."""
 
     def facts(self) -> dict[str, Any]:
-        """What `info` tells of the store: bytes, segments, and the like."""
+        """Return the entries of `Index.info` that describe the store, such as bytes and segments."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def ends_of(sizes: npt.ArrayLike) -> I64:
-    """i64[n+1]: where pieces of these sizes begin and end."""
+    """Return the offsets i64[n+1] of n pieces of these sizes."""
     sizes = np.asarray(sizes, np.int64)
     out = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=out[1:])

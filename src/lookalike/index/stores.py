@@ -1,4 +1,4 @@
-"""Where an index is kept: a folder, or a database by its URL."""
+"""Create or open the store of an index: a folder, or a database given by its URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lookalike.io.atomic import check_place, replacing
 
 
 def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
-    """An empty store with these settings."""
+    """Create an empty store with these settings."""
     whole = {"format": about.FORMAT, **settings}
     if _is_database(place):
         from lookalike.index.postgres import PostgresStore
@@ -34,7 +34,7 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
 
 
 def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001  (as the method of the index)
-    """The store at this place."""
+    """Open the store at this place."""
     if _is_database(place):
         from lookalike.index.postgres import PostgresStore
 
@@ -46,7 +46,7 @@ def open(place: str | PathLike[str], *, read_only: bool) -> Store:  # noqa: A001
 
 
 def shown(place: str) -> str:
-    """The name of a place without the password that it may hold."""
+    """Return the name of a place without the password that a URL may contain."""
     if not _is_database(place):
         return place
     from lookalike.index.connections import DatabaseAddress

@@ -1,4 +1,4 @@
-"""All items of an index: into another index, or into a table."""
+"""Copy all items of an index to another index or to a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ITEMS_PER_STEP = 4096
 
 
 def check_alike(mine: IndexKind, other: IndexKind, place: str) -> None:
-    """Refuse an index whose keys mean something else, and say what differs."""
+    """Raise RecipeMismatch, naming the difference, unless both kinds compute the same features and keys."""
     if mine.name != other.name:
         raise RecipeMismatch(f"{place} is an index of {other.name}, this one of {mine.name}; expected one kind.")
     ours, theirs = mine.settings(), other.settings()
@@ -41,7 +41,7 @@ def all_ids(store: Store) -> Iterator[pa.Array]:
 
 
 def blocks(store: Store, kind: IndexKind, *, raw: bool) -> Iterator[Block]:
-    """All items as they are stored. raw: with the items as they came."""
+    """Yield all items as blocks to store. raw: include the original items."""
     for items in pages(store, -1, ITEMS_PER_STEP):
         features = store.features(items)
         kept = Blobs.of([one or b"" for one in store.raw(items)]) if raw else None
@@ -49,7 +49,7 @@ def blocks(store: Store, kind: IndexKind, *, raw: bool) -> Iterator[Block]:
 
 
 def export(store: Store, kind: IndexKind, forest: Forest, path: Path, *, force: bool) -> None:
-    """Write id, item and group of all items, in the order in which they came."""
+    """Write id, item and group of all items, in the order in which they were added."""
     check_output(path, force=force)
     grouped, groups = forest.members()
     known = dict(zip(grouped.tolist(), groups.tolist(), strict=True))
@@ -62,12 +62,12 @@ def export(store: Store, kind: IndexKind, forest: Forest, path: Path, *, force: 
         }
         return pa.record_batch(columns)
 
-    nothing = np.empty(0, np.int64)  # an index without items is a table without rows
+    nothing = np.empty(0, np.int64)  # so that an empty index gives a table without rows
     write_table(map(batch, itertools.chain([nothing], pages(store, -1, ITEMS_PER_STEP))), path, force=force)
 
 
 def _shown(store: Store, kind: IndexKind, items: I64) -> list[str | None]:
-    """Texts as they are, everything else as JSON."""
+    """Return items as text: strings unchanged, everything else as JSON."""
     features = store.features(items) if kind.is_own_feature else None
     raw: list[bytes | None] = [features[i] for i in range(len(items))] if features else store.raw(items)
     return [None if one is None else _text(kind.item(one)) for one in raw]

@@ -1,4 +1,4 @@
-"""Changes of an index folder: what is written inside one transaction of the manifest."""
+"""Write transactions of an index folder: all changes that one commit of the manifest makes visible."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Block, Merge, StoredKeys, check_automatic, next_automatic
 from lookalike.runtime.local.pool import Pool, usable_cores
 
-MAX_RECENT_ITEMS, SMALL_BYTES = 1024, 1 << 23  # a larger batch becomes a segment at once
-FLUSHED = 4096  # recent items from which on they become a segment
+MAX_RECENT_ITEMS, SMALL_BYTES = 1024, 1 << 23  # a larger batch is written directly as a segment
+FLUSHED = 4096  # write the recent items as a segment when there are more
 SEGMENT_BYTES = 1 << 28
 COMPACTING = "compact.lock"
-DEAD_BITS_PAGE_BYTES = 512  # bytes of dead bits that change together
+DEAD_BITS_PAGE_BYTES = 512  # size of a page of the bitmap of removed rows
 ID_TYPE_NAMES = {"int64": "int64", "large_string": "string"}
 
 
 class Writer:
-    """One transaction. Numbers are given out as it goes; files are on the disk before it is committed."""
+    """A write transaction. Item and segment numbers are assigned at once; files are on disk before the commit."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder, self.manifest = folder, manifest
@@ -46,7 +46,7 @@ class Writer:
     @classmethod
     @contextmanager
     def begin(cls, folder: Path, manifest: Manifest, *, sweep: bool) -> Iterator[Writer]:
-        """A transaction that is committed when the block ends well. sweep: first remove what others left behind."""
+        """Open a transaction that is committed unless the block raises. sweep: first remove files of failed writers."""
         try:
             with manifest.changing():
                 manifest.begin()
@@ -64,7 +64,7 @@ class Writer:
             raise unwritten(folder, error) from error
 
     def _settle(self) -> None:
-        """Give files their names; the commit that follows makes them count."""
+        """Rename the drafts to their final names; the following commit makes them part of the index."""
         for draft, path in self._drafts:
             os.replace(draft, path)
         if self._drafts:
@@ -80,7 +80,7 @@ class Writer:
                 path.unlink(missing_ok=True)
 
     def _sweep(self) -> None:
-        """Remove files that a writer left behind that did not come to its commit."""
+        """Remove the files of writers that did not commit."""
         known = {f"{row[0]:08d}.seg" for row in self.manifest.rows("SELECT segment FROM segments")}
         compacting = FileLock(self.folder / COMPACTING)
         nobody = compacting.acquire(0)
@@ -93,7 +93,7 @@ class Writer:
     # Items
 
     def take(self, name: str, count: int) -> int:
-        """The first of the next `count` numbers of a series."""
+        """Reserve the next `count` numbers of a counter in `meta` and return the first."""
         first = int(self.manifest.get(name))
         self.manifest.set(name, first + count)
         return first
@@ -117,7 +117,7 @@ class Writer:
             self.manifest.set("next_id", next_automatic(self.manifest.get("next_id"), ids.to_numpy()))
 
     def add_rows(self, blocks: Sequence[Block], segments: Sequence[Segment], recent: MemTable) -> int:
-        """A few items, as rows of the manifest."""
+        """Add a few items as rows of the manifest; return how many items they replace."""
         replaced = 0
         mine: dict[Any, int] = {}
         for block in blocks:
@@ -134,7 +134,7 @@ class Writer:
         return replaced
 
     def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: MemTable) -> int:
-        """Remove the items that have these ids already."""
+        """Remove the stored items with these ids and return their number."""
         old = [item for one in ids.to_pylist() if (item := recent.items.get(one)) is not None] if len(recent) else []
         buried = self.bury(None, np.array(old, np.int64))
         hashes = token_hashes(ids) if segments else np.empty(0, np.uint64)
@@ -144,9 +144,10 @@ class Writer:
         return buried
 
     def add_segments(self, blocks: Iterable[Block], segments: Sequence[Segment]) -> int:
-        """Many items, as segments. The next blocks are made while a segment is sorted and written.
+        """Add many items as segments; return how many items they replace.
 
-        segments: all that there are; no items are recent.
+        The next blocks are computed while a segment is sorted and written. segments: all existing segments; there must
+        be no recent items.
         """
         before = list(segments)
         replaced, first = 0, int(self.manifest.get("next_item"))
@@ -171,7 +172,7 @@ class Writer:
         return behind.submit(lambda: Made(number, draft, first, parts))
 
     def _finish(self, under_way: Future[Made] | None, segments: list[Segment]) -> int:
-        """Take over a segment that is written; items whose ids it has again are removed."""
+        """Add a written segment to the manifest; remove older items with the same ids and return their number."""
         if under_way is None:
             return 0
         made = under_way.result()
@@ -182,7 +183,7 @@ class Writer:
         return replaced
 
     def new_file(self) -> tuple[int, Path]:
-        """The number of the next segment, and where to write it."""
+        """Return the number of the next segment and the path of its draft."""
         number = self.take("next_segment", 1)
         draft = self.folder / f"{number:08d}.draft"
         self._drafts.append((draft, draft.with_suffix(".seg")))
@@ -195,7 +196,7 @@ class Writer:
         return segment
 
     def swap(self, olds: Sequence[Old], draft: Path, nbytes: int) -> None:
-        """Put a segment in the place of others; what was removed from them in the meantime is removed from it."""
+        """Replace segments by a merged one, and remove from it the items that were removed during the merge."""
         late = []
         for old in olds:
             query = "SELECT page, bits FROM dead WHERE segment = ?"
@@ -218,7 +219,7 @@ class Writer:
         return int(self.manifest.rows("SELECT count(*) FROM recent")[0][0])
 
     def flush(self) -> list[Segment]:
-        """Make a segment of the recent items; none where there are none."""
+        """Write the recent items as a segment; return it in a list, which is empty if there are none."""
         kept = [row[:5] for row in self.manifest.rows("SELECT * FROM recent ORDER BY item") if row[1] is not None]
         self.manifest.drop("recent")
         self._layout = True
@@ -235,7 +236,7 @@ class Writer:
         return [self.add_file(number, draft, write_segment(draft, arrays))]
 
     def bury(self, segment: Segment | None, rows: I64) -> int:
-        """Mark rows of a segment, or recent items (None), as no longer there. How many were there until now."""
+        """Mark rows of a segment, or recent items if it is None, as removed; return how many were live before."""
         if not len(rows):
             return 0
         if segment is None:
@@ -269,7 +270,7 @@ class Writer:
 
 
 class Made:
-    """A segment on the disk that the manifest does not name yet."""
+    """A segment file that is written but not yet listed in the manifest. again: rows whose id occurs again later."""
 
     def __init__(self, number: int, draft: Path, first: int, parts: list[Packed]) -> None:
         items = np.arange(first, first + sum(map(len, parts)), dtype=np.int64)
@@ -280,15 +281,15 @@ class Made:
 
 
 def unwritten(folder: Path, error: OSError) -> OutputError:
-    """What to say where the system refuses a write."""
+    """Return the error for a failed write."""
     if error.errno == errno.ENOSPC:
         return OutputError(f"disk full while writing {folder}; nothing of this change was kept.")
     return OutputError(f"cannot write {folder}: {error.strerror or error}; nothing of this change was kept.")
 
 
 def flush_folder(folder: Path) -> None:
-    """Ask the system to put the entries of a folder on the disk."""
-    with suppress(OSError):  # not every system lets a folder be opened
+    """Flush the entries of a folder to disk."""
+    with suppress(OSError):  # not every system can open a folder
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,9 +1,9 @@
-"""Arrays of a file that is mapped into memory, each block of it compared with its checksum before its first use.
+"""Kernels that read arrays of a memory-mapped file and verify the checksum of each block before its first use.
 
 Every kernel takes the same three arrays: words u64[], the bytes of all arrays; sums u64[b], the checksum of each block;
-seen u8[b], 1 where a block was compared. A file without checksums has ones in `seen` from the beginning. `at` is where
-an array begins in `words`, in bytes. A kernel that returns a negative number met damage: -1 - b says in which block,
-with b = len(seen) for an offset that points outside of its array.
+seen u8[b], 1 for a block that was verified. For a file without checksums, `seen` is all ones from the beginning. `at`
+is the byte offset of an array in `words`. A negative return value reports damage: -1 - b is damage in block b, and
+b = len(seen) means an offset that points outside of its array.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def xxh64(
 
 @jit
 def sum_blocks(words: Any, first: int, out: Any) -> None:  # words u64[]; out u64[blocks]
-    """out[i] = XXH64 of block i of these words, with its number in the file (first + i) as the seed."""
+    """out[i] = XXH64 of block i of the words, seeded with the number of the block in the file, first + i."""
     for block in range(len(out)):
         end = min((block + 1) * BLOCK_WORDS, len(words))
         out[block] = xxh64(words, block * BLOCK_WORDS, end, np.uint64(first + block))
@@ -62,7 +62,7 @@ def sum_blocks(words: Any, first: int, out: Any) -> None:  # words u64[]; out u6
 
 @jit
 def is_damaged(words: Any, sums: Any, seen: Any, block: int) -> bool:
-    """Compare a block with its checksum, unless that was done before."""
+    """Return whether a block does not match its checksum; a block is verified only once."""
     if seen[block]:
         return False
     end = min((block + 1) * BLOCK_WORDS, len(words))
@@ -74,7 +74,7 @@ def is_damaged(words: Any, sums: Any, seen: Any, block: int) -> bool:
 
 @jit
 def check_spans(words: Any, sums: Any, seen: Any, at: int, size: int, starts: Any, ends: Any) -> int:
-    """Check the bytes starts[i] to before ends[i] of an array of `size` bytes; 0, or a negative number for damage."""
+    """Verify bytes starts[i] to ends[i] - 1 of an array of `size` bytes; return 0, or a negative number for damage."""
     for i in range(len(starts)):
         if not 0 <= starts[i] <= ends[i] <= size:
             return -1 - len(seen)
@@ -87,7 +87,7 @@ def check_spans(words: Any, sums: Any, seen: Any, at: int, size: int, starts: An
 
 @jit
 def take(words: Any, sums: Any, seen: Any, at: int, values: Any, rows: Any, out: Any) -> int:
-    """out[i] = values[rows[i]]; 0, or a negative number for damage. values any[n]; rows int[r]."""
+    """out[i] = values[rows[i]]. Return 0, or a negative number for damage. values any[n]; rows int[r]."""
     for i in range(len(rows)):
         row = np.int64(rows[i])
         if not 0 <= row < len(values):
@@ -101,7 +101,7 @@ def take(words: Any, sums: Any, seen: Any, at: int, values: Any, rows: Any, out:
 
 @jit
 def search(words: Any, sums: Any, seen: Any, at: int, values: Any, wanted: Any, out: Any) -> int:
-    """out[i] = how many of the sorted values are below wanted[i]; 0, or a negative number for damage.
+    """out[i] = number of the sorted values that are below wanted[i]. Return 0, or a negative number for damage.
 
     values, wanted: i64 or u64, both the same; out i64.
     """
@@ -124,12 +124,12 @@ def search(words: Any, sums: Any, seen: Any, at: int, values: Any, wanted: Any, 
 def locate(
     words: Any, sums: Any, seen: Any,
     items_at: int, items: Any,  # i64[n]
-    ends_at: int, ends: Any,  # i64[n+1]: where the features of each row begin, and the last ones end
+    ends_at: int, ends: Any,  # i64[n+1]: offsets of the features of each row
     features_at: int, size: int,
     rows: Any,  # u32[r]
-    numbers: Any, starts: Any, stops: Any,  # i64[r]: the item of each row, and where its features are
+    numbers: Any, starts: Any, stops: Any,  # i64[r]: item number of each row, start and end of its features
 ) -> int:  # fmt: skip
-    """Look rows up and check all that is to be read of them; 0, or a negative number for damage."""
+    """Look up rows and verify their features; return 0, or a negative number for damage."""
     code = take(words, sums, seen, items_at, items, rows, numbers)
     if code == 0:
         code = take(words, sums, seen, ends_at, ends[:-1], rows, starts)

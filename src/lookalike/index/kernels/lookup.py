@@ -1,4 +1,4 @@
-"""Keys to rows of a sorted table, and the exact scores of the items found that way."""
+"""Kernels that look up the rows of keys in a sorted table, and that score candidates exactly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEVEN, EIGHTH = np.uint32(7), np.uint32(3)
 
 @jit
 def fill_directory(keys: Any, shift: Any, out: Any) -> None:  # keys u64[m], sorted; shift u64; out u32 or i64[2**b + 1]
-    """out[p] = how many keys are below p << shift, so that those with the prefix p stand from out[p] to out[p + 1]."""
+    """out[p] = number of keys below p << shift: the keys with the prefix p are keys[out[p]:out[p + 1]]."""
     at = 0
     for p in range(len(out) - 1):
         while at < len(keys) and keys[at] >> shift < np.uint64(p):
@@ -41,7 +41,7 @@ def find_runs(
     wanted: Any,  # u64[w]
     low: Any, high: Any,  # i64[w]: keys[low[i]:high[i]] == wanted[i]
 ) -> int:  # fmt: skip
-    """Return the sum of the lengths of all runs, or a negative number for damage."""
+    """Find the run of each wanted key; return the sum of their lengths, or a negative number for damage."""
     total = 0
     for i in range(len(wanted)):
         key = wanted[i]
@@ -56,7 +56,7 @@ def find_runs(
         end: Any = np.int64(directory[prefix + 1])
         if not 0 <= at <= end <= len(keys):
             return -1 - len(seen)
-        while end - at > 8:  # crowded: a key that many items have
+        while end - at > 8:  # a long range: a key that many items share
             middle = (at + end) // 2
             block = (keys_at + 8 * middle) >> BLOCK_SHIFT
             if is_damaged(words, sums, seen, block):
@@ -83,15 +83,14 @@ def find_runs(
 @jit
 def gather_rows(
     words: Any, sums: Any, seen: Any,  # see `kernels.blocks`
-    low: Any, high: Any,  # i64[w]: runs
-    offsets: Any,  # i64[q+1]: the runs of each query
+    low: Any, high: Any,  # i64[w]: runs, see `find_runs`
+    offsets: Any,  # i64[q+1]: offsets of the runs of each query
     rows_at: int, rows: Any,  # u32[m]
     count_of_rows: int,
-    dead: Any,  # u8[]: a bit for each row, or nothing
-    queries: Any, out: Any,  # i64[], u32[]: the query and the row of each find, in the order of both; room for all runs
+    dead: Any,  # u8[]: bitmap of the removed rows, or empty
+    queries: Any, out: Any,  # i64[], u32[]: query and row of each result, sorted by both; as long as all runs
 ) -> int:  # fmt: skip
-    """The rows of all runs of each query, each once, without dead ones; returns how many, or a negative number for
-    damage."""
+    """Gather the distinct live rows of the runs of each query; return their number, or a negative number for damage."""
     count = 0
     for q in range(len(offsets) - 1):
         begin = count
@@ -120,7 +119,7 @@ def gather_rows(
 
 @jit
 def score_sets(
-    elements: Any,  # u64[]: of the queries, none 0
+    elements: Any,  # u64[]: elements of the queries, none of them 0
     offsets: Any,  # i64[q+1]
     query: Any,  # i64[c]: ascending
     data: Any,  # u64[]: elements of the candidates
@@ -129,9 +128,9 @@ def score_sets(
     measure: int,
     num: int,
     den: int,
-    out: Any,  # f64[c]: the similarity, or -inf where it is below num/den
+    out: Any,  # f64[c]: similarity, or -inf if it is below num/den
 ) -> None:
-    """Score every candidate exactly."""
+    """Compute the exact set similarity of every candidate."""
     most, last = 0, -1
     for i in range(len(query)):
         most = max(most, offsets[query[i] + 1] - offsets[query[i]])
@@ -163,9 +162,9 @@ def score_rows(
     data: Any,  # f32[]: rows of the candidates
     starts: Any,  # i64[c]
     least: float,
-    out: Any,  # f64[c]: the score, or -inf where it is below `least`
+    out: Any,  # f64[c]: score, or -inf if it is below `least`
 ) -> None:
-    """Score rows of numbers in float64, as `vectors.score` does."""
+    """Score vectors in float64, as `kernels.vectors.score` does."""
     last, norm = -1, 0.0
     width = queries.shape[1]
     for i in range(len(query)):
@@ -180,7 +179,7 @@ def score_rows(
 
 @jit
 def score_codes(queries: Any, query: Any, data: Any, starts: Any, most: int, out: Any) -> None:
-    """out[i] = in how many bits two codes differ, with the sign turned; -inf where these are more than `most`.
+    """out[i] = negated Hamming distance of query and candidate, or -inf if the distance exceeds `most`.
 
     queries u64[q, words]; query i64[c]; data u64[]; starts i64[c]; out f64[c].
     """
@@ -202,9 +201,9 @@ def score_strings(
     measure: int,
     num: int,
     den: int,
-    out: Any,  # f64[c]: the score, or -inf where the bar is not reached
+    out: Any,  # f64[c]: score, or -inf if it does not reach the threshold
 ) -> None:
-    """Measure strings as `kernels.edits` does; an empty one matches nothing."""
+    """Score strings by edit distance, as `kernels.edits` does; an empty string matches nothing."""
     longest = 0
     for q in range(len(offsets) - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -226,7 +225,7 @@ def score_strings(
 
 @jit
 def blob_prints(data: Any, offsets: Any, out: Any) -> None:  # data u8[]; offsets i64[n+1]; out u64[n]
-    """out[i] = a hash of the bytes of piece i."""
+    """out[i] = 64-bit hash of byte string i."""
     for i in range(len(out)):
         h = np.uint64(offsets[i + 1] - offsets[i])
         at = offsets[i]
