@@ -1,4 +1,4 @@
-"""Who may ask, and how much: tokens, and limits of size and time."""
+"""Admission of requests: access tokens, and limits of body size and time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-DRAINED = 4  # times the limit: so much of a body that is too large is still taken, for its sender to hear the answer
+DRAINED = 4  # read up to this multiple of the limit of a body that is too large, so that its sender gets the answer
 
 
 class Refused(Exception):
-    """A request that is not served. error: a name for programs; message: one line for people."""
+    """Raised for a request that is refused. error: a name for programs; message: one line for people."""
 
     def __init__(self, status: int, error: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """body: bytes of a request; batch: items in it; seconds: from its first byte to the last of the work."""
+    """Limits of a request. body: bytes; batch: items; seconds: from its first byte to the end of the work."""
 
     body: int = 16_000_000
     batch: int = 1000
@@ -30,14 +30,14 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """Who may do what. reads: whether reading needs the token too; closed: why nobody may write, if so."""
+    """Access rules. token: needed to write, None for none; reads: needed to read too; closed: why writes are off."""
 
     token: str | None = None
     reads: bool = False
     closed: str = ""
 
     def check(self, request: Request, *, write: bool) -> None:
-        """Refuse a request that may not do this. Tokens are compared in a time that tells nothing of them."""
+        """Raise Refused if a request is not authorised. Tokens are compared in constant time."""
         if write and self.closed:
             raise Refused(403, "WritesAreClosed", self.closed)
         if self.token is None or not (write or self.reads):
@@ -51,9 +51,9 @@ class Access:
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
-    """The whole body of a JSON request, refused as soon as it is known to be too large, or too slow."""
+    """Read the whole body of a JSON request; Refused if it has another type, is too large or arrives too slowly."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # also what keeps pages of other sites out: a browser asks before it sends JSON
+    if kind != "application/json":  # also blocks other sites: a browser sends a preflight request before JSON
         came = f"of the type {kind}" if kind else "without a Content-Type"
         raise Refused(415, "NotJson", f"the body came {came}; expected Content-Type: application/json.")
     declared = request.headers.get("content-length", "")

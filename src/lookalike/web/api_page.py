@@ -1,4 +1,4 @@
-"""The description of an API as one page without scripts: nothing is loaded from anywhere."""
+"""Documentation of an API as one HTML page without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ table { border-collapse: collapse } td { padding: .15rem 1.2rem .15rem 0; vertic
 
 
 def api_page(schema: dict[str, Any], base: str) -> str:
-    """HTML from an OpenAPI schema: every path with its fields, an example as a command, and its answers.
+    """Render an OpenAPI schema as HTML: every path with its fields, an example as a command, and its responses.
 
-    base: where the server is, as http://127.0.0.1:8080.
+    base: the URL of the server, such as http://127.0.0.1:8080.
     """
     title = escape(schema["info"]["title"])
     parts = [f"<h1>{title}</h1><p>{escape(schema['info']['description'])}</p>"]
@@ -48,7 +48,7 @@ def _operation(path: str, method: str, one: dict[str, Any], schema: dict[str, An
 
 
 def _content(answer: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an answer."""
+    """Return the schema of a response, with a reference resolved."""
     found = answer.get("content", {}).get("application/json", {}).get("schema", {})
     name = found.get("$ref", "").rpartition("/")[2]
     made: dict[str, Any] = schema["components"]["schemas"].get(name, found)
@@ -56,7 +56,7 @@ def _content(answer: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(body: dict[str, Any]) -> str:
-    """The fields of a body, as a table."""
+    """Render the fields of a body as an HTML table."""
     rows = [
         f"<tr><td><code>{escape(name)}</code><td>{escape(_about(field))}{'' if _needed(name, body) else ' Optional.'}"
         for name, field in body.get("properties", {}).items()
@@ -69,7 +69,7 @@ def _needed(name: str, body: dict[str, Any]) -> bool:
 
 
 def _about(field: dict[str, Any]) -> str:
-    """What a field is for; of a list that does not say, what its items are and how many there may be."""
+    """Return the description of a field; for a list without one, describe its items and their largest number."""
     if "description" in field:
         return str(field["description"])
     some = field.get("anyOf", [field])[0]
@@ -90,6 +90,6 @@ def _command(url: str, method: str, one: dict[str, Any], body: dict[str, Any] | 
 
 
 def _example(field: dict[str, Any]) -> Any:
-    """The first of a field's examples; of a list, one with the first example of its items."""
+    """Return the first example of a field; for a list without examples, a list with the first example of its items."""
     some = field.get("anyOf", [field])[0]
     return some["examples"][0] if "examples" in some else [some["items"]["examples"][0]]

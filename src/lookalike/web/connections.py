@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 UNLIMITED_DESCRIPTORS = 1 << 16  # assumed where the system sets no limit
-RESERVED_DESCRIPTORS = 32  # at least so many stay free for the files of an index
-FLUSH_SECONDS = 10.0  # an answer of which a client takes nothing for so long is given up
+RESERVED_DESCRIPTORS = 32  # fewest descriptors that are kept free for the files of an index
+FLUSH_SECONDS = 10.0  # abort a response when the client reads nothing for this long
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionLimits:
     """Limits of open connections.
 
-    total: connections at once; per_client: connections at once from one address (one /64 network of IPv6). 0 for both
-    means three quarters of the descriptors of this process, and half of the total. head_seconds: time until the head of
-    a request has arrived; request_seconds: time until its body has.
+    total: simultaneous connections, where 0 means three quarters of the file descriptors of this process; per_client:
+    simultaneous connections from one address (for IPv6, one /64 network), where 0 means half of the total.
+    head_seconds: time for the head of a request to arrive; request_seconds: time for its body to arrive.
     """
 
     total: int = 0
@@ -30,13 +30,13 @@ class ConnectionLimits:
     request_seconds: float = 35.0
 
     def resolved(self) -> tuple[int, int]:
-        """Return (total, per_client) with numbers in place of 0."""
+        """Return (total, per_client) with 0 replaced by the defaults."""
         total = self.total or spare_descriptors()
         return total, min(total, self.per_client or max(1, total // 2))
 
 
 def spare_descriptors() -> int:
-    """Return the number of descriptors that connections may use: the limit of this process without a reserve."""
+    """Return the number of file descriptors for connections: the limit of this process minus a reserve."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -61,7 +61,7 @@ def client_of(address: str) -> str:
 
 
 class Register:
-    """The open connections of a server. Those that wait for a request are known, the longest waiting first."""
+    """The open connections of a server. waiting: those without a complete request, longest waiting first."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
@@ -70,10 +70,10 @@ class Register:
         self.waiting: dict[LimitedProtocol, None] = {}
 
     def admit(self, connection: LimitedProtocol) -> str:
-        """Count a new connection, where there is room or can be made; else return why not.
+        """Register a new connection and return "", or return the reason why there is no room for it.
 
-        Room is made by closing the connection that has waited longest for a whole request, of the same client where
-        this one has too many.
+        If a limit is reached, the connection that has waited longest for a complete request is closed; if the client
+        has too many connections, it must be one of that client.
         """
         name = connection.name
         if self.open[name] >= self.per_client:
@@ -95,7 +95,7 @@ class Register:
         return False
 
     def leave(self, connection: LimitedProtocol) -> None:
-        """Forget a connection."""
+        """Unregister a connection."""
         self.waiting.pop(connection, None)
         self.count -= 1
         self.open[connection.name] -= 1
@@ -104,7 +104,7 @@ class Register:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 on a connection that is closed where a request does not arrive in time."""
+    """HTTP/1.1 protocol that closes its connection when a request does not arrive in time."""
 
     register: ClassVar[Register]
 
@@ -113,8 +113,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self.name = ""
         self._admitted = False
         self._messages = 0  # requests that have begun to arrive
-        self._head_arrived = self._arrived = False  # of the last of these
-        self._awaited: tuple[int, str] | None = None  # what the timer is for
+        self._head_arrived = self._arrived = False  # whether the head and all of the last request have arrived
+        self._awaited: tuple[int, str] | None = None  # (number of requests, part) that the timer waits for
         self._timer: asyncio.TimerHandle | None = None
         self._flush: asyncio.TimerHandle | None = None
 
@@ -135,13 +135,13 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def leave(self) -> None:
-        """Be no longer counted."""
+        """Unregister this connection, if it is registered."""
         if self._admitted:
             self._admitted = False
             self.register.leave(self)
 
     def data_received(self, data: bytes) -> None:
-        if not self._admitted:  # refused: what still comes is not read
+        if not self._admitted:  # refused: ignore further data
             return
         super().data_received(data)
         if self.transport.is_closing():
@@ -149,7 +149,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self._arrived:
             self._await((self._messages, "body" if self._head_arrived else "head"))
         elif self._is_idle() and self.timeout_keep_alive_task is None:
-            self._await((self._messages, "line break"))  # between requests; it has ended the wait of an idle connection
+            self._await((self._messages, "line break"))  # data between requests has cancelled the keep-alive timer
         else:
             self._await(None)
         if self.pipeline or not (self._is_idle() or self.cycle.more_body):
@@ -177,7 +177,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._abort_unless_taken(None)
 
     def _await(self, what: tuple[int, str] | None) -> None:
-        """Close the connection unless this arrives in time; time that was given for the same before is not renewed."""
+        """Close the connection unless `what` arrives in time; a repeated call does not restart the timer."""
         if what == self._awaited:
             return
         if self._timer is not None:
@@ -189,11 +189,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer = self.loop.call_later(seconds, self._too_late, seconds)
 
     def _is_idle(self) -> bool:
-        """Return whether every request that has begun to be answered is answered."""
+        """Return whether no response is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def _too_late(self, seconds: float) -> None:
-        if self.flow.read_paused:  # the server itself does not read on
+        if self.flow.read_paused:  # the server itself has paused reading
             self._timer = self.loop.call_later(seconds, self._too_late, seconds)
         elif self._messages and self._is_idle() and not self._head_arrived:
             message = f"the head of the request did not arrive within {seconds:g} s."
@@ -209,7 +209,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _abort_unless_taken(self, before: int | None) -> None:
-        """Give up an answer of which nothing was taken since the last look."""
+        """Abort the connection if the client has read nothing of the response since the last check."""
         size = self.transport.get_write_buffer_size()
         if size == before:
             self.transport.abort()
@@ -218,5 +218,5 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def limited(limits: ConnectionLimits) -> type[LimitedProtocol]:
-    """Return the protocol of one server with these limits."""
+    """Return the protocol class of one server with these limits."""
     return type("ServerProtocol", (LimitedProtocol,), {"register": Register(limits)})

@@ -1,4 +1,4 @@
-"""What items hold, for people to look at: found by row number, whatever the kind of source."""
+"""Contents of items for display, read by row number from any kind of source."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Content = dict[str, Any]  # one of: text, items (a list), fields (name to value)
 
 
 class Contents(Protocol):
-    """The items of a source. Nothing is read before something is asked for."""
+    """The contents of the items of a source. Nothing is read before it is requested."""
 
-    def ids(self) -> pa.ChunkedArray | None: ...  # of all rows; None where rows are known by their number
+    def ids(self) -> pa.ChunkedArray | None: ...  # ids of all rows; None if row numbers are the ids
 
-    def take(self, rows: Iterable[int]) -> dict[int, Content]: ...  # rows that are not there are left out
+    def take(self, rows: Iterable[int]) -> dict[int, Content]: ...  # rows that do not exist are omitted
 
 
 def contents_of(source: Any) -> Contents | None:
-    """The contents of any kind of source; None for one that this does not know.
+    """Return the contents of a source of any known kind, or None for an unknown one.
 
     >>> from lookalike.io.read import open_collection
     >>> contents_of(open_collection(["a text", "another"])).take([1])
@@ -142,7 +142,7 @@ _KINDS: dict[type, Callable[[Any], Contents]] = {
 
 
 def _code(value: Any) -> str:
-    """A code as people write it: text as it is, numbers and bytes in hexadecimal digits."""
+    """Format a code for display: text unchanged, numbers and bytes as hexadecimal digits."""
     if isinstance(value, bytes):
         return value.hex()
     return f"{value & 0xFFFFFFFFFFFFFFFF:016x}" if isinstance(value, int) else str(value or "")

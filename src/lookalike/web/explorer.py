@@ -1,4 +1,4 @@
-"""The explorer: a page on this machine, over a result or an index, that asks a server of its own and nobody else."""
+"""The explorer: a local web page for a result or an index, and the server from which alone it loads its data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAFE = {
 
 
 class View(Protocol):
-    """What can be asked of a result, or of an index."""
+    """The queries that the explorer sends to a result or an index."""
 
     def overview(self) -> dict[str, Any]: ...
     def groups(self, cut: int, offset: int, limit: int) -> dict[str, Any]: ...
@@ -39,11 +39,11 @@ class View(Protocol):
 
 
 def explorer(view: View) -> FastAPI:
-    """The application: the page at /, what it asks for under /api. Questions are answered one at a time."""
+    """Return the application: the page at /, its data under /api. Requests are answered one at a time."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     handle_errors(app)
     page = "".join(framed(EXPLORER_PAGE, STYLES, SCRIPTS, connect="'self'"))
-    turn = threading.Lock()  # a view remembers what it has read
+    turn = threading.Lock()  # a view caches what it has read and is not thread-safe
 
     def ask(name: str, *given: Any) -> Response:
         with turn:
@@ -96,7 +96,7 @@ def explorer(view: View) -> FastAPI:
 
 
 def _key(text: str) -> Any:
-    """An item as the page names it: a whole number or a string, in JSON."""
+    """Parse an item in the notation of the page: a whole number or a string, as JSON."""
     try:
         key = json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Looking at a result or an index in the browser: what `lookalike explore` and `la.explore` do."""
+"""Explore a result or an index in the browser: `lookalike explore` and `la.explore`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def explore(
     source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None, port: int = PORT, host: str = "127.0.0.1",
     name: str | None = None,
 ) -> None:  # fmt: skip
-    """Serve the explorer of a result (or of its folder), or of an index (or of its place), until Ctrl-C.
+    """Serve the explorer of a result (or its folder) or of an index (or its folder or URL) until Ctrl-C.
 
-    inputs: where the items of a result are to be read, if not where the run read them. The server answers this machine
-    only, unless another host is named. name: what is explored, for the line that says where.
+    inputs: paths from which to read the items of a result, by default those of the run. host: by default, the server
+    answers this machine only. name: the name of the source in the line that prints the address.
     """
     serving.check_installed()
     from lookalike.web.explorer import View, explorer
@@ -44,7 +44,7 @@ def explore(
 
 
 def _opened(place: Any) -> Index:
-    """The index; groups that are worked out on the way are written down there, unless it cannot be written to."""
+    """Open an index for writing, so that computed groups are stored in it, or else read-only."""
     try:
         return Index.open(place)
     except (LookalikeError, OSError):
@@ -52,7 +52,7 @@ def _opened(place: Any) -> Index:
 
 
 def is_index(source: Any) -> bool:
-    """Whether this is the place of an index, and of no result."""
+    """Return whether this is the place of an index and not of a result."""
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         return True
     if not isinstance(source, str | os.PathLike):

@@ -1,4 +1,4 @@
-"""The items and pairs of a result as numbers: who is near whom, and which groups there are at every threshold."""
+"""The items and pairs of a result as a graph: the pairs of each item, and the groups at every threshold."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from lookalike.evaluation.thresholds import Cuts, Linkage, link, make_cuts
 
 @dataclass(frozen=True)
 class Graph:
-    """ids: of the items, one array for each input; items of the second are counted on from the first. left, right
-    i64[p], shown f64[p]: the pairs, with their scores as they are shown. level i64[p]: the strictest cut each passes.
+    """The graph of the pairs of a result. Items without a pair are not part of it.
 
-    Items without a pair are not in it.
+    ids: ids of the items, one array for each input; the items of the second input are numbered after those of the
+    first. left, right i64[p]: items of each pair; shown f64[p]: displayed score of each pair; level i64[p]: the
+    strictest cut (threshold) that each pair passes.
     """
 
     ids: tuple[pa.Array, ...]
@@ -34,7 +35,7 @@ class Graph:
         return sum(len(ids) for ids in self.ids)
 
     def side(self, item: int) -> int:
-        """Of which input an item is."""
+        """Return the number of the input (0 or 1) of an item."""
         return int(item >= len(self.ids[0]))
 
     def id(self, item: int) -> Any:
@@ -43,37 +44,37 @@ class Graph:
 
     @cached_property
     def by_score(self) -> I64:
-        """The pairs, the nearest first, else in their own order."""
+        """Pair numbers, nearest first; pairs with equal scores in their original order."""
         return np.argsort(-self.cuts.sign * self.shown, kind="stable")
 
     @cached_property
     def place(self) -> I64:
-        """Where each item stands in the order of groups."""
+        """The position of each item in `linkage.order`."""
         place = np.empty(len(self), np.int64)
         place[self.linkage.order] = np.arange(len(self))
         return place
 
     @cached_property
     def _ends(self) -> tuple[I64, I64]:
-        """(the pairs of each item one after the other, where those of each item end)."""
+        """(pair numbers grouped by item, end of the pairs of each item in that array)."""
         both = np.concatenate([self.left, self.right])
         order = np.argsort(both, kind="stable")
         return order % max(1, len(self.left)), np.cumsum(np.bincount(both, minlength=len(self)))
 
     def pairs_of(self, item: int) -> I64:
-        """The numbers of the pairs that an item is in, the nearest first."""
+        """Return the numbers of the pairs of an item, nearest first."""
         pairs, ends = self._ends
         mine = pairs[int(ends[item - 1]) if item else 0 : int(ends[item])]
         return mine[np.argsort(-self.cuts.sign * self.shown[mine], kind="stable")]
 
     def pair_of(self, one: int, other: int) -> int | None:
-        """The number of the pair of two items, or None."""
+        """Return the number of the pair of two items, or None."""
         mine = self.pairs_of(one)
         at = np.flatnonzero(self.left[mine] + self.right[mine] - one == other)
         return int(mine[at[0]]) if len(at) else None
 
     def group_of(self, item: int, cut: int) -> I64:
-        """The items of the group of this item at a cut, in the order in which they came together."""
+        """Return the items of the group of an item at a cut, in the order of `linkage.order`."""
         at, bonds = int(self.place[item]), self.linkage.link
         breaks = np.flatnonzero(bonds < cut)
         number = int(np.searchsorted(breaks, at))
@@ -83,7 +84,7 @@ class Graph:
 
 
 def make_graph(pairs: pa.Table, column: str, sign: int, threshold: float, *, cross: bool) -> Graph:
-    """The graph of a table of pairs. cross: left and right are ids of two inputs, else of one."""
+    """Build the graph of a table of pairs. cross: whether left and right are ids of two inputs instead of one."""
     shown = np.asarray(pairs[column].to_numpy(), np.float64)
     if cross:
         (left, first), (right, second) = _numbered(pairs["left"]), _numbered(pairs["right"])
@@ -98,7 +99,7 @@ def make_graph(pairs: pa.Table, column: str, sign: int, threshold: float, *, cro
 
 
 def graph_of_groups(groups: pa.Table, threshold: float, sign: int) -> Graph:
-    """The graph of a result that has groups only: each is a chain, and there is one cut."""
+    """Build the graph of a result without pairs: each group is a chain, and there is only one cut."""
     first, known = _numbered(groups["id"])
     group = groups["group"].to_numpy()
     near = np.flatnonzero(group[1:] == group[:-1])
@@ -110,7 +111,7 @@ def graph_of_groups(groups: pa.Table, threshold: float, sign: int) -> Graph:
 
 
 def _numbered(values: pa.ChunkedArray) -> tuple[I64, pa.Array]:
-    """(the number of each value, the different values in the order of their first appearance)."""
+    """Return (code of each value, distinct values in the order of their first occurrence)."""
     coded = pc.dictionary_encode(values).combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], values.type).dictionary_encode()

@@ -1,4 +1,4 @@
-"""Two items side by side: what they share and where they differ, in pieces that a page shows as they are."""
+"""Highlight what two items share and where they differ, as pieces that a page shows unchanged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lookalike.kinds.documents.compare import compare
 from lookalike.kinds.images.contact_sheet import thumbnail
 from lookalike.web.contents import Content
 
-Piece = tuple[str, int]  # a text, and 1 where the other side has it too
-MAX_COMPARED_CHARACTERS = 400_000  # characters of a text that are compared; beyond, it is cut
-MOST_ITEMS, MOST_NUMBERS = 5000, 256  # of a basket, of a vector
-STAMP, LARGE_PICTURE_PIXELS = 88, 480  # pixels of a picture in a list, and side by side
-LETTERS = 2000  # of a field that are compared one by one
-MAX_LETTERWISE_CHARACTERS = 500  # characters up to which strings are compared letter by letter
-LISTED_CHARACTERS = 180  # characters that a list shows of a text
+Piece = tuple[str, int]  # a text, and 1 if the other item contains it too, else 0
+MAX_COMPARED_CHARACTERS = 400_000  # longer texts are truncated before they are compared
+MOST_ITEMS, MOST_NUMBERS = 5000, 256  # items of a basket and numbers of a vector that are shown
+STAMP, LARGE_PICTURE_PIXELS = 88, 480  # edge of a picture in pixels: in a list, and side by side
+LETTERS = 2000  # characters of a field that are compared letter by letter
+MAX_LETTERWISE_CHARACTERS = 500  # longest strings that are compared letter by letter
+LISTED_CHARACTERS = 180  # characters of a text that a list shows
 
 
 def side_by_side(
@@ -31,8 +31,11 @@ def side_by_side(
     adds: dict[str, float | None],
     runs: Sequence[Sequence[int]] = (),
 ) -> dict[str, Any]:
-    """What a page shows of a pair. job: as the receipt has it; adds: what each field adds to the score, for records;
-    runs: (left_start, left_end, right_start, right_end) of shared passages, where these are known."""
+    """Return the data with which a page shows a pair side by side.
+
+    job: the job of the receipt; adds: the contribution of each field to the score, for records; runs: (left_start,
+    left_end, right_start, right_end) of shared passages, if they are known.
+    """
     if "fields" in left and "fields" in right:
         names = list(dict.fromkeys([*left["fields"], *right["fields"]]))
         return {"kind": "fields", "rows": [_field(name, left, right) for name in names], "adds": list(adds.items())}
@@ -57,7 +60,7 @@ def side_by_side(
 
 
 def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
-    """Two short strings in pieces, letter by letter.
+    """Split two short strings into common and different pieces, letter by letter.
 
     >>> letters("Jon Smith", "John Smith")
     ([('Jo', 1), ('n Smith', 1)], [('Jo', 1), ('h', 0), ('n Smith', 1)])
@@ -71,7 +74,7 @@ def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
 
 
 def excerpt(content: Content) -> str:
-    """The beginning of what an item holds, in one line.
+    """Return the beginning of the content of an item as one line.
 
     >>> excerpt({"fields": {"name": "Ann", "town": None}}), excerpt({"items": ["milk", "tea"]})
     ('Ann', 'milk · tea')
@@ -91,7 +94,7 @@ def excerpt(content: Content) -> str:
 
 
 def whole(content: Content) -> dict[str, Any]:
-    """What a page shows of one item."""
+    """Return the data with which a page shows one item."""
     if "fields" in content:
         return {
             "kind": "fields",
@@ -126,20 +129,20 @@ def _listed(items: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def _fewer(numbers: Sequence[float]) -> list[float]:
-    """At most MOST_NUMBERS, evenly taken; what is no number counts as 0."""
+    """Return at most MOST_NUMBERS evenly spaced numbers; infinity and NaN become 0."""
     step = max(1, -(-len(numbers) // MOST_NUMBERS))
     return [float(f"{value:.5g}") if math.isfinite(value) else 0.0 for value in numbers[::step]]
 
 
 def stamp(content: Content) -> str | None:
-    """A picture as small as a line of a list has room for; None where an item is none."""
+    """Return a thumbnail for a row of a list, or None if the item is not a picture."""
     return _picture(content, STAMP) if "picture" in content else None
 
 
 def _picture(content: Content, edge: int = LARGE_PICTURE_PIXELS) -> str:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd metadata is no reason to speak
+            warnings.simplefilter("ignore")  # warnings about odd metadata do not concern the user
             return thumbnail(content["picture"], edge)
     except MissingExtra:
         return ""

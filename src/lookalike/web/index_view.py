@@ -1,4 +1,4 @@
-"""What the explorer shows of an index: the same questions as of a result. Items are known by their ids here."""
+"""The explorer view of an index, with the same methods as that of a result. Items are identified by their ids."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FRESH, UNCHANGED_SECONDS = (
     5.0,
     600.0,
-)  # seconds that a table of groups is shown: of an index that has changed, of one that has not
-SCANNED = 300_000  # ids that a search looks through
+)  # seconds for which the table of groups is reused if the index has changed, and if it has not
+SCANNED = 300_000  # number of ids that a search examines
 CONTENT = {
     "documents": "text",
     "strings": "text",
@@ -41,7 +41,7 @@ CONTENT = {
 
 @dataclass(frozen=True)
 class _Groups:
-    """made: when; state: what the index was like then; begins, sizes i64[g]: of the groups in the table."""
+    """A cached table of groups. made: time; state: of the index then; begins, sizes i64[g]: rows of each group."""
 
     made: float
     state: tuple[int, int]
@@ -51,7 +51,7 @@ class _Groups:
 
 
 class IndexView:
-    """An index, ready to be asked; it may grow meanwhile."""
+    """The view of an index, which may change while it is explored."""
 
     def __init__(self, index: Index) -> None:
         self.index, self.kind = index, index.kind.name
@@ -59,7 +59,7 @@ class IndexView:
         self._groups: _Groups | None = None
 
     def overview(self) -> Answer:
-        """As of a result; an index has no list of pairs, and one threshold."""
+        """Return the data of the first page, as for a result; an index has no list of pairs and only one threshold."""
         info, (_, begins, sizes) = self.index.info(), self._table()
         plan = info["plan"]
         grouped = int(sizes.sum())
@@ -107,7 +107,7 @@ class IndexView:
         return {"points": summary.points(bands), **told}
 
     def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
-        """Groups, the largest first: (an id, size, some ids)."""
+        """Return a page of groups, largest first: an id, the size and some ids of each."""
         table, begins, sizes = self._table()
         rows = []
         for begin, members in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
@@ -116,7 +116,7 @@ class IndexView:
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
-        """The group of an item: members with the beginning of what they hold, and the pairs of the first of them."""
+        """Return the group of an item: its members with excerpts, and the pairs among the first members."""
         table, _, _ = self._table()
         of = pc.index(table["id"], pa.scalar(self._known(item), table["id"].type)).as_py() if len(table) else -1
         members = [item] if of < 0 else table.filter(pc.equal(table["group"], table["group"][of]))["id"].to_pylist()
@@ -141,7 +141,7 @@ class IndexView:
     def pairs(
         self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: Any = None
     ) -> Answer:
-        """What is near one item; all pairs are not kept by an index."""
+        """Return the matches of one item; without an item there are none, because an index stores no list of pairs."""
         if item is None:
             return {"total": 0, "rows": []}
         stored = self._stored([self._known(item)]).get(item)
@@ -150,7 +150,7 @@ class IndexView:
         return {"total": len(rows), "rows": rows[offset : offset + bounded(limit)]}
 
     def pair(self, left: Any, right: Any) -> Answer:
-        """Two items side by side."""
+        """Return the comparison of two items side by side."""
         answer: Answer = {
             "left": _label(left),
             "right": _label(right),
@@ -178,7 +178,7 @@ class IndexView:
         }
 
     def search(self, query: str, limit: int = PAGE_ROWS) -> Answer:
-        """Items whose id is the query, or holds it, among the first of the index."""
+        """Return the items whose id equals the query, or contains it among the first SCANNED ids."""
         wanted = query.strip()
         exact = [one for one in (wanted, _number(wanted)) if one is not None and one in self.index]
         held = (one for one in islice(self.index, SCANNED) if wanted.lower() in str(one).lower() and one not in exact)
@@ -186,7 +186,7 @@ class IndexView:
         return {"total": len(found), "rows": [_label(one) for one in found[: bounded(limit)]]}
 
     def find(self, text: str, limit: int = PAGE_ROWS) -> Answer:
-        """What is near a pasted item: a text or string as it is, others as JSON."""
+        """Return the matches of a pasted item: a document or string as plain text, other kinds as JSON."""
         if not text.strip():
             raise UsageError("nothing was pasted; paste an item.")
         item: Any = text
@@ -200,7 +200,7 @@ class IndexView:
         return {"total": len(rows), "rows": rows, "of": self.index.kind.scale.column}
 
     def _table(self) -> tuple[pa.Table, Any, Any]:
-        """(the table of groups, where each begins in it, how many items it has), as it was a short while ago."""
+        """Return (table of groups, first row of each group, size of each group), possibly from the cache."""
         state, now = (len(self.index), self.index.store.grouped()), time.monotonic()
         known = self._groups
         if known is None or now - known.made > (FRESH if known.state != state else UNCHANGED_SECONDS):
@@ -216,8 +216,10 @@ class IndexView:
         return item
 
     def _stored(self, items: Sequence[Any]) -> dict[Any, Any]:
-        """Items as they were given, by id; those that are gone, or not kept, are left out. (`Index.item` would also put
-        every new item into its group.)"""
+        """Return the original items by id, without those that were removed or are not stored.
+
+        Unlike `Index.item`, this does not assign new items to groups.
+        """
         store, kind = self.index.store, self.index.kind
         numbers = store.numbers(ids_of(list(items))) if items else np.empty(0, np.int64)
         there = numbers >= 0

@@ -1,4 +1,4 @@
-"""How items of each kind are written in JSON."""
+"""JSON schemas of the items of each kind."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 from lookalike.errors import UsageError
 from lookalike.index.kinds import IndexKind
 
-MAX_JSON_INTEGER = (
-    9_223_372_036_854_775_000  # the last below 2**63 that readers of JSON agree on, also those that use doubles
-)
+MAX_JSON_INTEGER = 9_223_372_036_854_775_000  # remains below 2**63 when a JSON parser rounds it to a double
 
 
 def whole(value: Any) -> Any:
-    """JSON makes no difference between 7 and 7.0."""
+    """Convert a float without fraction to an int, because JSON does not distinguish 7 and 7.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Int = Annotated[StrictInt, Field(ge=-MAX_JSON_INTEGER, le=MAX_JSON_INTEGER), BeforeValidator(whole)]
 Count = Annotated[StrictInt, Field(ge=1, le=100_000), BeforeValidator(whole)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Coordinate = Annotated[float, Field(strict=True, ge=-1e18, le=1e18)]  # its square is a float32 too
+Coordinate = Annotated[float, Field(strict=True, ge=-1e18, le=1e18)]  # the square fits into float32
 Value = StrictStr | Int | Number | StrictBool | None
 
 
 @dataclass(frozen=True)
 class ItemSchema:
-    """types: what an item can be, all items of a request the same; prepare: from JSON to what the index takes."""
+    """The JSON form of items. types: alternatives, one for all items of a request; prepare: JSON to index items."""
 
     types: tuple[Any, ...]
     about: str
@@ -39,7 +37,7 @@ class ItemSchema:
 
 
 def form_of(kind: IndexKind) -> ItemSchema:
-    """The form of the items of this index."""
+    """Return the JSON form of the items of an index of this kind."""
     made: Any = kind
     if kind.name == "documents":
         return ItemSchema((StrictStr,), "A text.", "the quick brown fox jumps over the lazy dog")
@@ -63,7 +61,7 @@ def _codes(bits: int) -> ItemSchema:
         digits: Any = Annotated[StrictStr, Field(pattern=f"^[01]{{{bits}}}$")]
         return ItemSchema((digits,), f"A code of {bits} bits, each 0 or 1.", "01" * (bits // 2) + "0" * (bits % 2))
     digits = Annotated[StrictStr, Field(pattern=f"^[0-9a-fA-F]{{{bits // 4}}}$")]
-    # As bytes, for the index need not guess: 1010 could be four digits of sixteen kinds, or of two.
+    # Converted to bytes, because text is ambiguous: 1010 could be four hexadecimal or four binary digits.
     return ItemSchema((digits,), f"A code of {bits} bits, in hexadecimal digits.", "a5" * (bits // 8), _from_hex)
 
 

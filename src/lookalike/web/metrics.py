@@ -1,4 +1,4 @@
-"""Counts and times of a server, in the text format that Prometheus reads."""
+"""Counters and latency histograms of a server in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 
-HISTOGRAM_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+# Upper bounds of the histogram buckets.
+HISTOGRAM_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """What one server has done so far. To be used from one thread."""
+    """The metrics of one server. Not thread-safe."""
 
     def __init__(self) -> None:
         self.under_way = 0
@@ -21,7 +22,7 @@ class Metrics:
         self._counts: dict[str, int] = defaultdict(int)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """One request to `path` (as in the schema, without its ids) was answered."""
+        """Record a response to a request. path: the path in the schema, with placeholders instead of ids."""
         self._answers[path, status] += 1
         self._times[path][bisect_left(HISTOGRAM_SECONDS, seconds)] += 1
         self._seconds[path] += seconds
@@ -31,7 +32,7 @@ class Metrics:
         self._counts[name] += by
 
     def text(self, gauges: Mapping[str, float], labels: Mapping[str, str]) -> str:
-        """Everything; gauges: values of this moment; labels: facts that do not change.
+        """Return all metrics as text. gauges: current values; labels: constant labels of lookalike_info.
 
         >>> print(Metrics().text({"items": 3}, {"kind": "documents"}), end="")
         # TYPE lookalike_info gauge
@@ -63,6 +64,6 @@ class Metrics:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    """{a="x",b="y"} with the format's escapes."""
+    """Format labels as {a="x",b="y"}, with the escapes of the format."""
     escaped = (value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for value in labels.values())
     return "{" + ",".join(f'{name}="{value}"' for name, value in zip(labels, escaped, strict=True)) + "}"

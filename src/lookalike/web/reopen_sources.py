@@ -1,4 +1,4 @@
-"""A source opened again from what a receipt says of it."""
+"""Reopen the input of a run from its description in the receipt."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Described = dict[str, Any]
 
 
 def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Contents:
-    """The items of an input that a receipt describes, from where it was, or from other `paths`.
+    """Open the contents of an input that a receipt describes, from its original location or from other `paths`.
 
-    InputError, in one line, where it lived in memory, is gone, or is no longer what it was, told by the number and
-    size of its files and the time of their last change; that is not asked where other paths are given.
+    InputError, in one line, if the input was in memory, no longer exists, or has changed, as judged by the number, the
+    sizes and the modification times of its files. The change is not checked if `paths` are given.
     """
     then: dict[str, Any] = described.get("origin") or {}
     name = described["name"]
@@ -47,7 +47,7 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
     if paths is None and (change := differs(then, source.describe()["origin"])):
         raise InputError(f"{name} has changed since the run ({change}), so what the items hold is not shown.")
     made = contents_of(source)
-    assert made is not None  # every source that can be opened has contents
+    assert made is not None  # all sources that `_opened` returns have contents
     named = len(given) > 1 or (described.get("lines") is False and Path(given[0]).is_file())
     return _Renamed(made, then["paths"], given) if named and paths is None else made
 
@@ -65,7 +65,7 @@ def _opened(described: Described, paths: list[Path]) -> Any:
             key = ROW_NUMBERS
         if column.endswith(" blocks"):
             return open_faces(paths, grid=column.removesuffix(" blocks"))
-        plain = column in ("vector", "") or ", " in column  # names of one's own are asked for, the usual ones found
+        plain = column in ("vector", "") or ", " in column  # the usual names are detected, custom ones passed on
         return open_vectors(paths, column=None if plain else column, id=key)
     if "text" in described:
         return open_collection(
@@ -76,7 +76,7 @@ def _opened(described: Described, paths: list[Path]) -> Any:
 
 
 class _Renamed:
-    """Contents of named files or several folders: ids begin with the path as it was named, not as it is found."""
+    """Contents of named files or several folders, with ids that begin with the path that the run was given."""
 
     def __init__(self, contents: Contents, named: Sequence[str], found: Sequence[str]) -> None:
         self._contents = contents

@@ -1,4 +1,4 @@
-"""The report: the explorer as one file that asks for nothing. What it holds is bounded, and it says so."""
+"""The report: the explorer as one self-contained HTML file of bounded size, which states what it leaves out."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from lookalike.web.view import MATRIX, ResultView
 
 EXPLORER_PAGE = Path(__file__).with_name("explorer_page")
 STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "views.js", "main.js")
-MAX_GROUP_MEMBERS = 6000  # items of the largest groups
+MAX_GROUP_MEMBERS = 6000  # items of the largest groups that are included
 NEAR_PAIRS, MOST_ALIKE_PAIRS, SAMPLED_PAIRS, LINKED = (
     1500,
     500,
     1000,
     3000,
-)  # pairs: at the threshold, most alike, in between, inside groups
-VIEWS, MAX_TEXT_CHARACTERS = 400, 6_000_000  # pairs that are shown side by side, and the characters that these may take
-MAX_PICTURE_CHARACTERS = 4_000_000  # characters of small pictures
+)  # numbers of pairs: nearest to the threshold, most similar, in between, inside groups
+VIEWS, MAX_TEXT_CHARACTERS = 400, 6_000_000  # pairs shown side by side, and their total size
+MAX_PICTURE_CHARACTERS = 4_000_000  # total size of the thumbnails
 
 
 @dataclass(frozen=True)
 class ReportSelection:
-    """What a report holds of a result. items i64[e]: their numbers there; pairs i64[p]: the nearest first; order i64:
-    items of the largest groups, link: the cut at which each and the next part; first: pairs to show side by side, the
-    most interesting first."""
+    """The part of a result that a report contains.
+
+    items i64[e]: item numbers; pairs i64[p]: pair numbers, nearest first; order i64: items of the largest groups; link:
+    the strictest cut at which each item and the next are in one group, -1 for never; first: pairs to show side by side,
+    most interesting first.
+    """
 
     items: I64
     pairs: I64
@@ -50,9 +53,9 @@ def report(
     source: Any, path: str | os.PathLike[str], *, inputs: Sequence[str | os.PathLike[str]] | None = None,
     force: bool = False,
 ) -> Path:  # fmt: skip
-    """Write the page of a result (or of its folder) for the browser: one file that holds all it shows.
+    """Write a report of a result (or its folder): one self-contained HTML file. Return its path.
 
-    inputs: where the items are to be read, if not where the run read them.
+    inputs: paths from which to read the items, by default those of the run.
     """
     path = Path(path)
     check_place(path, force=force)
@@ -66,7 +69,7 @@ def report(
 
 
 def choose(view: ResultView) -> ReportSelection:
-    """The largest groups; pairs at the threshold, the most alike, some from in between, and those inside the groups."""
+    """Choose the largest groups, and pairs: near the threshold, most similar, some in between, inside the groups."""
     graph, linkage = view.graph, view.graph.linkage
     begins, sizes = linkage.runs(0)
     fits = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_GROUP_MEMBERS, side="right"))) if len(sizes) else 0
@@ -96,7 +99,7 @@ def choose(view: ResultView) -> ReportSelection:
 
 
 def _inside(view: ResultView, runs: list[I64]) -> tuple[list[int], list[int]]:
-    """(pairs among the first members of each group; of each of these members its nearest one: shown on a click)."""
+    """Return (pairs among the first members of each group, the nearest pair of each of these members)."""
     graph = view.graph
     inside: dict[int, None] = {}
     nearest: dict[int, None] = {}
@@ -158,7 +161,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
 
 
 def _stamps(contents: list[Content]) -> list[str | None] | None:
-    """Small pictures of the items, as far as there is room; None where items are none."""
+    """Return thumbnails of the items until MAX_PICTURE_CHARACTERS are used; None if the items are not pictures."""
     if not any("picture" in one for one in contents):
         return None
     made: list[str | None] = []
@@ -171,7 +174,7 @@ def _stamps(contents: list[Content]) -> list[str | None] | None:
 
 
 def _left_out(view: ResultView, kept: ReportSelection, shown: int) -> list[str]:
-    """What the file does not hold, in words."""
+    """Return sentences that say what the file leaves out."""
     all_pairs, all_items = len(view.graph.left), int(view.graph.linkage.grouped[0])
     said = []
     if len(kept.pairs) < all_pairs:

@@ -1,4 +1,4 @@
-"""What requests and answers of the service look like, for the items that its index holds."""
+"""Pydantic models of the requests and responses of the service, for the kind of items of its index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNION = {"str", "int", "float", "bool", "constrained-int"}  # pydantic's names f
 
 
 class Body(BaseModel):
-    """No field that is not known."""
+    """Base of all bodies; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,7 +42,7 @@ class Failure(Body):
 
 @dataclass(frozen=True)
 class Bodies:
-    """The bodies of requests to one index, and of its answers."""
+    """The models of the request and response bodies for one index."""
 
     query: type[BaseModel]
     items: type[BaseModel]
@@ -53,15 +53,15 @@ class Bodies:
 
 
 def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
-    """For items of this kind, in this form; batch: in one request, at most."""
+    """Create the models for items of this kind and form. batch: the most items in one request."""
     scale, threshold = kind.scale, kind.threshold
     types: list[Any] = [Annotated[one, Field(description=form.about, examples=[form.example])] for one in form.types]
     item: Any = Union[tuple(types)]  # noqa: UP007  (its members are not known before)
     lists: Any = [list.__class_getitem__(one) for one in types]
     items: Any = Union[tuple(Annotated[some, Field(max_length=batch)] for some in lists)]  # noqa: UP007
     reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
-    number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are counted
-    nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself says what is wrong
+    number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are integers
+    nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself checks the range
     match: Any = _model("Match", id=(Id, ...), **{scale.column: (float, ...)})
     lists_of = f"a list of id and {scale.column}, nearest first"
     far = Field(description="Whether they match or not; null where a string is empty, or too long for that.")
@@ -92,7 +92,7 @@ def _model(name: str, **fields: Any) -> type[BaseModel]:
 
 
 def parse(body: bytes, into: type[BaseModel]) -> Any:
-    """The body as one of the models, or an error of one line."""
+    """Parse a body into a model; raise an error of one line if it is invalid."""
     try:
         return into.model_validate_json(body)
     except ValidationError as error:
@@ -114,7 +114,7 @@ def parse(body: bytes, into: type[BaseModel]) -> Any:
 
 
 def _place(path: tuple[int | str, ...]) -> str:
-    """items[0].name: without pydantic's names for the members of a union."""
+    """Format the location of an error, such as items[0].name, without the names of pydantic for members of a union."""
     known = [*path[:1], *(part for part in path[1:] if isinstance(part, int) or not ("[" in part or part in UNION))]
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in known).lstrip(".")
 

@@ -1,4 +1,4 @@
-"""JSON answers, and what becomes of errors: a status, a name for programs, one line for people."""
+"""JSON responses and error handlers: each error has a status, a name for programs and one line for people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATUS_MESSAGES = {
 
 
 def answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON response."""
+    """Return a JSON response."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str)
     return Response(text.encode(), status, headers, "application/json")
 
@@ -42,7 +42,7 @@ def failure(status: int, error: str, message: str, headers: dict[str, str] | Non
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Every error of this application becomes an answer of the same form."""
+    """Register handlers that turn every error of an application into a response of the same form."""
 
     @app.exception_handler(Refused)
     async def refused(_: Request, error: Refused) -> Response:

@@ -1,4 +1,4 @@
-"""A result to be looked at: from its folder, or as it stands in memory."""
+"""Load a result for the explorer, from its folder, from an output file or from memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lookalike.result import Result
 from lookalike.web.contents import Contents, contents_of
 from lookalike.web.reopen_sources import reopen
 
-RESULT_TABLES = ("pairs", "groups", "removed", "passages", "stories")  # kept rows are not looked at: they may be many
+RESULT_TABLES = ("pairs", "groups", "removed", "passages", "stories")  # not kept rows, which may be many
 REQUIRED = (
     "asked", "inputs", "items", "compared", "job", "choice", "plan", "recall_at_threshold", "recall_measured",
     "verified", "counts", "seconds", "peak_memory_mb", "warnings", "left_out", "versions",
@@ -29,8 +29,11 @@ SCORES = {"similarity": 1, "agreement": 1, "cosine": 1, "shared_tokens": 1, "dis
 
 @dataclass(frozen=True)
 class Opened:
-    """tables: pairs, groups, removed, passages, as far as the result has them. contents: of each input, None where they
-    cannot be had; notes: why not."""
+    """A loaded result.
+
+    tables: those of pairs, groups, removed and passages that the result has. contents: the items of each input, None if
+    they are not available; notes: the reasons why not.
+    """
 
     receipt: dict[str, Any]
     tables: dict[str, pa.Table]
@@ -39,7 +42,7 @@ class Opened:
 
     @property
     def scale(self) -> tuple[str, int]:
-        """The column that tells how near two items are, and 1 for a similarity, -1 for a distance."""
+        """(name of the score column, 1 for a similarity or -1 for a distance)."""
         told = self.receipt.get("scale")
         if told is not None:
             return told["column"], told["sign"]
@@ -48,10 +51,10 @@ class Opened:
 
 
 def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None) -> Opened:
-    """The result of a run: a `Result`, the folder that it was saved to, or its pairs or groups as one file.
+    """Load the result of a run: a `Result`, the folder that it was saved to, or a file of its pairs or groups.
 
-    inputs: where the items are to be read, one path for each input of the run, if not where the run read them. Items
-    that cannot be read again are a note, unless their place was given here.
+    inputs: paths from which to read the items, one for each input of the run, by default those of the run. If the items
+    cannot be read from the paths of the run, a note says so; if they cannot be read from `inputs`, InputError.
     """
     if isinstance(source, Opened):
         return source
@@ -101,7 +104,7 @@ def _read_output(file: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     opened = open_table(file, name=str(file))
     table = opened.read(opened.columns)
     score = receipt.get("scale", {}).get("column")
-    if score in table.column_names:  # JSON Lines may hold whole numbers only
+    if score in table.column_names:  # in JSON Lines, all scores may be whole numbers
         place = table.column_names.index(score)
         table = table.set_column(place, score, table[score].cast(pa.float64()))
     return {asked: table}, receipt
@@ -119,7 +122,7 @@ def _in_memory(result: Result) -> Opened:
 
 
 def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The tables by the names that all kinds of results share; of stories, the better of their two scores counts."""
+    """Return the tables under the names that all results share; the score of stories is the better of their two."""
     known = {name: table for name, table in tables.items() if name != "stories"}
     if "stories" in tables and "pairs" in known:
         pairs = known["pairs"]

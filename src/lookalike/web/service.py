@@ -1,4 +1,4 @@
-"""The service: an index over HTTP. Small queries run in the event loop, all others in threads; writes take turns."""
+"""The HTTP service of an index. Small queries run in the event loop, all others in threads; writes are serialised."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from lookalike.web.writes import Writes
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-LOOP_ITEMS = 4  # items that are looked up in the event loop: handing them to a thread would cost more than they do
-LOOP_BYTES = 1 << 16  # bytes of them, at most
-LOOP_WORK = WorkLimit(candidates=1000, scored_bytes=1 << 21)  # a query with more of it goes to a thread: milliseconds
-IN_THREADS = ("strings", "records")  # kinds of which a single small item can take seconds
-ITEMS_PER_PART = 64  # items between two looks at the clock
+LOOP_ITEMS = 4  # most items of a query in the event loop: for these, a thread would cost more than the query
+LOOP_BYTES = 1 << 16  # largest body that is handled in the event loop
+LOOP_WORK = WorkLimit(candidates=1000, scored_bytes=1 << 21)  # a few milliseconds; larger queries use a thread
+IN_THREADS = ("strings", "records")  # kinds for which a query of one small item can take seconds
+ITEMS_PER_PART = 64  # items between two checks whether the client still waits
 QUERY_THREADS = 4
-MAX_WAITING = 256  # requests that may wait for one of these threads
+MAX_WAITING = 256  # requests that may use or wait for one of these threads
 CLOSED = "Nobody may write here."
 BAD_BODY = {
     400: "The body is not JSON.",
@@ -48,7 +48,7 @@ Made = TypeVar("Made")
 
 
 class Service:
-    """An ASGI application. The index stays the caller's: it is closed by who opened it."""
+    """The ASGI application of the service. The caller owns the index and closes it."""
 
     def __init__(self, index: Index, *, limits: Limits | None = None, access: Access | None = None) -> None:
         self.index, self.limits, self.access = index, limits or Limits(), access or Access()
@@ -56,7 +56,7 @@ class Service:
         self.kind, self.column = index.kind.name, index.kind.scale.column
         self.form = form_of(index.kind)
         self.bodies = request_models.bodies(index.kind, self.form, self.limits.batch)
-        in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may let us wait
+        in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may be slow to answer
         self._loop_items = 0 if in_threads else LOOP_ITEMS
         self._waiting = 0
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="lookalike-service")
@@ -64,13 +64,13 @@ class Service:
         self.app = self._routes()
 
     def warm(self) -> None:
-        """Ask once, so that nobody waits for the compiler."""
+        """Run one query, so that the first request does not wait for compilation."""
         item = self.index.store.raw(first)[0] if len(first := self.index.store.after(-1, 1)) else None
         if item is not None:
             self.index.query([self.index.kind.item(item)], k=1)
 
     def close(self) -> None:
-        """Wait for the threads; what nobody waits for any more is not begun."""
+        """Wait for running work; queued work is cancelled."""
         self._threads.shutdown(cancel_futures=True)
         self.writes.close()
 
@@ -118,7 +118,7 @@ class Service:
         return made
 
     def _query(self, asked: Any, left: threading.Event) -> tuple[list[Any], Response]:
-        """In parts, so that the work ends when nobody waits for it any more: when who asked has left."""
+        """Query in parts, and stop when `left` is set because the client no longer waits."""
         found: list[Any] = []
         for low in range(0, len(asked.items), ITEMS_PER_PART):
             if left.is_set():
@@ -150,7 +150,7 @@ class Service:
         self.access.check(request, write=True)
         try:
             change = Removal(self.index.parse_id(id))
-        except UsageError:  # what cannot be an id of this index is not there
+        except UsageError:  # text that cannot be an id of this index is not stored
             change = None
         removed = 0 if change is None else await self.writes.write(change)
         if not removed:
@@ -198,13 +198,13 @@ class Service:
     # Work
 
     async def _parse(self, body: bytes, into: type[BaseModel], until: float) -> Any:
-        """Parse a body: a large one, which takes up to seconds, in a thread."""
+        """Parse a body; a large one, which can take seconds, is parsed in a thread."""
         if len(body) <= LOOP_BYTES:
             return request_models.parse(body, into)
         return await self._in_time(lambda: request_models.parse(body, into), until, self._threads)
 
     async def _in_time(self, work: Callable[[], Made], until: float, threads: ThreadPoolExecutor | None = None) -> Made:
-        """What the work gives; where it takes too long, the caller hears of it and the thread goes on by itself."""
+        """Run work in a thread and return its result; after `until`, raise Refused while the thread continues."""
         if threads is not None and self._waiting >= MAX_WAITING:
             raise Refused(503, "Busy", f"{MAX_WAITING} requests are waiting already. Try again later.")
         self._waiting += threads is not None
@@ -251,7 +251,7 @@ def _route(
     app: FastAPI, method: str, path: str, call: Callable[..., Any], takes: type[BaseModel] | None,
     gives: type[BaseModel] | None, *, token: bool, also: dict[int, str] | None = None,
 ) -> None:  # fmt: skip
-    """One path, with all that it can answer in the schema."""
+    """Add a route, with all its possible responses in the schema."""
     fails = {503: "Not done in time, or the store is busy.", **(also or {})}
     more: dict[str, Any] = {}
     if takes is not None:

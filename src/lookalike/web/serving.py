@@ -1,4 +1,4 @@
-"""Put an ASGI application on a socket: on this machine only unless told, until Ctrl-C or SIGTERM, requests finished."""
+"""Serve an ASGI application until Ctrl-C or SIGTERM, by default to this machine only, with a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from lookalike.web.connections import ConnectionLimits
 
 LOOPBACK = "127.0.0.1"
-BACKLOG = 2048  # connections that may wait
+BACKLOG = 2048  # connections that may wait to be accepted
 KEEP_ALIVE_SECONDS = (
-    75  # seconds that an idle connection is kept: longer than proxies do, for they take a cut one as an error
+    75  # how long an idle connection is kept open: longer than by proxies, which treat a closed one as an error
 )
-SHUTDOWN_SECONDS = 30  # seconds that requests under way are given after a stop
+SHUTDOWN_SECONDS = 30  # time for running requests to finish at shutdown
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -32,11 +32,12 @@ def run(
     title: str = "Serving", names: Collection[str] = (), patience: int = SHUTDOWN_SECONDS,
     limits: ConnectionLimits | None = None,
 ) -> None:  # fmt: skip
-    """Serve until Ctrl-C or SIGTERM; then the requests under way are finished, for `patience` seconds at most.
+    """Serve until Ctrl-C or SIGTERM; then wait up to `patience` seconds for running requests.
 
-    port: 0 for any free one; the address is printed as soon as connections are taken. On a loopback host, requests that
-    name another host than this machine or one of `names` are refused: a page on the web that points its own name here
-    would read the answers. limits: of connections, the usual ones where there are none.
+    port: 0 for any free port; the address is printed as soon as connections are accepted. On a loopback host, requests
+    whose Host header is neither this machine nor one of `names` are refused, which prevents DNS rebinding: a web page
+    whose domain resolves to this machine could read the responses. limits: of connections, by default
+    `ConnectionLimits()`.
     """
     check_installed()
     from uvicorn import Config, Server
@@ -56,7 +57,7 @@ def run(
 
 
 def check_installed() -> None:
-    """An error with the pip line where the web server is missing."""
+    """Raise MissingExtra, with the pip command, if the web server is not installed."""
     try:
         import fastapi  # noqa: F401
         import httptools  # noqa: F401
@@ -66,7 +67,7 @@ def check_installed() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; an error of one line where the host or port cannot be had."""
+    """Return a listening socket; CannotListen, in one line, if the host or port is not available."""
     if not 0 <= port <= 65535:
         raise UsageError(f"a port is a number from 0 (any free one) to 65535, not {port}.")
     try:
@@ -74,7 +75,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (socket.gaierror, UnicodeError) as error:
         raise CannotListen(f"no such host: {host!r}. Try {LOOPBACK} for this machine, 0.0.0.0 for all.") from error
     listener = socket.socket(family, socket.SOCK_STREAM)
-    if sys.platform != "win32":  # there the option would let two servers share a port
+    if sys.platform != "win32":  # on Windows, the option would let two servers share a port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(where)
@@ -88,7 +89,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url(host: str, port: int) -> str:
-    """Where a browser on this machine finds the server.
+    """Return the URL of the server for a browser on this machine.
 
     >>> url("::1", 80), url("0.0.0.0", 8080)
     ('http://[::1]:80', 'http://127.0.0.1:8080')
@@ -98,7 +99,7 @@ def url(host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the host.
+    """Return whether only this machine can reach the host.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "10.0.0.7", "example.org")]
     [True, True, True, False, False, False]
@@ -110,7 +111,7 @@ def is_loopback(host: str) -> bool:
 
 
 def local_names_only(app: App, names: Collection[str] = ()) -> App:
-    """The application for requests whose Host is this machine or one of `names`; 403 for all others."""
+    """Wrap an application so that requests whose Host is neither this machine nor one of `names` get a 403."""
     allowed = {name.lower() for name in names}
 
     async def answer(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""What a receipt says, for the first page: the funnel, the S-curve, bucket sizes, and facts in words."""
+"""Summary of a receipt for the first page of the explorer: the funnel, the S-curve and facts in words."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lookalike.planning.amplification import shape_of
 from lookalike.planning.banding import Plan
 
 Receipt = dict[str, Any]
-S_CURVE_POINTS = 120  # of a curve
+S_CURVE_POINTS = 120  # number of intervals of the plotted curve
 
 
 def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> list[dict[str, Any]]:
-    """The steps from items to groups, as far as they were counted: name, count, and a note."""
+    """Return the steps from items to groups that were counted, each with name, count and note."""
     counts, noun = receipt["counts"], receipt["items"]
     read = counts.get(noun, 0)
     steps = [{"name": f"{noun} read", "count": read, "note": _read_note(counts)}]
@@ -46,7 +46,7 @@ NOTED_COUNTS = {"empty": "empty", "broken": "left out", "skipped": "skipped"}
 
 
 def curve(receipt: Receipt) -> dict[str, Any] | None:
-    """How likely a pair is found at each score, as planned and as measured; None where nothing could be missed."""
+    """Return the planned and measured recall for each score; None if the method cannot miss pairs."""
     plan, measured = receipt["plan"], receipt["recall_measured"]
     if plan is None and not measured:
         return None
@@ -59,7 +59,7 @@ def curve(receipt: Receipt) -> dict[str, Any] | None:
 
 
 def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]:
-    """The curve of the plan over the score, where the score alone decides."""
+    """Return the planned recall for each score; empty if it does not depend on the score alone."""
     if "widths" in plan:
         names = ("bits", "threshold", "recall", "widths", "flips", "rounds")
         pieces = MultiIndexPlan(**{name: _tuple(plan[name]) for name in names})
@@ -72,7 +72,7 @@ def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]
 
 
 def points(plan: Plan) -> list[tuple[float, float]]:
-    """(similarity, probability that a pair is found) along the S-curve."""
+    """Return points (similarity, probability that a pair is found) of the S-curve."""
     return [(i / S_CURVE_POINTS, round(plan.probability(i / S_CURVE_POINTS), 5)) for i in range(S_CURVE_POINTS + 1)]
 
 
@@ -81,7 +81,7 @@ def _tuple(value: Any) -> Any:
 
 
 def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
-    """What the run made of its pairs, where that is something else than the groups on the page."""
+    """Return facts about the groups of the run if they differ from the connected components on the page."""
     if receipt.get("grouping", "components") == "components":
         return []
     counts = receipt["counts"]
@@ -90,7 +90,7 @@ def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
 
 
 def facts(receipt: Receipt) -> list[tuple[str, str]]:
-    """What a person asks of a run: how it went about it, how sure it is, what it cost."""
+    """Return facts about a run as (name, text): its method, its recall, and its time and memory."""
     choice = receipt["choice"]
     made = [
         ("Compared", receipt["compared"]),

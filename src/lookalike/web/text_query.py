@@ -1,4 +1,4 @@
-"""A pasted text, looked for among the texts of a run."""
+"""Search for a pasted text among the texts of a run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from lookalike.kinds.documents import api as documents
 from lookalike.kinds.documents.compare import compare
 from lookalike.kinds.strings import api as strings
 
-MIN_SHARED_SHINGLES = 0.1  # share of the shingles of a pasted text that an item must hold to be shown
-EDITS = 3  # between a pasted string and one that is shown
+MIN_SHARED_SHINGLES = 0.1  # least share of the shingles of the pasted text that a result must contain
+EDITS = 3  # largest edit distance between the pasted string and a result
 Found = list[tuple[Any, float]]
 
 
 def find_like(text: str, collection: Collection, receipt: dict[str, Any]) -> Found:
-    """(id, score) of the texts most like this one, the best first: every text is compared, exactly.
+    """Return (id, score) of the texts most similar to a text, best first; the search is exact.
 
-    Documents by the share of the pasted text's shingles that they hold; strings by their edits, a few at most.
+    Documents are scored by the share of the shingles of the pasted text that they contain, strings by their edit
+    distance of at most EDITS.
 
     >>> from lookalike.io.read import open_collection
     >>> rule = ShingleRule(k=3).as_dict()
@@ -36,7 +37,7 @@ def find_like(text: str, collection: Collection, receipt: dict[str, Any]) -> Fou
         found = strings.pairs(pasted, against=collection, max_edits=EDITS, on_bad_text="replace", **options).pairs
         return sorted(_rows(found, "distance"), key=lambda row: row[1])
     rule = ShingleRule(**job.get("rule", {}))
-    if rule.unit == "word":  # a few words are looked for as they are
+    if rule.unit == "word":  # a text shorter than k words is searched as a whole
         rule = replace(rule, k=max(1, min(rule.k, len(text.split()))))
     whole = max(1, compare(text, text, rule=rule).shared_shingles)
     options = rule.as_dict()

@@ -1,4 +1,4 @@
-"""What the explorer shows of a result: every answer is bounded, and made of plain values for JSON."""
+"""The explorer view of a result: every answer has a bounded size and consists of plain JSON values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lookalike.web.graph import Graph, graph_of_groups, make_graph
 from lookalike.web.result_loader import Opened
 from lookalike.web.text_query import find_like
 
-PAGE_ROWS, MAX_PAGE_ROWS = 50, 500  # rows of an answer, and the most that may be asked for
-MAX_ID_CHARACTERS = 500  # characters of an id that are shown
-NAMED = 3  # members that a list of groups names
-MATRIX = 40  # members of a group whose pairs are drawn
-REMEMBERED = 2000  # contents that are kept in memory
+PAGE_ROWS, MAX_PAGE_ROWS = 50, 500  # default and largest number of rows of an answer
+MAX_ID_CHARACTERS = 500  # longer ids are truncated when they are shown
+NAMED = 3  # members that are named for each group in a list of groups
+MATRIX = 40  # first members of a group whose pairs are drawn as a matrix
+REMEMBERED = 2000  # number of cached contents
 ORDERS = ("near", "high", "low")
 Answer = dict[str, Any]
 
 
 class ResultView:
-    """A result, ready to be asked. Items are known by numbers here; names and contents are looked up when shown."""
+    """The view of a result. Items are identified by numbers; their names and contents are looked up when shown."""
 
     def __init__(self, opened: Opened) -> None:
         self.opened, self.receipt = opened, opened.receipt
@@ -43,7 +43,7 @@ class ResultView:
 
     @property
     def threshold(self) -> float:
-        """Of the run; of one that names none, the farthest score."""
+        """The threshold of the run, or the score of its farthest pair if it has none."""
         told = self.receipt.get("rethreshold", self.receipt["job"].get("threshold"))
         if told is not None:
             return float(told)
@@ -55,7 +55,7 @@ class ResultView:
         return "pairs" in self.opened.tables
 
     def overview(self) -> Answer:
-        """All that the first page needs, whatever the size of the result."""
+        """Return the data of the first page; its size does not grow with the result."""
         receipt, linkage = self.receipt, self.graph.linkage
         inputs = [one["name"] for one in receipt["inputs"]]
         return {
@@ -64,7 +64,7 @@ class ResultView:
             "inputs": inputs,
             "asked": receipt["asked"],
             "chained": self.has_pairs
-            and receipt.get("grouping", "components") != "components",  # by the page, not by the run
+            and receipt.get("grouping", "components") != "components",  # the page shows components, the run did not
             "compared": receipt["compared"],
             "column": self.column,
             "sign": self.sign,
@@ -89,7 +89,7 @@ class ResultView:
         }
 
     def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
-        """Groups at a cut, the largest first: (item, size, some names)."""
+        """Return a page of groups at a cut, largest first: an item, the size and some names of each."""
         begins, sizes = self.groups_at(self._cut(cut))
         order, rows = self.graph.linkage.order, []
         for begin, size in zip(
@@ -100,7 +100,7 @@ class ResultView:
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
-        """The group of an item: members, each with the beginning of what it holds, and pairs of the first of them."""
+        """Return the group of an item at a cut: its members with excerpts, and the pairs among the first members."""
         members = self.graph.group_of(self._item(item), self._cut(cut))
         shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
@@ -111,7 +111,7 @@ class ResultView:
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
 
     def _links(self, members: list[int], cut: int) -> list[tuple[int, int, float]]:
-        """Pairs among these, by place: for the matrix of a group."""
+        """Return the pairs among these members as (position, position, score), for the matrix of a group."""
         place = {item: at for at, item in enumerate(members)}
         found = []
         for item, at in place.items():
@@ -126,7 +126,7 @@ class ResultView:
     def pairs(
         self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: int | None = None
     ) -> Answer:
-        """Pairs at a cut, of all items or of one: those near the cut first, the most alike (high), the least (low)."""
+        """Return pairs at a cut, of all items or of one. order: near (the cut), high or low (score) first."""
         if order not in ORDERS:
             raise UsageError(f"order is {order!r}; expected one of {', '.join(ORDERS)}.")
         total = int(self.graph.linkage.pairs[self._cut(cut)]) if self.has_pairs else 0
@@ -146,7 +146,7 @@ class ResultView:
         return {"left": self.label(left), "right": self.label(right), "score": float(self.graph.shown[pair])}
 
     def pair(self, left: int, right: int, known: dict[int, Content] | None = None) -> Answer:
-        """Two items side by side, whether they are a pair of the result or not. known: contents that are at hand."""
+        """Return two items side by side, whether they are a pair of the result or not. known: contents already read."""
         left, right = self._item(left), self._item(right)
         pair = self.graph.pair_of(left, right) if self.has_pairs else None
         if pair is not None and self.graph.left[pair] != left:
@@ -189,13 +189,13 @@ class ResultView:
         return [[row[name] for name in places] for row in passages.filter(of).to_pylist()]
 
     def item(self, item: int) -> Answer:
-        """One item: what it holds."""
+        """Return the content of one item."""
         contents = self.contents([self._item(item)])
         shown = highlighting.whole(contents[item]) if item in contents else {"kind": "none"}
         return {**self.label(item), "view": shown}
 
     def search(self, query: str, limit: int = PAGE_ROWS) -> Answer:
-        """Items whose id holds the query, whatever its case; those that are it, or begin with it, first."""
+        """Return the items whose id contains the query, ignoring case; equal ids come first, then prefix matches."""
         rows, total, wanted = [], 0, query.strip()
         for side, names in enumerate(self._names):
             first = side * len(self.graph.ids[0])
@@ -215,7 +215,7 @@ class ResultView:
         return self.receipt["items"] in ("documents", "strings") and is_text
 
     def find(self, text: str, limit: int = PAGE_ROWS) -> Answer:
-        """Items most like a text, from all that the run has read: reads the input once."""
+        """Return the items of the input that are most similar to a text; this reads the whole input once."""
         if not self.can_paste:
             raise UsageError("a text can be looked for where the run compared texts and its input is still there.")
         if not text.strip():
@@ -237,7 +237,7 @@ class ResultView:
         }
 
     def label(self, item: int) -> Answer:
-        """How an item is named in lists."""
+        """Return the number, the name and the flags of an item for lists."""
         made: Answer = {"item": item, "name": self.name(item)}
         if self.cross:
             made["side"] = self.graph.side(item)
@@ -259,7 +259,7 @@ class ResultView:
         return [ids.cast(pa.string()) for ids in self.graph.ids]
 
     def contents(self, items: Sequence[int], *, keep: bool = True) -> dict[int, Content]:
-        """What items hold; those that cannot be had are left out. keep: remember it for the next question."""
+        """Return the contents of items, without those that are not available. keep: cache them."""
         if len(self._kept) > REMEMBERED:
             self._kept.clear()
         known = self._kept if keep else {}
@@ -272,13 +272,13 @@ class ResultView:
             if contents is not None and mine:
                 try:
                     known.update({mine[row]: one for row, one in contents.take(sorted(mine)).items()})
-                except InputError:  # it went away while it was looked at: the names are shown all the same
+                except InputError:  # the input was removed meanwhile: show the names without contents
                     continue
         return {item: known[item] for item in items if item in known}
 
     @cached_property
     def _rows(self) -> list[Any]:
-        """For each input the row of each item in it, -1 where it is unknown."""
+        """For each input, the row of each item in it, or -1 if it is unknown."""
         made = []
         for side, ids in enumerate(self.graph.ids):
             contents = self.opened.contents[side] if side < len(self.opened.contents) else None

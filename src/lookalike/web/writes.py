@@ -1,4 +1,4 @@
-"""The queue of writes: what waits while a transaction is committed is committed together in the next one."""
+"""The queue of writes: changes that arrive during a transaction are committed together in the next one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lookalike.web.admission import Refused
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-ITEMS_TOGETHER = 1024  # items of several requests in one transaction; a request with more comes alone
+ITEMS_TOGETHER = 1024  # most items of a transaction of several requests; a larger request has its own
 
 
 class Waiting:
-    """A change in the queue. begun: whether it is being committed."""
+    """A change in the queue. begun: set when its commit begins."""
 
     def __init__(self, change: Change) -> None:
         self.change = change
@@ -27,7 +27,7 @@ class Waiting:
 
 
 class Writes:
-    """Writes of one service, by a single thread."""
+    """The writes of one service, which a single thread commits."""
 
     def __init__(self, index: Index, seconds: float) -> None:
         self._index, self._seconds = index, seconds
@@ -36,13 +36,13 @@ class Writes:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lookalike-writer")
 
     def close(self) -> None:
-        """Wait for the thread; what is still in the queue is not begun."""
+        """Wait for the running commit; queued commits are cancelled."""
         self._thread.shutdown(cancel_futures=True)
 
     async def write(self, change: Change) -> Any:
-        """Return the answer to a change once it is committed, or raise its error.
+        """Commit a change and return its result, or raise its error.
 
-        A change may wait for its turn no longer than the limit; once begun, it is done and answered.
+        A change waits in the queue at most `seconds`; once its commit has begun, it is completed and answered.
         """
         waiting = Waiting(change)
         self._queue.append(waiting)
@@ -61,7 +61,7 @@ class Writes:
         return outcome
 
     async def _run(self) -> None:
-        """Commit what is in the queue until it is empty."""
+        """Commit batches of changes until the queue is empty."""
         loop = asyncio.get_running_loop()
         try:
             while self._queue:
@@ -78,7 +78,7 @@ class Writes:
             self._task = None
 
     def _next(self) -> list[Waiting]:
-        """Take the first changes from the queue that fit into one transaction."""
+        """Remove from the front of the queue the changes that fit into one transaction."""
         batch = [self._queue.popleft()]
         items = batch[0].items
         while self._queue and items + self._queue[0].items <= ITEMS_TOGETHER:
