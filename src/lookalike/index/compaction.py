@@ -76,7 +76,7 @@ def runs_of_all(segments: Sequence[Segment], dead: Sequence[int]) -> Iterator[li
     run: list[Segment] = []
     gone = 0
     for segment, missing in zip(segments, dead, strict=True):
-        if run and sum(one.nbytes for one in run) + segment.nbytes > MAX_SEGMENT_BYTES:
+        if run and sum(member.nbytes for member in run) + segment.nbytes > MAX_SEGMENT_BYTES:
             if len(run) > 1 or gone or not run[0].file.has_sums:
                 yield run
             run, gone = [], 0
@@ -96,17 +96,17 @@ def merged(olds: Sequence[Old], draft: Path, go_on: Callable[[], bool]) -> int:
     for segment in segments:
         if not segment.file.has_sums:
             check_segment(segment)  # a damaged segment must not be given valid checksums
-    keys, rows = zip(*(_keys(*one) for one in zip(segments, alive, firsts[:-1], strict=True)), strict=True)
-    ids = pa.concat_arrays([segment.ids(some) for segment, some in zip(segments, alive, strict=True)])
+    keys, rows = zip(*(_keys(*entry) for entry in zip(segments, alive, firsts[:-1], strict=True)), strict=True)
+    ids = pa.concat_arrays([segment.ids(kept) for segment, kept in zip(segments, alive, strict=True)])
     arrays: dict[str, Sequence[AnyArray]] = {
-        "items": [segment.items(some) for segment, some in zip(segments, alive, strict=True)],
+        "items": [segment.items(kept) for segment, kept in zip(segments, alive, strict=True)],
         **sorted_ids(ids)[0],
         **sorted_keys(np.concatenate(keys), np.concatenate(rows)),
     }
     _check(go_on)
-    sizes = [np.diff(segment.file.all("feature_ends"))[some] for segment, some in zip(segments, alive, strict=True)]
+    sizes = [np.diff(segment.file.all("feature_ends"))[kept] for segment, kept in zip(segments, alive, strict=True)]
     arrays["feature_ends"] = [ends_of(np.concatenate(sizes))]
-    arrays["features"] = [part for one in zip(segments, alive, strict=True) for part in _features(*one)]
+    arrays["features"] = [part for entry in zip(segments, alive, strict=True) for part in _features(*entry)]
     if all("raw" in segment.file for segment in segments):
         arrays |= _raw(segments, alive, firsts, go_on)
     return write_segment(draft, arrays, go_on=lambda: _check(go_on))

@@ -47,13 +47,13 @@ class DatabaseAddress:
             parts = urlsplit(url)
         except ValueError as error:
             raise UsageError(f"not a URL of PostgreSQL ({error}); expected postgresql://user@host/database.") from error
-        named = [one for one in parts.query.split("&") if one.startswith("schema=")]
-        others = [one for one in parts.query.split("&") if one and one not in named]
+        named = [parameter for parameter in parts.query.split("&") if parameter.startswith("schema=")]
+        others = [parameter for parameter in parts.query.split("&") if parameter and parameter not in named]
         schema = unquote(named[-1].removeprefix("schema=")) if named else SCHEMA
         if not schema.isidentifier() or len(schema.encode()) > 63 or schema.startswith("pg_"):
             raise UsageError(f"schema={schema} cannot name the tables of an index: letters, digits and _, 63 at most.")
         user, at, host = parts.netloc.rpartition("@")
-        told = "&".join(one for one in parts.query.split("&") if one.startswith(("host=", "schema=")))
+        told = "&".join(parameter for parameter in parts.query.split("&") if parameter.startswith(("host=", "schema=")))
         bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=told)
         return cls(parts._replace(query="&".join(others)).geturl(), schema, bare.geturl())
 

@@ -108,9 +108,9 @@ class FolderReader:
 
     def candidates(self, keys: StoredKeys, most: int | None = None) -> Iterator[StoreCandidates]:
         with self._now() as (segments, recent):
-            found = recent.candidates(keys, most)
-        if found is not None:
-            yield found
+            candidates = recent.candidates(keys, most)
+        if candidates is not None:
+            yield candidates
         for segment in segments:
             yield from segment.candidates(keys, most)
 
@@ -162,14 +162,14 @@ class FolderReader:
         parts, order = [pa.array([], self.id_type() or pa.int64())], []
         for places, home, rows in self._where(items):
             if isinstance(home, MemTable):
-                made = pa.array([home.ids.get(item) for item in items[places].tolist()], self.id_type())
+                part = pa.array([home.ids.get(item) for item in items[places].tolist()], self.id_type())
             else:
-                made = home.ids(np.maximum(rows, 0))
+                part = home.ids(np.maximum(rows, 0))
                 if (rows < 0).any():
-                    made = pc.if_else(pa.array(rows >= 0), made, None)
-            if len(made) == len(items):
-                return made
-            parts.append(made)
+                    part = pc.if_else(pa.array(rows >= 0), part, None)
+            if len(part) == len(items):
+                return part
+            parts.append(part)
             order.append(places)
         back = np.empty(len(items), np.int64)
         back[np.concatenate([np.empty(0, np.int64), *order])] = np.arange(len(items))
@@ -188,7 +188,7 @@ class FolderReader:
             places = np.flatnonzero(home == number)
             mine = items[places]
             if number == len(segments):
-                yield places, recent, np.array([one if one in recent.ids else -1 for one in mine.tolist()], np.int64)
+                yield places, recent, np.array([item if item in recent.ids else -1 for item in mine.tolist()], np.int64)
             else:
                 yield places, segments[number], segments[number].rows_of_items(mine)
 
@@ -196,7 +196,9 @@ class FolderReader:
         with self._now() as (segments, recent):
             get = recent.items.get
             out = (
-                np.array([get(one, -1) for one in ids.to_pylist()], np.int64) if len(recent) else np.full(len(ids), -1)
+                np.array([get(name, -1) for name in ids.to_pylist()], np.int64)
+                if len(recent)
+                else np.full(len(ids), -1)
             )
         if segments and len(ids) and ids.type == self.id_type():
             find_in_segments(segments, ids, token_hashes(ids), out)
@@ -214,7 +216,7 @@ class FolderReader:
                     missing -= len(alive)
                     low = int(rows[-1]) + 1
             if missing > 0:
-                parts.append(np.array([one for one in recent.ids if one > item][:missing], np.int64))
+                parts.append(np.array([number for number in recent.ids if number > item][:missing], np.int64))
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def count(self) -> int:
@@ -239,5 +241,5 @@ def find_in_segments(segments: Sequence[Segment], ids: pa.Array, hashes: U64, ou
     """Set `out` to the item number of each id that a segment contains."""
     for segment in segments:
         rows = segment.rows_of(ids, hashes)
-        there = rows >= 0
-        out[there] = segment.items(rows[there])
+        present = rows >= 0
+        out[present] = segment.items(rows[present])

@@ -154,8 +154,8 @@ def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> t
             grouped = int(items[-1]) + 1
             known = forest.look(others)
             numbers, starts = np.unique(query, return_index=True)
-            for number, some in zip(numbers.tolist(), np.split(others, starts[1:]), strict=False):
-                forest.put(int(items[number]), some.tolist(), known, now)
+            for number, matched in zip(numbers.tolist(), np.split(others, starts[1:]), strict=False):
+                forest.put(int(items[number]), matched.tolist(), known, now)
     return forest, grouped
 
 
@@ -167,10 +167,13 @@ def _with_copies(store: Store, after: int) -> Iterator[GroupPage]:
         features = store.features(items)
         prints = np.empty(len(items), np.uint64)
         lookup.blob_prints(features.data, features.offsets, prints)
-        firsts = [seen.setdefault(one, item) for one, item in zip(prints.tolist(), items.tolist(), strict=True)]
+        firsts = [
+            seen.setdefault(fingerprint, item)
+            for fingerprint, item in zip(prints.tolist(), items.tolist(), strict=True)
+        ]
         again = [row for row, (first, item) in enumerate(zip(firsts, items.tolist(), strict=True)) if first != item]
-        there = store.features(np.array([firsts[row] for row in again], np.int64))
-        copies = {row: firsts[row] for at, row in enumerate(again) if features[row] == there[at]}
+        originals = store.features(np.array([firsts[row] for row in again], np.int64))
+        copies = {row: firsts[row] for at, row in enumerate(again) if features[row] == originals[at]}
         yield GroupPage(items, features, [row for row in range(len(items)) if row not in copies], list(copies.items()))
 
 
@@ -179,9 +182,11 @@ def _matching(store: Store, kind: IndexKind, page: GroupPage) -> I64:
     pairs = np.array(page.copies, np.int64).reshape(-1, 2)
     if not len(pairs):
         return pairs
-    there = store.features(pairs[:, 1])
-    found = StoreCandidates(np.arange(len(pairs)), pairs[:, 1], there.data, there.offsets[:-1], there.offsets[1:])
-    return pairs[kind.score(page.features.take(pairs[:, 0].tolist()), found, kind.threshold) > -np.inf]
+    originals = store.features(pairs[:, 1])
+    candidates = StoreCandidates(
+        np.arange(len(pairs)), pairs[:, 1], originals.data, originals.offsets[:-1], originals.offsets[1:]
+    )
+    return pairs[kind.score(page.features.take(pairs[:, 0].tolist()), candidates, kind.threshold) > -np.inf]
 
 
 def counts(store: Store) -> tuple[int, int]:

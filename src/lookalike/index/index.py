@@ -79,10 +79,15 @@ class Index:
         kind, as for `la.pairs` and the functions of the other kinds.
         """
         given = {"threshold": threshold, "recall": recall}
-        made = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
-        keeps = store_items and not made.is_own_feature
-        settings = {"kind": made.name, "scheme": made.scheme, "store_items": keeps, "settings": made.settings()}
-        return cls(stores.create(place, settings), made, keeps_items=keeps)
+        item_kind = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
+        keeps = store_items and not item_kind.is_own_feature
+        settings = {
+            "kind": item_kind.name,
+            "scheme": item_kind.scheme,
+            "store_items": keeps,
+            "settings": item_kind.settings(),
+        }
+        return cls(stores.create(place, settings), item_kind, keeps_items=keeps)
 
     @classmethod
     def open(cls, place: str | PathLike[str], *, read_only: bool = False) -> Index:
@@ -141,8 +146,8 @@ class Index:
         with self.store.writing():
             sieve, chosen = NewItemFilter(self.store, self.kind), []
             for block in self._blocks([(items, None if ids is None else ids_of(ids))]):
-                found, new = sieve.sift(block)
-                out += found
+                outcomes, new = sieve.sift(block)
+                out += outcomes
                 chosen += [] if new is None else [new]
             if chosen:
                 self.store.add(chosen)
@@ -227,8 +232,8 @@ class Index:
 
     def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:
         """Return the matches of `query` as a table: query (position of the item), id, and similarity or distance."""
-        found = self.query(items, threshold=threshold, k=k)
-        rows = [(number, *match) for number, matches in enumerate(found) for match in matches]
+        results = self.query(items, threshold=threshold, k=k)
+        rows = [(number, *match) for number, matches in enumerate(results) for match in matches]
         query, ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
         kind = self.store.id_type() or pa.int64()
         return pa.table(
@@ -299,12 +304,12 @@ class Index:
         """Return up to `limit` ids that follow the id `after`, in the order in which the items were added."""
         begin = -1 if after is None else self._number(after)
         page = self.store.ids(self.store.after(begin, limit)).to_pylist()
-        return [one for one in page if one is not None]
+        return [name for name in page if name is not None]
 
     def __iter__(self) -> Iterator[Id]:
         at = -1
         while len(items := self.store.after(at, 10_000)):
-            yield from (one for one in self.store.ids(items).to_pylist() if one is not None)
+            yield from (name for name in self.store.ids(items).to_pylist() if name is not None)
             at = int(items[-1])
 
     def __len__(self) -> int:

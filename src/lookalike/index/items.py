@@ -34,8 +34,8 @@ def pieces_of(items: Any, convert: Convert, expected: str) -> Iterator[pa.Array]
         raise UsageError(f"got one {type(items).__name__}; expected several items: {expected}.")
     else:
         stream = iter(items)
-        while some := list(itertools.islice(stream, ITEMS_PER_CHUNK)):
-            yield from _cut(convert(some))
+        while batch := list(itertools.islice(stream, ITEMS_PER_CHUNK)):
+            yield from _cut(convert(batch))
 
 
 def _cut(whole: pa.Array) -> Iterator[pa.Array]:
@@ -46,24 +46,24 @@ def _cut(whole: pa.Array) -> Iterator[pa.Array]:
 
 def texts(some: Any) -> pa.Array:
     """Convert texts to a large_string array without nulls."""
-    made = _array(some, pa.large_string(), "texts") if isinstance(some, list | tuple) else some
-    if kind_of_text(made.type) != "text":
-        raise UsageError(f"these items are of the Arrow type {made.type}; expected texts.")
-    if made.type == pa.large_string() and not made.null_count:
-        return made
-    return as_texts(made, on_bad_text="error", where=lambda row: f"item {row}")[0]
+    array = _array(some, pa.large_string(), "texts") if isinstance(some, list | tuple) else some
+    if kind_of_text(array.type) != "text":
+        raise UsageError(f"these items are of the Arrow type {array.type}; expected texts.")
+    if array.type == pa.large_string() and not array.null_count:
+        return array
+    return as_texts(array, on_bad_text="error", where=lambda row: f"item {row}")[0]
 
 
 def token_lists(some: Any) -> pa.Array:
     """Convert token lists to a large_list array of large_string or int64, without nulls."""
-    made = (
-        _array([list(one) for one in some if _is_list(one)], None, "lists of tokens")
+    array = (
+        _array([list(tokens) for tokens in some if _is_list(tokens)], None, "lists of tokens")
         if isinstance(some, list | tuple)
         else some
     )
-    if len(made) and kind_of_text(made.type) not in ("string tokens", "integer tokens"):
-        raise UsageError(f"these items are of the Arrow type {made.type}; expected lists of strings or whole numbers.")
-    return as_texts(made, on_bad_text="error", where=lambda row: f"item {row}")[0]
+    if len(array) and kind_of_text(array.type) not in ("string tokens", "integer tokens"):
+        raise UsageError(f"these items are of the Arrow type {array.type}; expected lists of strings or whole numbers.")
+    return as_texts(array, on_bad_text="error", where=lambda row: f"item {row}")[0]
 
 
 def _is_list(one: Any) -> bool:
@@ -86,25 +86,25 @@ def ids_of(ids: Any) -> pa.Array:
     """Convert ids to an int64 or large_string array."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise UsageError(f"ids is of type {type(ids).__name__}; expected one id for each item, in a list.")
-    made = (
+    array = (
         ids
         if isinstance(ids, pa.Array | pa.ChunkedArray)
         else _array(list(ids), None, "ids that are all strings or all whole numbers")
     )
-    made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
-    return plain_ids(made)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return plain_ids(array)
 
 
 def plain_ids(ids: pa.Array) -> pa.Array:
     """Convert an Arrow array of ids to int64 or large_string; nulls and other types are refused."""
-    made = as_ids(ids, where=lambda row: f"id {row}")
-    if pa.types.is_uint64(made.type):
+    plain = as_ids(ids, where=lambda row: f"id {row}")
+    if pa.types.is_uint64(plain.type):
         try:
-            made = made.cast(pa.int64())
+            plain = plain.cast(pa.int64())
         except pa.ArrowInvalid:
-            most = pc.max(made).as_py()
+            most = pc.max(plain).as_py()
             raise InputError(f"the id {most} does not fit in 64 bits with a sign; give such ids as text.") from None
-    return made if pa.types.is_int64(made.type) else made.cast(pa.large_string())
+    return plain if pa.types.is_int64(plain.type) else plain.cast(pa.large_string())
 
 
 def number_rows(items: Any) -> Iterator[F32]:
@@ -119,9 +119,9 @@ def number_rows(items: Any) -> Iterator[F32]:
 
 def _rows(some: Any) -> F32:
     try:
-        made = np.ascontiguousarray(some, np.float32)
+        rows = np.ascontiguousarray(some, np.float32)
     except (ValueError, TypeError) as error:
         raise UsageError("items came that are no vectors of one length; expected rows of numbers.") from error
-    if made.ndim != 2:
-        raise UsageError(f"an array of {made.ndim} dimensions came; expected rows of numbers, (n, dimensions).")
-    return made
+    if rows.ndim != 2:
+        raise UsageError(f"an array of {rows.ndim} dimensions came; expected rows of numbers, (n, dimensions).")
+    return rows

@@ -117,8 +117,8 @@ def make_kind(name: str, options: Mapping[str, Any]) -> IndexKind:
             raise UsageError(
                 f"an index of {name} has no option {option!r}.{nearest(option, known)} Options: {', '.join(known)}."
             )
-    made: IndexKind = kind_class(name).make(options)
-    return made
+    kind: IndexKind = kind_class(name).make(options)
+    return kind
 
 
 def kind_again(stored: Mapping[str, Any], place: str) -> IndexKind:
@@ -131,5 +131,5 @@ def kind_again(stored: Mapping[str, Any], place: str) -> IndexKind:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RecallWarning)  # it was issued when the index was created
-        made: IndexKind = kind_class(name).make(stored["settings"])
-    return made
+        kind: IndexKind = kind_class(name).make(stored["settings"])
+    return kind

@@ -196,10 +196,10 @@ class Manifest:
         return meta
 
     def get(self, name: str) -> Any:
-        found = self.rows("SELECT value FROM meta WHERE name = ?", (name,))
-        if not found:
+        rows = self.rows("SELECT value FROM meta WHERE name = ?", (name,))
+        if not rows:
             raise self.damaged(f"meta has no {name}")
-        return found[0][0]
+        return rows[0][0]
 
     def set(self, name: str, value: Any) -> None:
         self.link.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -100,9 +100,9 @@ class NewItemFilter:
     def _same(self, block: Block) -> set[int]:
         """Return the rows that are stored already, with the same id and the same features."""
         numbers = self._store.numbers(block.ids)
-        there = np.flatnonzero(numbers >= 0)
-        stored = self._store.features(numbers[there])
-        return {row for at, row in enumerate(there.tolist()) if stored[at] == block.features[row]}
+        known = np.flatnonzero(numbers >= 0)
+        stored = self._store.features(numbers[known])
+        return {row for at, row in enumerate(known.tolist()) if stored[at] == block.features[row]}
 
     def _nearer(self, near: Match | None, features: Blobs, met: StoreCandidates, mine: Id) -> Match | None:
         """Return the best candidate with another id than `mine` if it is nearer than `near`, and otherwise `near`."""
@@ -120,5 +120,5 @@ def _taken(block: Block, rows: Sequence[int]) -> Block:
     keys = [block.keys.part(row, row + 1).values for row in rows]
     return Block(
         block.ids.take(pa.array(rows, pa.int64())), Blobs.of([block.features[row] for row in rows]),
-        StoredKeys(np.concatenate(keys), ends_of([len(one) for one in keys])), raw,
+        StoredKeys(np.concatenate(keys), ends_of([len(values) for values in keys])), raw,
     )  # fmt: skip

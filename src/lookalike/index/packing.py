@@ -73,10 +73,10 @@ def arrays_of(items: I64, parts: Sequence[Packed]) -> tuple[dict[str, Sequence[A
     frames = [part.frames for part in parts if part.frames is not None]
     if frames:
         firsts = ends_of([len(part) for part in parts])
-        starts = [one.rows + first for one, first in zip(frames, firsts[:-1], strict=True)]
-        packed = [np.frombuffer(frame, np.uint8) for one in frames for frame in one.packed]
+        starts = [compressed.rows + first for compressed, first in zip(frames, firsts[:-1], strict=True)]
+        packed = [np.frombuffer(frame, np.uint8) for compressed in frames for frame in compressed.packed]
         arrays |= {
-            "raw_sizes": [one.sizes for one in frames],
+            "raw_sizes": [compressed.sizes for compressed in frames],
             "frame_rows": [*starts, firsts[-1:]],
             "frame_ends": [ends_of([len(frame) for frame in packed])],
             "raw": packed,

@@ -153,31 +153,31 @@ class PostgresStore:
             raise TooManyCandidates
         pairs = np.array(met, np.int64).reshape(-1, 2)
         items, place = np.unique(pairs[:, 1], return_inverse=True)
-        there = self._all("SELECT item, id, features FROM {s}.items WHERE item = ANY(%s)", items.tolist())
-        self._met.ids = {item: name for item, name, _ in there}  # the ids of the candidates are requested next
-        features = {item: blob for item, _, blob in there}
+        rows = self._all("SELECT item, id, features FROM {s}.items WHERE item = ANY(%s)", items.tolist())
+        self._met.ids = {item: name for item, name, _ in rows}  # the ids of the candidates are requested next
+        features = {item: blob for item, _, blob in rows}
         pieces = Blobs.of([features.get(item, b"") for item in items.tolist()])
-        found = StoreCandidates(
+        candidates = StoreCandidates(
             pairs[:, 0], pairs[:, 1], pieces.data, pieces.offsets[:-1][place], pieces.offsets[1:][place]
         )
-        if len(there) < len(items):  # the keys of removed items remain until `compact`
-            found = found.only(np.isin(found.items, np.fromiter(features, np.int64, len(features))))
-        if len(found):
-            yield found
+        if len(rows) < len(items):  # the keys of removed items remain until `compact`
+            candidates = candidates.only(np.isin(candidates.items, np.fromiter(features, np.int64, len(features))))
+        if len(candidates):
+            yield candidates
 
     def features(self, items: I64) -> Blobs:
-        there = dict(self._all("SELECT item, features FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
-        return Blobs.of([there[item] for item in items.tolist()])
+        stored = dict(self._all("SELECT item, features FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
+        return Blobs.of([stored[item] for item in items.tolist()])
 
     def raw(self, items: I64) -> list[bytes | None]:
-        there = dict(self._all("SELECT item, raw FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
-        return [there.get(item) for item in items.tolist()]
+        stored = dict(self._all("SELECT item, raw FROM {s}.items WHERE item = ANY(%s)", items.tolist()))
+        return [stored.get(item) for item in items.tolist()]
 
     def numbers(self, ids: pa.Array) -> I64:
         wanted = ids.cast(pa.large_string()).to_pylist()
-        possible = [one for one in wanted if "\0" not in one]
-        there = dict(self._all("SELECT id, item FROM {s}.items WHERE id = ANY(%s)", possible))
-        return np.array([there.get(one, -1) for one in wanted], np.int64)
+        possible = [name for name in wanted if "\0" not in name]
+        stored = dict(self._all("SELECT id, item FROM {s}.items WHERE id = ANY(%s)", possible))
+        return np.array([stored.get(name, -1) for name in wanted], np.int64)
 
     def ids(self, items: I64) -> pa.Array:
         wanted, known = items.tolist(), getattr(self._met, "ids", {})
@@ -218,8 +218,8 @@ class PostgresStore:
         return int(self._own("SELECT grouped FROM {s}.state")[0][0])
 
     def parents(self, items: I64) -> I64:
-        there = dict(self._own("SELECT item, parent FROM {s}.groups WHERE item = ANY(%s)", items.tolist()))
-        return np.array([there.get(item, item) for item in items.tolist()], np.int64)
+        stored = dict(self._own("SELECT item, parent FROM {s}.groups WHERE item = ANY(%s)", items.tolist()))
+        return np.array([stored.get(item, item) for item in items.tolist()], np.int64)
 
     def join(self, items: I64, parents: I64, merges: Sequence[Merge], grouped: int) -> None:
         with self._connections.writing() as link:

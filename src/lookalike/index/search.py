@@ -56,13 +56,13 @@ def scored(
     if probes.scanned and isinstance(kind, ScannedKind):
         more = scan.candidates(store, kind, features, probes.scanned, threshold, budget)
         candidates = itertools.chain(candidates, more)
-    for found in candidates:
-        scored_bytes += int((found.ends - found.starts).sum())
+    for batch in candidates:
+        scored_bytes += int((batch.ends - batch.starts).sum())
         if limit is not None and scored_bytes > limit.scored_bytes:
             raise TooManyCandidates
-        scores = kind.score(features, found, threshold)
+        scores = kind.score(features, batch, threshold)
         good = scores > -np.inf
-        parts.append((found.query[good], found.items[good], scores[good]))
+        parts.append((batch.query[good], batch.items[good], scores[good]))
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
     if len(parts) == 1:

@@ -146,10 +146,10 @@ class SegmentFile:
 
     def _map(self, listed: Mapping[str, Any], begin: int, nbytes: int) -> None:
         self._words: U64 = np.frombuffer(self._whole, np.uint64, nbytes // 8, begin)
-        self._at = {name: int(one["at"]) for name, one in listed.items()}
+        self._at = {name: int(entry["at"]) for name, entry in listed.items()}
         self._arrays: dict[str, AnyArray] = {
-            name: np.frombuffer(self._whole, np.dtype(one["dtype"]), one["count"], begin + one["at"])
-            for name, one in listed.items()
+            name: np.frombuffer(self._whole, np.dtype(entry["dtype"]), entry["count"], begin + entry["at"])
+            for name, entry in listed.items()
         }
         for name, array in self._arrays.items():
             if array.dtype.kind not in "iu" or not 0 <= self._at[name] <= nbytes - array.nbytes:

@@ -44,7 +44,7 @@ def blocks(store: Store, kind: IndexKind, *, raw: bool) -> Iterator[Block]:
     """Yield all items as blocks to store. raw: include the original items."""
     for items in pages(store, -1, ITEMS_PER_STEP):
         features = store.features(items)
-        kept = Blobs.of([one or b"" for one in store.raw(items)]) if raw else None
+        kept = Blobs.of([blob or b"" for blob in store.raw(items)]) if raw else None
         yield Block(store.ids(items), features, kind.keys(features), kept)
 
 
@@ -70,7 +70,7 @@ def _shown(store: Store, kind: IndexKind, items: I64) -> list[str | None]:
     """Return items as text: strings unchanged, everything else as JSON."""
     features = store.features(items) if kind.is_own_feature else None
     raw: list[bytes | None] = [features[i] for i in range(len(items))] if features else store.raw(items)
-    return [None if one is None else _text(kind.item(one)) for one in raw]
+    return [None if blob is None else _text(kind.item(blob)) for blob in raw]
 
 
 def _text(item: Any) -> str | None:

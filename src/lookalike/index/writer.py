@@ -135,7 +135,7 @@ class Writer:
 
     def _bury_old(self, ids: pa.Array, segments: Sequence[Segment], recent: MemTable) -> int:
         """Remove the stored items with these ids and return their number."""
-        old = [item for one in ids.to_pylist() if (item := recent.items.get(one)) is not None] if len(recent) else []
+        old = [item for name in ids.to_pylist() if (item := recent.items.get(name)) is not None] if len(recent) else []
         buried = self.bury(None, np.array(old, np.int64))
         hashes = token_hashes(ids) if segments else np.empty(0, np.uint64)
         for segment in segments:
@@ -156,7 +156,7 @@ class Writer:
             parts: list[Packed] = []
             for part in pool.map(pack, blocks):
                 parts.append(part)
-                if sum(one.nbytes for one in parts) >= SEGMENT_BYTES:
+                if sum(packed.nbytes for packed in parts) >= SEGMENT_BYTES:
                     replaced += self._finish(under_way, before)
                     under_way = self._start(behind, first, parts)
                     first, parts = first + sum(map(len, parts)), []
@@ -175,10 +175,10 @@ class Writer:
         """Add a written segment to the manifest; remove older items with the same ids and return their number."""
         if under_way is None:
             return 0
-        made = under_way.result()
-        self._note_ids(made.ids)
-        segment = self.add_file(made.number, made.draft, made.nbytes)
-        replaced = self._bury_old(made.ids, segments, MemTable()) + self.bury(segment, made.again)
+        written = under_way.result()
+        self._note_ids(written.ids)
+        segment = self.add_file(written.number, written.draft, written.nbytes)
+        replaced = self._bury_old(written.ids, segments, MemTable()) + self.bury(segment, written.again)
         segments.append(segment)
         return replaced
 
@@ -241,10 +241,10 @@ class Writer:
             return 0
         if segment is None:
             query = "SELECT item FROM recent WHERE item = ? AND id IS NOT NULL"
-            there = [item for item in rows.tolist() if self.manifest.rows(query, (item,))]
-            for item in there:
+            live = [item for item in rows.tolist() if self.manifest.rows(query, (item,))]
+            for item in live:
                 self.manifest.put("recent", item, None, None, None, None, self._change)
-            return len(there)
+            return len(live)
         buried = 0
         for page in np.unique(rows // (8 * DEAD_BITS_PAGE_BYTES)).tolist():
             query = "SELECT bits FROM dead WHERE segment = ? AND page = ?"

@@ -27,8 +27,8 @@ def api_page(schema: dict[str, Any], base: str) -> str:
     parts = [f"<h1>{title}</h1><p>{escape(schema['info']['description'])}</p>"]
     parts.append('<p>The same for programs: <a href="openapi.json">openapi.json</a></p>')
     for path, methods in schema["paths"].items():
-        for method, one in methods.items():
-            parts += _operation(path, method.upper(), one, schema, base)
+        for method, operation in methods.items():
+            parts += _operation(path, method.upper(), operation, schema, base)
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     return f"{head}<title>{title}</title><style>{STYLE}</style><body>{''.join(parts)}</body></html>"
 
@@ -49,10 +49,10 @@ def _operation(path: str, method: str, one: dict[str, Any], schema: dict[str, An
 
 def _content(answer: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a response, with a reference resolved."""
-    found = answer.get("content", {}).get("application/json", {}).get("schema", {})
-    name = found.get("$ref", "").rpartition("/")[2]
-    made: dict[str, Any] = schema["components"]["schemas"].get(name, found)
-    return made
+    content = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    name = content.get("$ref", "").rpartition("/")[2]
+    resolved: dict[str, Any] = schema["components"]["schemas"].get(name, content)
+    return resolved
 
 
 def _fields(body: dict[str, Any]) -> str:
@@ -72,10 +72,10 @@ def _about(field: dict[str, Any]) -> str:
     """Return the description of a field; for a list without one, describe its items and their largest number."""
     if "description" in field:
         return str(field["description"])
-    some = field.get("anyOf", [field])[0]
-    if "items" not in some:
+    alternative = field.get("anyOf", [field])[0]
+    if "items" not in alternative:
         return ""
-    return f"A list, of {some['maxItems']:,} at most. Each: {some['items']['description']}"
+    return f"A list, of {alternative['maxItems']:,} at most. Each: {alternative['items']['description']}"
 
 
 def _command(url: str, method: str, one: dict[str, Any], body: dict[str, Any] | None) -> str:
@@ -91,5 +91,5 @@ def _command(url: str, method: str, one: dict[str, Any], body: dict[str, Any] | 
 
 def _example(field: dict[str, Any]) -> Any:
     """Return the first example of a field; for a list without examples, a list with the first example of its items."""
-    some = field.get("anyOf", [field])[0]
-    return some["examples"][0] if "examples" in some else [some["items"]["examples"][0]]
+    alternative = field.get("anyOf", [field])[0]
+    return alternative["examples"][0] if "examples" in alternative else [alternative["items"]["examples"][0]]

@@ -35,9 +35,9 @@ def contents_of(source: Any) -> Contents | None:
     >>> contents_of(open_collection(["a text", "another"])).take([1])
     {1: {'text': 'another'}}
     """
-    for kind, made in _KINDS.items():
+    for kind, make in _KINDS.items():
         if isinstance(source, kind):
-            return made(source)
+            return make(source)
     return None
 
 
@@ -83,7 +83,7 @@ class Records:
     def take(self, rows: Iterable[int]) -> dict[int, Content]:
         known = [row for row in rows if row < len(self._whole)]
         values = self._whole.take(pa.array(known, pa.int64())).to_pylist()
-        return {row: {"fields": one} for row, one in zip(known, values, strict=True)}
+        return {row: {"fields": record} for row, record in zip(known, values, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class Numbers:
     def take(self, rows: Iterable[int]) -> dict[int, Content]:
         if self.vectors.parts and isinstance(self.vectors.parts[0], FacePart):
             return ImageContents(self.vectors.parts[0].folder).take(rows)
-        wanted, found, first = sorted(set(rows)), {}, 0
+        wanted, contents, first = sorted(set(rows)), {}, 0
         for batch in self.vectors.batches():
             here = [row for row in wanted if first <= row < first + len(batch.values)]
-            found.update({row: {"numbers": batch.values[row - first].tolist()} for row in here})
+            contents.update({row: {"numbers": batch.values[row - first].tolist()} for row in here})
             first += len(batch.values)
-        return found
+        return contents
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ def side_by_side(
     if runs:
         marked = [_pieces(one, [run[:2] for run in runs]), _pieces(other, [run[2:4] for run in runs])]
     elif "rule" in job or max(len(one), len(other)) > MAX_LETTERWISE_CHARACTERS:
-        found = compare(one, other, rule=ShingleRule(**job["rule"]) if "rule" in job else None)
-        marked = [_pieces(one, found.spans_left), _pieces(other, found.spans_right)]
+        comparison = compare(one, other, rule=ShingleRule(**job["rule"]) if "rule" in job else None)
+        marked = [_pieces(one, comparison.spans_left), _pieces(other, comparison.spans_right)]
     else:
         marked = list(letters(one, other))
     return {"kind": "text", "left": marked[0], "right": marked[1], "cut": cut, "short": short}
@@ -149,13 +149,13 @@ def _picture(content: Content, edge: int = LARGE_PICTURE_PIXELS) -> str:
 
 
 def _pieces(text: str, spans: Iterable[Sequence[int]]) -> list[Piece]:
-    made: list[Piece] = []
+    pieces: list[Piece] = []
     at = 0
     for start, end in sorted((max(0, s[0]), min(len(text), s[1])) for s in spans):
         if end <= at:
             continue
         if start > at:
-            made.append((text[at:start], 0))
-        made.append((text[max(at, start) : end], 1))
+            pieces.append((text[at:start], 0))
+        pieces.append((text[max(at, start) : end], 1))
         at = end
-    return [*made, (text[at:], 0)] if at < len(text) or not made else made
+    return [*pieces, (text[at:], 0)] if at < len(text) or not pieces else pieces

@@ -112,7 +112,7 @@ class IndexView:
         rows = []
         for begin, members in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
             ids = table["id"].slice(begin, min(members, NAMED)).to_pylist()
-            rows.append({"item": ids[0], "size": members, "names": [str(one) for one in ids]})
+            rows.append({"item": ids[0], "size": members, "names": [str(member) for member in ids]})
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
@@ -122,18 +122,18 @@ class IndexView:
         members = [item] if of < 0 else table.filter(pc.equal(table["group"], table["group"][of]))["id"].to_pylist()
         shown = members[offset : offset + bounded(limit)]
         contents = self._contents(shown)
-        rows = [{**_label(one), "excerpt": highlighting.excerpt(contents.get(one, {}))} for one in shown]
+        rows = [{**_label(member), "excerpt": highlighting.excerpt(contents.get(member, {}))} for member in shown]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
 
     def _links(self, members: list[Any]) -> list[tuple[int, int, float]]:
-        place = {one: at for at, one in enumerate(members)}
-        items = [(place[one], stored) for one, stored in self._stored(members).items()]
+        place = {member: at for at, member in enumerate(members)}
+        items = [(place[member], stored) for member, stored in self._stored(members).items()]
         if not items:
             return []
-        found = self.index.query([stored for _, stored in items])
+        results = self.index.query([stored for _, stored in items])
         return [
             (at, place[match.id], match.similarity)
-            for (at, _), matches in zip(items, found, strict=True)
+            for (at, _), matches in zip(items, results, strict=True)
             for match in matches
             if at < place.get(match.id, -1)
         ]
@@ -145,8 +145,8 @@ class IndexView:
         if item is None:
             return {"total": 0, "rows": []}
         stored = self._stored([self._known(item)]).get(item)
-        found = [] if stored is None else [match for match in self.index.query([stored])[0] if match.id != item]
-        rows = [{"left": _label(item), "right": _label(match.id), "score": match.similarity} for match in found]
+        others = [] if stored is None else [match for match in self.index.query([stored])[0] if match.id != item]
+        rows = [{"left": _label(item), "right": _label(match.id), "score": match.similarity} for match in others]
         return {"total": len(rows), "rows": rows[offset : offset + bounded(limit)]}
 
     def pair(self, left: Any, right: Any) -> Answer:
@@ -180,10 +180,10 @@ class IndexView:
     def search(self, query: str, limit: int = PAGE_ROWS) -> Answer:
         """Return the items whose id equals the query, or contains it among the first SCANNED ids."""
         wanted = query.strip()
-        exact = [one for one in (wanted, _number(wanted)) if one is not None and one in self.index]
-        held = (one for one in islice(self.index, SCANNED) if wanted.lower() in str(one).lower() and one not in exact)
-        found = [*exact, *islice(held, bounded(limit))]
-        return {"total": len(found), "rows": [_label(one) for one in found[: bounded(limit)]]}
+        exact = [key for key in (wanted, _number(wanted)) if key is not None and key in self.index]
+        held = (key for key in islice(self.index, SCANNED) if wanted.lower() in str(key).lower() and key not in exact)
+        results = [*exact, *islice(held, bounded(limit))]
+        return {"total": len(results), "rows": [_label(key) for key in results[: bounded(limit)]]}
 
     def find(self, text: str, limit: int = PAGE_ROWS) -> Answer:
         """Return the matches of a pasted item: a document or string as plain text, other kinds as JSON."""
@@ -195,8 +195,8 @@ class IndexView:
                 item = json.loads(text)
             except ValueError as error:
                 raise UsageError(f"{self.kind} are looked for as JSON, such as {EXAMPLES[self.kind]}.") from error
-        found = self.index.query([item], k=bounded(limit))[0]
-        rows = [{**_label(match.id), "score": match.similarity} for match in found]
+        matches = self.index.query([item], k=bounded(limit))[0]
+        rows = [{**_label(match.id), "score": match.similarity} for match in matches]
         return {"total": len(rows), "rows": rows, "of": self.index.kind.scale.column}
 
     def _table(self) -> tuple[pa.Table, Any, Any]:
@@ -222,17 +222,17 @@ class IndexView:
         """
         store, kind = self.index.store, self.index.kind
         numbers = store.numbers(ids_of(list(items))) if items else np.empty(0, np.int64)
-        there = numbers >= 0
-        raw = store.features(numbers[there]) if kind.is_own_feature else store.raw(numbers[there])
-        held = [item for item, is_there in zip(items, there.tolist(), strict=True) if is_there]
+        known = numbers >= 0
+        raw = store.features(numbers[known]) if kind.is_own_feature else store.raw(numbers[known])
+        held = [item for item, is_there in zip(items, known.tolist(), strict=True) if is_there]
         blobs = [raw[at] for at in range(len(held))]
-        return {item: kind.item(one) for item, one in zip(held, blobs, strict=True) if one is not None}
+        return {item: kind.item(blob) for item, blob in zip(held, blobs, strict=True) if blob is not None}
 
     def _content(self, stored: Any) -> Content:
         return {CONTENT[self.kind]: stored}
 
     def _contents(self, items: list[Any]) -> dict[Any, Content]:
-        return {one: self._content(stored) for one, stored in self._stored(items).items()}
+        return {item: self._content(stored) for item, stored in self._stored(items).items()}
 
 
 EXAMPLES = {"sets": '["milk", "tea"]', "vectors": "[0.1, 0.9]", "records": '{"name": "Ann Lee"}'}

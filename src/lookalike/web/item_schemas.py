@@ -38,7 +38,7 @@ class ItemSchema:
 
 def form_of(kind: IndexKind) -> ItemSchema:
     """Return the JSON form of the items of an index of this kind."""
-    made: Any = kind
+    any_kind: Any = kind
     if kind.name == "documents":
         return ItemSchema((StrictStr,), "A text.", "the quick brown fox jumps over the lazy dog")
     if kind.name == "strings":
@@ -46,13 +46,13 @@ def form_of(kind: IndexKind) -> ItemSchema:
     if kind.name == "sets":
         return ItemSchema((list[StrictStr], list[Int]), "The elements of a set.", ["milk", "bread"])
     if kind.name == "vectors":
-        size = made.dimensions
+        size = any_kind.dimensions
         row = Annotated[list[Coordinate], Field(min_length=size, max_length=size)]
         return ItemSchema((row,), f"The {size} numbers of a vector.", [0.5] * size)
     if kind.name == "bits":
-        return _codes(made.bits)
+        return _codes(any_kind.bits)
     if kind.name == "records":
-        return _records([rule.column for rule in made.rules.fields])
+        return _records([rule.column for rule in any_kind.rules.fields])
     raise UsageError(f"an index of {kind.name} cannot be served.")
 
 

@@ -46,10 +46,10 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
         raise InputError(f"{name} cannot be opened again: {error}") from error
     if paths is None and (change := differs(then, source.describe()["origin"])):
         raise InputError(f"{name} has changed since the run ({change}), so what the items hold is not shown.")
-    made = contents_of(source)
-    assert made is not None  # all sources that `_opened` returns have contents
+    contents = contents_of(source)
+    assert contents is not None  # all sources that `_opened` returns have contents
     named = len(given) > 1 or (described.get("lines") is False and Path(given[0]).is_file())
-    return _Renamed(made, then["paths"], given) if named and paths is None else made
+    return _Renamed(contents, then["paths"], given) if named and paths is None else contents
 
 
 def _opened(described: Described, paths: list[Path]) -> Any:

@@ -94,7 +94,7 @@ def choose(view: ResultView) -> ReportSelection:
     ways = zip_longest(
         first_inside, near[:VIEWS].tolist(), high[:VIEWS].tolist(), between[:: max(1, SAMPLED_PAIRS // VIEWS)].tolist()
     )
-    first = list(dict.fromkeys(pair for some in ways for pair in some if pair is not None))[:VIEWS]
+    first = list(dict.fromkeys(pair for row in ways for pair in row if pair is not None))[:VIEWS]
     return ReportSelection(items, pairs, order, np.array(list(chain(*parts)), np.int64), first)
 
 
@@ -123,26 +123,27 @@ def _blocks(view: ResultView) -> Iterator[str]:
     place = {int(pair): at for at, pair in enumerate(kept.pairs)}
     contents = view.contents(kept.items.tolist(), keep=False)
     labels = [view.label(int(item)) for item in kept.items]
-    overview["paste"] = any("text" in one for one in contents.values())
+    overview["paste"] = any("text" in entry for entry in contents.values())
     yield block("data-overview", overview)
     shown = []
     room = MAX_TEXT_CHARACTERS
     for pair in kept.first:
         left, right = int(graph.left[pair]), int(graph.right[pair])
-        made = view.pair(left, right, contents)
-        text = json.dumps(made["view"])
+        comparison = view.pair(left, right, contents)
+        text = json.dumps(comparison["view"])
         if len(text) <= room:
             room -= len(text)
             shown.append(place[pair])
             yield block(
-                f"data-view-{place[pair]}", {name: made[name] for name in ("score", "details", "adds", "prior", "view")}
+                f"data-view-{place[pair]}",
+                {name: comparison[name] for name in ("score", "details", "adds", "prior", "view")},
             )
     items: dict[str, Any] = {
-        "names": [one["name"] for one in labels],
+        "names": [entry["name"] for entry in labels],
         "excerpts": [highlighting.excerpt(contents.get(int(item), {})) for item in kept.items],
         "pictures": _stamps([contents.get(int(item), {}) for item in kept.items]),
-        "sides": [one["side"] for one in labels] if view.cross else None,
-        "gone": [int(one.get("gone", False)) for one in labels] if view.removed else None,
+        "sides": [entry["side"] for entry in labels] if view.cross else None,
+        "gone": [int(entry.get("gone", False)) for entry in labels] if view.removed else None,
     }
     rows = zip(
         *(part[kept.pairs].tolist() for part in (graph.left, graph.right, graph.shown, graph.level)), strict=True
@@ -162,15 +163,15 @@ def _blocks(view: ResultView) -> Iterator[str]:
 
 def _stamps(contents: list[Content]) -> list[str | None] | None:
     """Return thumbnails of the items until MAX_PICTURE_CHARACTERS are used; None if the items are not pictures."""
-    if not any("picture" in one for one in contents):
+    if not any("picture" in content for content in contents):
         return None
-    made: list[str | None] = []
+    stamps: list[str | None] = []
     room = MAX_PICTURE_CHARACTERS
-    for one in contents:
-        small = highlighting.stamp(one) if room > 0 else None
+    for content in contents:
+        small = highlighting.stamp(content) if room > 0 else None
         room -= len(small or "")
-        made.append(small)
-    return made
+        stamps.append(small)
+    return stamps
 
 
 def _left_out(view: ResultView, kept: ReportSelection, shown: int) -> list[str]:

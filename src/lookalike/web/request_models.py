@@ -55,10 +55,12 @@ class Bodies:
 def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
     """Create the models for items of this kind and form. batch: the most items in one request."""
     scale, threshold = kind.scale, kind.threshold
-    types: list[Any] = [Annotated[one, Field(description=form.about, examples=[form.example])] for one in form.types]
+    types: list[Any] = [
+        Annotated[item_type, Field(description=form.about, examples=[form.example])] for item_type in form.types
+    ]
     item: Any = Union[tuple(types)]  # noqa: UP007  (its members are not known before)
-    lists: Any = [list.__class_getitem__(one) for one in types]
-    items: Any = Union[tuple(Annotated[some, Field(max_length=batch)] for some in lists)]  # noqa: UP007
+    lists: Any = [list.__class_getitem__(item_type) for item_type in types]
+    items: Any = Union[tuple(Annotated[list_type, Field(max_length=batch)] for list_type in lists)]  # noqa: UP007
     reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
     number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are integers
     nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself checks the range
@@ -96,8 +98,8 @@ def parse(body: bytes, into: type[BaseModel]) -> Any:
     try:
         return into.model_validate_json(body)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    first = found[0]
+        problems = error.errors(include_url=False)
+    first = problems[0]
     where, context = _place(first["loc"]), first.get("ctx", {})
     if first["type"] == "json_invalid":
         raise BadJson(f"the body is not JSON: {context['error']}.")
@@ -109,7 +111,7 @@ def parse(body: bytes, into: type[BaseModel]) -> Any:
     if first["type"] == "extra_forbidden":
         fields = list(into.model_fields)
         raise BadBody(f"no field {where!r} is known.{nearest(where, fields)} Fields: {', '.join(fields)}.")
-    wished = dict.fromkeys(_wish(one["msg"]) for one in found if _place(one["loc"]) == where)
+    wished = dict.fromkeys(_wish(problem["msg"]) for problem in problems if _place(problem["loc"]) == where)
     raise BadBody(f"{where or 'the body'} should be {' or '.join(wished)}, not {_short(first['input'])}.")
 
 

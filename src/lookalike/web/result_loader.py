@@ -80,17 +80,17 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     described = receipt["inputs"]
     if inputs is not None and len(inputs) != len(described):
         raise UsageError(f"{len(inputs)} --input given; the run had {len(described)}. Give one for each.")
-    made: list[Contents | None] = []
+    contents: list[Contents | None] = []
     notes: list[str] = []
-    for number, one in enumerate(described):
+    for number, description in enumerate(described):
         try:
-            made.append(reopen(one, paths=None if inputs is None else [os.fspath(inputs[number])]))
+            contents.append(reopen(description, paths=None if inputs is None else [os.fspath(inputs[number])]))
         except InputError as error:
             if inputs is not None:
                 raise
-            made.append(None)
+            contents.append(None)
             notes.append(str(error))
-    return Opened(receipt, _known(tables), tuple(made), tuple(notes))
+    return Opened(receipt, _known(tables), tuple(contents), tuple(notes))
 
 
 def _read_output(file: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:

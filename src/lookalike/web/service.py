@@ -106,29 +106,29 @@ class Service:
             items = self.form.prepare(asked.items)
             quick = self.index.query_within(items, LOOP_WORK, threshold=asked.threshold, k=asked.k)
         if quick is not None:
-            found, made = quick, self._matches(quick)
+            results, response = quick, self._matches(quick)
         else:
             left = threading.Event()
             try:
-                found, made = await self._in_time(lambda: self._query(asked, left), until, self._threads)
+                results, response = await self._in_time(lambda: self._query(asked, left), until, self._threads)
             finally:
                 left.set()
         self.metrics.count("queried_items", len(asked.items))
-        self.metrics.count("matches", sum(map(len, found)))
-        return made
+        self.metrics.count("matches", sum(map(len, results)))
+        return response
 
     def _query(self, asked: Any, left: threading.Event) -> tuple[list[Any], Response]:
         """Query in parts, and stop when `left` is set because the client no longer waits."""
-        found: list[Any] = []
+        results: list[Any] = []
         for low in range(0, len(asked.items), ITEMS_PER_PART):
             if left.is_set():
                 break
             part = self.form.prepare(asked.items[low : low + ITEMS_PER_PART])
-            found += self.index.query(part, threshold=asked.threshold, k=asked.k)
-        return found, self._matches(found)
+            results += self.index.query(part, threshold=asked.threshold, k=asked.k)
+        return results, self._matches(results)
 
     def _matches(self, found: list[Any]) -> Response:
-        return answer({"matches": [[{"id": one, self.column: near} for one, near in row] for row in found]})
+        return answer({"matches": [[{"id": key, self.column: near} for key, near in row] for row in found]})
 
     async def add(self, request: Request) -> Response:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
@@ -136,14 +136,14 @@ class Service:
         until = time.monotonic() + self.limits.seconds
         asked = await self._parse(await read_body(request, self.limits), self.bodies.items, until)
         outcome = await self.writes.write(Addition(self.form.prepare(asked.items), asked.ids, asked.if_new))
-        made: dict[str, Any]
+        content: dict[str, Any]
         if isinstance(outcome, list):
             shown = [None if match is None else {"id": match[0], self.column: match[1]} for match in outcome]
-            made = {"added": outcome.count(None), "replaced": 0, "matches": shown}
+            content = {"added": outcome.count(None), "replaced": 0, "matches": shown}
         else:
-            made = {"added": outcome.count - outcome.replaced, "replaced": outcome.replaced}
-        self.metrics.count("added_items", made["added"] + made["replaced"])
-        return answer(made)
+            content = {"added": outcome.count - outcome.replaced, "replaced": outcome.replaced}
+        self.metrics.count("added_items", content["added"] + content["replaced"])
+        return answer(content)
 
     async def remove(self, request: Request, id: str) -> Response:  # noqa: A002  (the user's word)
         """Take an item out of the index."""
@@ -230,13 +230,13 @@ class Service:
             docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False,
         )  # fmt: skip
         handle_errors(app)
-        made, token = self.bodies, self.access.token is not None
+        models, token = self.bodies, self.access.token is not None
         read, write = token and self.access.reads, token
-        _route(app, "POST", "/query", self.query, made.query, made.matches, token=read)
-        _route(app, "POST", "/items", self.add, made.items, made.added, token=write, also={403: CLOSED})
+        _route(app, "POST", "/query", self.query, models.query, models.matches, token=read)
+        _route(app, "POST", "/items", self.add, models.items, models.added, token=write, also={403: CLOSED})
         gone = {403: CLOSED, 404: "No item has this id."}
         _route(app, "DELETE", "/items/{id:path}", self.remove, None, request_models.Removed, token=write, also=gone)
-        _route(app, "POST", "/compare", self.compare, made.compare, made.compared, token=read)
+        _route(app, "POST", "/compare", self.compare, models.compare, models.compared, token=read)
         _route(app, "GET", "/stats", self.stats, None, None, token=read)
         _route(app, "GET", "/health", self.health, None, request_models.Health, token=False)
         app.add_api_route("/metrics", self.metrics_text, response_class=PlainTextResponse, include_in_schema=False)

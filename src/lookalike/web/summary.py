@@ -66,8 +66,8 @@ def _points(receipt: Receipt, plan: dict[str, Any]) -> list[tuple[float, float]]
         most = min(pieces.bits, 2 * pieces.threshold + 4)
         return [(float(d), pieces.probability(d)) for d in range(most + 1)]
     if "num_hashes" in plan and receipt["job"].get("measure") == "jaccard":
-        made = Plan(**{name: plan[name] for name in ("threshold", "recall", "num_hashes", "bands", "rows")})
-        return points(made)
+        banding = Plan(**{name: plan[name] for name in ("threshold", "recall", "num_hashes", "bands", "rows")})
+        return points(banding)
     return []
 
 
@@ -92,7 +92,7 @@ def _made_of_pairs(receipt: Receipt) -> list[tuple[str, str]]:
 def facts(receipt: Receipt) -> list[tuple[str, str]]:
     """Return facts about a run as (name, text): its method, its recall, and its time and memory."""
     choice = receipt["choice"]
-    made = [
+    rows = [
         ("Compared", receipt["compared"]),
         (
             "Way",
@@ -105,18 +105,18 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:
-        made.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{share(planned)} planned"))
+        rows.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{share(planned)} planned"))
     if measured and measured["recall"] is not None:
         low, high = measured["interval_95"]
         said = f"{share(measured['recall'])} ({share(low)} to {share(high)}), "
         said += count(measured["sampled"], "sampled items")
         said += ", exact copies counted once" if receipt["counts"].get("exact_duplicates") else ""
-        made.append(("Recall measured", said))
+        rows.append(("Recall measured", said))
         if measured.get("probably_missed") is not None:
-            made.append(("Probably missed", count(measured["probably_missed"], "pairs")))
-    made += [
+            rows.append(("Probably missed", count(measured["probably_missed"], "pairs")))
+    rows += [
         ("Checked", "every pair verified" if receipt["verified"] else "similarities are estimates"),
         ("Time", f"{sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"),
         ("Made by", f"lookalike {receipt['versions']['lookalike']}"),
     ]
-    return [(name, str(said)) for name, said in made if said]
+    return [(name, str(said)) for name, said in rows if said]

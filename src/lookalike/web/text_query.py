@@ -34,16 +34,16 @@ def find_like(text: str, collection: Collection, receipt: dict[str, Any]) -> Fou
     pasted = pa.table({"text": [text]})
     if receipt["items"] == "strings":
         options: Any = {name: job[name] for name in ("measure", "fold_case", "strip_accents") if name in job}
-        found = strings.pairs(pasted, against=collection, max_edits=EDITS, on_bad_text="replace", **options).pairs
-        return sorted(_rows(found, "distance"), key=lambda row: row[1])
+        table = strings.pairs(pasted, against=collection, max_edits=EDITS, on_bad_text="replace", **options).pairs
+        return sorted(_rows(table, "distance"), key=lambda row: row[1])
     rule = ShingleRule(**job.get("rule", {}))
     if rule.unit == "word":  # a text shorter than k words is searched as a whole
         rule = replace(rule, k=max(1, min(rule.k, len(text.split()))))
     whole = max(1, compare(text, text, rule=rule).shared_shingles)
     options = rule.as_dict()
     least = max(1, round(MIN_SHARED_SHINGLES * whole))
-    found = documents.pairs(pasted, against=collection, min_shared=least, exact=True, **options).pairs
-    rows = [(key, round(shared / whole, 6)) for key, shared in _rows(found, "similarity")]
+    table = documents.pairs(pasted, against=collection, min_shared=least, exact=True, **options).pairs
+    rows = [(key, round(shared / whole, 6)) for key, shared in _rows(table, "similarity")]
     return sorted(rows, key=lambda row: -row[1])
 
 

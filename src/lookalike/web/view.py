@@ -57,7 +57,7 @@ class ResultView:
     def overview(self) -> Answer:
         """Return the data of the first page; its size does not grow with the result."""
         receipt, linkage = self.receipt, self.graph.linkage
-        inputs = [one["name"] for one in receipt["inputs"]]
+        inputs = [source["name"] for source in receipt["inputs"]]
         return {
             "of": "result",
             "items": receipt["items"],
@@ -105,23 +105,23 @@ class ResultView:
         shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
         rows = [
-            {**self.label(one), "excerpt": highlighting.excerpt(held), "picture": highlighting.stamp(held)}
-            for one, held in ((one, contents.get(one, {})) for one in shown)
+            {**self.label(member), "excerpt": highlighting.excerpt(held), "picture": highlighting.stamp(held)}
+            for member, held in ((member, contents.get(member, {})) for member in shown)
         ]
         return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
 
     def _links(self, members: list[int], cut: int) -> list[tuple[int, int, float]]:
         """Return the pairs among these members as (position, position, score), for the matrix of a group."""
         place = {item: at for at, item in enumerate(members)}
-        found = []
+        links = []
         for item, at in place.items():
             pairs = self.graph.pairs_of(item) if self.has_pairs else np.empty(0, np.int64)
             others = self.graph.left[pairs] + self.graph.right[pairs] - item
             near = (self.graph.level[pairs] >= cut) & np.isin(others, members)
             for other, score in zip(others[near].tolist(), self.graph.shown[pairs[near]].tolist(), strict=True):
                 if at < place[other]:
-                    found.append((at, place[other], score))
-        return found
+                    links.append((at, place[other], score))
+        return links
 
     def pairs(
         self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: int | None = None
@@ -205,8 +205,8 @@ class ResultView:
                 name = names[number].as_py().lower()
                 rank = 0 if name == wanted.lower() else 1 if name.startswith(wanted.lower()) else 2
                 rows.append((rank, len(name), first + number))
-        found = [self.label(item) for _, _, item in sorted(rows)[: bounded(limit)]]
-        return {"total": total, "rows": found}
+        labels = [self.label(item) for _, _, item in sorted(rows)[: bounded(limit)]]
+        return {"total": total, "rows": labels}
 
     @property
     def can_paste(self) -> bool:
@@ -222,8 +222,8 @@ class ResultView:
             raise UsageError("the text is empty; paste some words.")
         texts = self.opened.contents[-1]
         assert isinstance(texts, TextContents)
-        found = find_like(text, texts.collection, self.receipt)
-        shown = found[: bounded(limit)]
+        results = find_like(text, texts.collection, self.receipt)
+        shown = results[: bounded(limit)]
         side = len(self.graph.ids) - 1
         at = pc.index_in(pa.array([key for key, _ in shown], self.graph.ids[side].type), value_set=self.graph.ids[side])
         rows = []
@@ -231,19 +231,19 @@ class ResultView:
             item = None if number is None else number + side * len(self.graph.ids[0])
             rows.append({**({"item": None, "name": str(key)} if item is None else self.label(item)), "score": score})
         return {
-            "total": len(found),
+            "total": len(results),
             "rows": rows,
             "of": "share of the text" if self.receipt["items"] == "documents" else "edits",
         }
 
     def label(self, item: int) -> Answer:
         """Return the number, the name and the flags of an item for lists."""
-        made: Answer = {"item": item, "name": self.name(item)}
+        answer: Answer = {"item": item, "name": self.name(item)}
         if self.cross:
-            made["side"] = self.graph.side(item)
+            answer["side"] = self.graph.side(item)
         if self.removed and not self.graph.side(item):
-            made["gone"] = self.graph.id(item) in self.removed
-        return made
+            answer["gone"] = self.graph.id(item) in self.removed
+        return answer
 
     def name(self, item: int) -> str:
         name = str(self.graph.id(item))
@@ -271,7 +271,7 @@ class ResultView:
             mine.pop(-1, None)
             if contents is not None and mine:
                 try:
-                    known.update({mine[row]: one for row, one in contents.take(sorted(mine)).items()})
+                    known.update({mine[row]: content for row, content in contents.take(sorted(mine)).items()})
                 except InputError:  # the input was removed meanwhile: show the names without contents
                     continue
         return {item: known[item] for item in items if item in known}
@@ -279,7 +279,7 @@ class ResultView:
     @cached_property
     def _rows(self) -> list[Any]:
         """For each input, the row of each item in it, or -1 if it is unknown."""
-        made = []
+        out = []
         for side, ids in enumerate(self.graph.ids):
             contents = self.opened.contents[side] if side < len(self.opened.contents) else None
             try:
@@ -287,13 +287,13 @@ class ResultView:
             except InputError:
                 contents = None
             if contents is None:
-                made.append(np.full(len(ids), -1))
+                out.append(np.full(len(ids), -1))
             elif known is None:
-                made.append(np.asarray(ids.to_numpy(zero_copy_only=False), np.int64))
+                out.append(np.asarray(ids.to_numpy(zero_copy_only=False), np.int64))
             else:
                 at = pc.fill_null(pc.index_in(ids, value_set=known.cast(ids.type)), -1)
-                made.append(np.asarray(at.to_numpy(zero_copy_only=False), np.int64))
-        return made
+                out.append(np.asarray(at.to_numpy(zero_copy_only=False), np.int64))
+        return out
 
     def _item(self, item: int) -> int:
         if not 0 <= item < len(self.graph):
