@@ -195,7 +195,7 @@ class Index:
         """Write all items as a table of id, item and group (Parquet, CSV or JSON lines, by the extension)."""
         transfer.export(self.store, self.kind, grouping.current(self.store, self.kind), Path(path), force=force)
 
-    # Questions
+    # Queries
 
     def query(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> list[list[Match]]:
         """Return the matches of each item, nearest first; at equal scores the item that was added first comes first.
@@ -352,7 +352,7 @@ class Index:
     def __repr__(self) -> str:
         return f"<Index of {len(self):,} {self.kind.name} in {self.store.place}>"
 
-    # Inside
+    # Private helpers
 
     def _known(self, ids: Any) -> pa.Array:
         """Return ids as an array to look up; ids of another type than those of the index are treated as not stored."""

@@ -14,7 +14,7 @@ from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 
 
 class IndexKind(Protocol):
-    """The interface of a kind of item. It is created from its settings alone, so a reopened index has the same kind."""
+    """The interface of a kind of item. Its settings alone determine it, so that a reopened index has the same kind."""
 
     @property
     def name(self) -> str: ...

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-UNLIMITED_DESCRIPTORS = 1 << 16  # assumed where the system sets no limit
+UNLIMITED_DESCRIPTORS = 1 << 16  # assumed if the system sets no limit
 RESERVED_DESCRIPTORS = 32  # fewest descriptors that are kept free for the files of an index
 FLUSH_SECONDS = 10.0  # abort a response when the client reads nothing for this long
 

@@ -126,6 +126,6 @@ def _known(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     known = {name: table for name, table in tables.items() if name != "stories"}
     if "stories" in tables and "pairs" in known:
         pairs = known["pairs"]
-        score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null where it is too low
+        score = pc.max_element_wise(pairs["contained"], pairs["jaccard"])  # jaccard is null if it is too low
         known["pairs"] = pairs.append_column("similarity", score)
     return known
