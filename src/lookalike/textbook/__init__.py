@@ -1,7 +1,7 @@
-"""The objects of the theory as a textbook draws them: small, slow on purpose, exact.
+"""Textbook versions of minhashing and LSH: small, exact and deliberately slow.
 
-Sets are the columns of a characteristic matrix, similarities are fractions, a signature is a matrix of its own. Nothing
-here is fast; `CharacteristicMatrix.sets` and `SignatureMatrix.signatures` lead to the nouns of the fast code.
+Sets are the columns of a characteristic matrix, similarities are fractions, and signatures are the columns of a
+signature matrix. `CharacteristicMatrix.sets` and `SignatureMatrix.signatures` convert to the types of the fast code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INFINITY = math.inf
 
 
 def shingles(text: Sequence[Any], k: int) -> list[Any]:
-    """Every k characters (or tokens) in a row, in order, repeated ones too: the bag; `set` of it is the set.
+    """List all runs of k consecutive characters (or tokens), in order and with repeats: the bag of shingles.
 
     >>> shingles("abcab", 2), sorted(set(shingles("abcab", 2)))
     (['ab', 'bc', 'ca', 'ab'], ['ab', 'bc', 'ca'])
@@ -36,7 +36,7 @@ def shingles(text: Sequence[Any], k: int) -> list[Any]:
 
 
 def jaccard(left: Iterable[Hashable], right: Iterable[Hashable]) -> Fraction:
-    """|A and B| / |A or B|, 0 for two empty sets.
+    """Compute the Jaccard similarity |A ∩ B| / |A ∪ B|, which is 0 for two empty sets.
 
     >>> jaccard("editorial", "factorial")
     Fraction(3, 5)
@@ -46,7 +46,7 @@ def jaccard(left: Iterable[Hashable], right: Iterable[Hashable]) -> Fraction:
 
 
 class RowTypes(NamedTuple):
-    """How many rows of two columns are 1 1 (a), 1 0 (b), 0 1 (c) and 0 0 (d)."""
+    """The number of rows in which two columns are 1 1 (a), 1 0 (b), 0 1 (c) and 0 0 (d)."""
 
     a: int
     b: int
@@ -55,13 +55,13 @@ class RowTypes(NamedTuple):
 
     @property
     def similarity(self) -> Fraction:
-        """a / (a + b + c): rows of type d do not matter."""
+        """The Jaccard similarity a / (a + b + c); rows of type d do not count."""
         return Fraction(self.a, self.a + self.b + self.c or 1)
 
 
 @dataclass(frozen=True)
 class CharacteristicMatrix:
-    """Sets as columns, the elements of the universe as rows: 1 where the set has the element.
+    """A matrix with sets as columns and the elements of the universe as rows: 1 if the set contains the element.
 
     >>> print(CharacteristicMatrix.of({"S1": "ad", "S2": "c", "S3": "bde", "S4": "acd"}))
        S1 S2 S3 S4
@@ -80,7 +80,7 @@ class CharacteristicMatrix:
     def of(
         cls, sets: Mapping[str, Iterable[Hashable]] | Sequence[Iterable[Hashable]], *, rows: Iterable[Hashable] = ()
     ) -> CharacteristicMatrix:
-        """The matrix of these sets; rows: the universe in its order, else all elements in theirs."""
+        """Build the matrix of these sets. rows: the universe in row order; default: all elements, sorted."""
         named = dict(sets) if isinstance(sets, Mapping) else {f"C{i}": one for i, one in enumerate(sets, 1)}
         columns = tuple(frozenset(one) for one in named.values())
         everything: Any = frozenset().union(*columns)
@@ -91,7 +91,7 @@ class CharacteristicMatrix:
 
     @classmethod
     def of_bits(cls, *columns: str) -> CharacteristicMatrix:
-        """The matrix of columns written as strings of 0 and 1, over the rows 1, 2, ...
+        """Build the matrix from columns written as strings of 0 and 1, with the rows 1, 2, ...
 
         >>> CharacteristicMatrix.of_bits("10111", "10011").jaccard(0, 1)
         Fraction(3, 4)
@@ -100,16 +100,16 @@ class CharacteristicMatrix:
         return cls.of(sets, rows=range(1, max(map(len, columns), default=0) + 1))
 
     def bits(self, column: int) -> tuple[int, ...]:
-        """The column from top to bottom."""
+        """Return a column as bits from top to bottom."""
         return tuple(int(row in self.columns[column]) for row in self.rows)
 
     def jaccard(self, i: int, j: int) -> Fraction:
-        """The ones of the two columns' AND over the ones of their OR."""
+        """Compute the Jaccard similarity of two columns: ones of their AND divided by ones of their OR."""
         pairs = list(zip(self.bits(i), self.bits(j), strict=True))
         return Fraction(sum(x & y for x, y in pairs), sum(x | y for x, y in pairs) or 1)
 
     def row_types(self, i: int, j: int) -> RowTypes:
-        """How many rows there are of each of the four types.
+        """Count the rows of each of the four types.
 
         >>> CharacteristicMatrix.of_bits("011010", "101011").row_types(0, 1)
         RowTypes(a=2, b=1, c=2, d=1)
@@ -118,8 +118,10 @@ class CharacteristicMatrix:
         return RowTypes(*(pairs.count(kind) for kind in ((1, 1), (1, 0), (0, 1), (0, 0))))
 
     def minhash(self, permutation: Sequence[int], *, form: Form = "position") -> tuple[float, ...]:
-        """For each column the first row, in the order of the permutation, that has a 1: its position there (1, 2, ...),
-        or its number in the matrix (form="row"). permutation[i] is the position of row i+1. Infinity for empty sets.
+        """Compute the minhash of each column: the first row, in the order of the permutation, that has a 1.
+
+        The value is the position in the permutation (1, 2, ...) or, with form="row", the number of the row in the
+        matrix; infinity for an empty set. permutation[i] is the position of row i+1.
 
         >>> matrix = CharacteristicMatrix.of([{1, 2, 6, 7}, {3, 4, 5}], rows=range(1, 8))
         >>> matrix.minhash((2, 3, 7, 6, 1, 5, 4)), matrix.minhash((2, 3, 7, 6, 1, 5, 4), form="row")
@@ -139,12 +141,14 @@ class CharacteristicMatrix:
         return tuple(out)
 
     def signature(self, permutations: Iterable[Sequence[int]], *, form: Form = "position") -> SignatureMatrix:
-        """One row of minhashes for each permutation."""
+        """Compute the signature matrix: one row of minhashes for each permutation."""
         return SignatureMatrix(self.names, tuple(self.minhash(one, form=form) for one in permutations))
 
     def one_pass(self, functions: Sequence[Callable[[Any], int]]) -> Iterator[SignatureMatrix]:
-        """The signature after each row: slots start at infinity, and where a column has a 1 in the row its slot of a
-        function becomes the lesser of what it is and the function of the row. Rows are taken as the numbers they are.
+        """Compute the signature matrix in one pass over the rows, and yield it after each row.
+
+        Slots start at infinity. If a column has a 1 in the row, its slot for each function becomes the minimum of its
+        value and the function of the row. The rows must be numbers.
 
         >>> matrix = CharacteristicMatrix.of([{0, 3}, {2}], rows=range(5))
         >>> for after in matrix.one_pass([lambda x: (x + 1) % 5]):
@@ -165,7 +169,7 @@ class CharacteristicMatrix:
             yield SignatureMatrix(self.names, tuple(tuple(slot) for slot in slots))
 
     def sets(self) -> Sets:
-        """The columns as the fast code holds them: the elements are the numbers of the rows, from 0."""
+        """Convert the columns to `Sets`; the elements are the row numbers, from 0."""
         number = {row: i for i, row in enumerate(self.rows)}
         lists = [sorted(number[row] for row in column) for column in self.columns]
         ends = np.cumsum([0, *map(len, lists)]).astype(np.int64)
@@ -177,7 +181,7 @@ class CharacteristicMatrix:
 
 @dataclass(frozen=True)
 class SignatureMatrix:
-    """One row for each hash function, one column for each set.
+    """A signature matrix: one row for each hash function, one column for each set.
 
     >>> print(SignatureMatrix(("C1", "C2"), ((1, 3), (0, math.inf))))
         C1 C2
@@ -189,19 +193,19 @@ class SignatureMatrix:
     rows: tuple[tuple[float, ...], ...]
 
     def similarity(self, i: int, j: int) -> Fraction:
-        """The share of the rows in which the two columns agree: an estimate of the Jaccard similarity of the sets."""
+        """Estimate the Jaccard similarity of two sets by the share of rows in which their columns agree."""
         agree = sum(row[i] == row[j] != INFINITY for row in self.rows)
         return Fraction(agree, len(self.rows) or 1)
 
     def bands(self, rows: int) -> list[list[tuple[float, ...]]]:
-        """For each band of so many rows, the part of each column in it: columns that are equal there share a bucket."""
+        """Divide each column into bands of `rows` rows; columns that are equal in a band share a bucket."""
         if rows < 1 or len(self.rows) % rows:
             raise UsageError(f"{len(self.rows)} rows cannot be cut into bands of {rows}; expected a divisor.")
         parts = pairwise(range(0, len(self.rows) + 1, rows))
         return [[tuple(row[c] for row in self.rows[a:b]) for c in range(len(self.names))] for a, b in parts]
 
     def signatures(self, recipe: Recipe) -> Signatures:
-        """The same as the fast code holds it, one signature a row, under the recipe that it was made with."""
+        """Convert to `Signatures`, with one signature per row and the given recipe."""
         if recipe.length != len(self.rows):
             raise UsageError(f"the recipe is of length {recipe.length}; this matrix has {len(self.rows)} rows.")
         values = np.array(self.rows, np.float64).T
@@ -212,12 +216,12 @@ class SignatureMatrix:
 
 
 def comparisons(n: int) -> int:
-    """How many pairs n items make."""
+    """Return the number of pairs of n items, n (n - 1) / 2."""
     return n * (n - 1) // 2
 
 
 def longest_common_subsequence(left: str, right: str) -> str:
-    """A longest string that both have in this order, though not in one piece.
+    """Find a longest common subsequence of two strings, which need not be contiguous.
 
     >>> longest_common_subsequence("abcde", "acfdeg")
     'acde'
@@ -230,7 +234,7 @@ def longest_common_subsequence(left: str, right: str) -> str:
 
 
 def edit_distance(left: str, right: str) -> int:
-    """Insertions and deletions that make one string the other: the two lengths less twice the common subsequence.
+    """Count the insertions and deletions between two strings: the sum of the lengths minus twice the length of the LCS.
 
     >>> edit_distance("abcde", "acfdeg")
     3
@@ -239,7 +243,7 @@ def edit_distance(left: str, right: str) -> int:
 
 
 def hamming(left: Sequence[Any], right: Sequence[Any]) -> int:
-    """In how many components two vectors differ.
+    """Count the components in which two vectors differ.
 
     >>> hamming("10101", "11110")
     3
@@ -250,7 +254,7 @@ def hamming(left: Sequence[Any], right: Sequence[Any]) -> int:
 
 
 def angle(left: Sequence[float], right: Sequence[float]) -> float:
-    """The angle between two vectors in degrees: the cosine distance.
+    """Compute the angle between two vectors in degrees, the textbook's cosine distance.
 
     >>> round(angle([1, 2, -1], [2, 1, 1]), 9)
     60.0
@@ -263,7 +267,7 @@ def angle(left: Sequence[float], right: Sequence[float]) -> float:
 
 
 def sensitive(family: Family, d1: float, d2: float) -> Sensitive:
-    """What a family promises at two distances: (d1, d2, p1, p2).
+    """Return the (d1, d2, p1, p2)-sensitivity of a hash family at two distances.
 
     >>> from lookalike.planning.families import MINHASH
     >>> print(sensitive(MINHASH, 0.2, 0.6))
@@ -273,7 +277,7 @@ def sensitive(family: Family, d1: float, d2: float) -> Sensitive:
 
 
 def _table(names: Sequence[str], rows: list[tuple[str, list[Any]]]) -> str:
-    """Columns of one width, numbers at the right."""
+    """Format a table with columns of equal width and right-aligned numbers."""
     cells = [[_cell(value) for value in values] for _, values in rows]
     first = max([len(name) for name, _ in rows], default=0)
     width = max([len(text) for line in [list(names), *cells] for text in line], default=0)

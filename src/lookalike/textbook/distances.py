@@ -1,4 +1,4 @@
-"""The distances of the textbook: between two items, with the family of hash functions that belongs to each."""
+"""Textbook distances between two items, each with its family of hash functions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lookalike.planning.families import HYPERPLANES, Family, projections, sample
 
 @dataclass(frozen=True, kw_only=True)
 class Distance:
-    """A distance: never negative, 0 for equal items alone, symmetric, and no detour is shorter.
+    """A metric: non-negative, 0 only for equal items, symmetric, and subject to the triangle inequality.
 
-    between: of two items. unit: of its numbers. formula: for people. equal: which items count as equal, where that is
-    not equality. family: the hash functions that belong to it, made from keywords such as bits or width; None where
-    candidates are found otherwise.
+    between: the function of two items. unit: the unit of its values. formula: a readable formula. equal: which items
+    count as equal, if other than equality. family: its LSH family, built from keywords such as bits or width; None if
+    candidates are found in another way.
     """
 
     name: str
@@ -33,7 +33,9 @@ class Distance:
 
 
 def angle(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
-    """0 to 180. (The arc tangent of sum and difference is accurate for small angles too, where the cosine is flat.)
+    """Compute the angle between two vectors, 0 to 180 degrees.
+
+    The arc tangent of the norms of difference and sum is accurate for small angles too, where the cosine is flat.
 
     >>> round(angle([1, 0], [1, 1]), 6)
     45.0
@@ -49,7 +51,7 @@ ANGLE = Distance(
 
 
 def euclidean(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
-    """The length of the difference.
+    """Compute the Euclidean distance, the norm of the difference.
 
     >>> euclidean([0, 0], [3, 4])
     5.0
@@ -61,7 +63,7 @@ EUCLIDEAN = Distance(name="euclidean", unit="", formula="sqrt(Σ (x - y)²)", be
 
 
 def hamming(left: Any, right: Any) -> float:
-    """Of two codes, as words of 64 bits (u64[words]) or as whole numbers below 2^64.
+    """Compute the Hamming distance of two bit codes, given as 64-bit words (u64[words]) or as integers below 2^64.
 
     >>> hamming(0b1011, 0b0010)
     2.0
@@ -74,7 +76,7 @@ HAMMING = Distance(name="hamming", unit="bits", formula="bits that differ", betw
 
 
 def edit_distance(measure: int, left: str, right: str) -> float:
-    """In Unicode code points.
+    """Compute the edit distance of two strings in Unicode code points. measure: edits.LEVENSHTEIN or edits.INDEL.
 
     >>> edit_distance(edits.LEVENSHTEIN, "kitten", "sitting"), edit_distance(edits.INDEL, "kitten", "sitting")
     (3.0, 5.0)

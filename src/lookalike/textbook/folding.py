@@ -1,4 +1,4 @@
-"""Similar sets by Hamming LSH on OR-folded columns: the textbook's other way for sparse sets."""
+"""Similar sets by Hamming LSH on OR-folded columns, the textbook's alternative to minhashing for sparse sets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lookalike.result import Result
 def pairs(source: Any, **options: Any) -> Result:
     """Find pairs of similar documents or token lists by OR-folding: `la.pairs` with method="folding".
 
-    Every pair reported is scored exactly. Each pair at the threshold is found with probability `recall` at least,
-    whatever the sizes of the two sets; pairs with a set of fewer than 32 elements are all found, by the exact join.
-    Where 256 keys do not suffice, the receipt's recall_at_threshold is below `recall`.
-    rows: how many rows of a matrix make a key; by default as many as 64 keys allow, 16 at most.
+    Every reported pair is scored exactly. A pair at the threshold is found with probability at least `recall` for sets
+    of any size; pairs with a set of fewer than 32 elements are all found, by the exact join.
+    If 256 keys do not suffice, recall_at_threshold in the receipt is below `recall`.
+    rows: rows of a matrix in a key; default: as many as 64 keys allow, at most 16.
 
     >>> import lookalike as la
     >>> near = [list(range(100)), list(range(5, 100)), list(range(500, 600))]

@@ -1,4 +1,4 @@
-"""Your own distance: test whether it is a metric, and join by it with pivots and the triangle inequality."""
+"""User-defined distances: test the metric axioms, and join with pivots and the triangle inequality."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lookalike.errors import UsageError
 
 Distance = Callable[[Any, Any], float]
 AXIOMS = ("non-negative", "identity", "symmetric", "triangle inequality")
-RELATIVE_TOLERANCE = 1e-9  # of the distances compared: what rounding may add
-TESTED_ITEMS = 20  # of a join, whose pairs and triples are tested before it
+RELATIVE_TOLERANCE = 1e-9  # relative rounding error that is tolerated when distances are compared
+TESTED_ITEMS = 20  # items whose pairs and triples are tested for the axioms before a join
 PIVOTS = 16
-PAIRS_PER_STEP = 1 << 12  # pairs that are bounded at a time
+PAIRS_PER_STEP = 1 << 12  # pairs whose pivot bounds are computed in one step
 
 
 @dataclass(frozen=True)
 class AxiomTest:
-    """Whether a distance kept the four axioms of a metric on a sample.
+    """The result of testing the four axioms of a metric on a sample.
 
-    pairs, triples: how many were tested. counterexamples: for each axiom that failed, a sentence with the items.
+    pairs, triples: the numbers tested. counterexamples: for each axiom that failed, a sentence with the items.
     A sample cannot prove that a distance is a metric; a counterexample proves that it is not.
     """
 
@@ -48,10 +48,10 @@ class AxiomTest:
 
 
 def check_axioms(items: Sequence[Any], distance: Distance, *, max_triples: int = 10_000, seed: int = 0) -> AxiomTest:
-    """Test the four axioms of a metric on your own items, and give a counterexample for each that fails.
+    """Test the four axioms of a metric on your own items, and return a counterexample for each axiom that fails.
 
     The axioms: d(x, y) >= 0; d(x, y) = 0 if and only if x = y; d(x, y) = d(y, x); d(x, z) <= d(x, y) + d(y, z). All
-    triples are tested where there are at most `max_triples`, random ones otherwise.
+    triples are tested if there are at most `max_triples`, otherwise a random sample.
 
     >>> import lookalike as la
     >>> print(la.metrics.check_axioms([1, 2, 4], lambda x, y: abs(x - y)))
@@ -82,7 +82,7 @@ def check_axioms(items: Sequence[Any], distance: Distance, *, max_triples: int =
 
 
 class _Known:
-    """Distances between items by number, each computed once."""
+    """A cache of distances between items, by position."""
 
     def __init__(self, items: Sequence[Any], distance: Distance) -> None:
         self.items, self.distance = items, distance
@@ -94,7 +94,7 @@ class _Known:
         return self.known[i, j]
 
     def pair(self, i: int, j: int) -> Iterator[tuple[str, str]]:
-        """The axioms of a pair that fail, each with a sentence."""
+        """Yield (axiom, explanation) for each axiom that fails for a pair."""
         there, back = self(i, j), self(j, i)
         x, y = self.items[i], self.items[j]
         if there < 0:
@@ -114,7 +114,7 @@ class _Known:
 
 
 def _triples(n: int, most: int, seed: int) -> Iterator[tuple[int, int, int]]:
-    """All ordered triples of different items, or `most` random ones."""
+    """Yield all ordered triples of distinct items, or `most` random triples."""
     if n * (n - 1) * (n - 2) <= most:
         yield from permutations(range(n), 3)
         return
@@ -125,7 +125,7 @@ def _triples(n: int, most: int, seed: int) -> Iterator[tuple[int, int, int]]:
 
 
 def distance_of(distance: Distance, x: Any, y: Any) -> float:
-    """d(x, y) as a float; UsageError where it is not a number."""
+    """Return d(x, y) as a float; raises UsageError if it is not a number."""
     value = distance(x, y)
     try:
         number = float(value)
@@ -147,8 +147,11 @@ def _short(item: Any) -> str:
 
 @dataclass(frozen=True)
 class MetricPairs:
-    """The pairs within a distance. pairs: left, right, distance. calls: how often the distance was computed, of
-    `all_pairs` that comparing every two would take."""
+    """The pairs of items within a distance.
+
+    pairs: columns left, right, distance. calls: number of distance computations; all_pairs: the number that comparing
+    every pair would take.
+    """
 
     pairs: pa.Table
     calls: int
@@ -166,17 +169,17 @@ def pairs(
     items: Sequence[Any], distance: Distance, *, max_distance: float, against: Sequence[Any] | None = None,
     ids: Sequence[Any] | None = None, seed: int = 0,
 ) -> MetricPairs:  # fmt: skip
-    """Find all pairs of items within `max_distance` by your own metric, exactly.
+    """Find all pairs of items within `max_distance` under your own metric, exactly.
 
     Every item is compared with a few pivots; two items whose distances to a pivot differ by more than `max_distance`
-    cannot be a pair (triangle inequality), and are not compared. Before that, the axioms are tested on a small sample;
-    a distance that breaks one is refused, because pairs could be missed.
+    cannot be a pair (triangle inequality) and are not compared. The axioms are first tested on a small sample;
+    a distance that violates one is rejected, because pairs could be missed.
 
     Parameters
     ----------
-    items : any objects that `distance` takes; with `against`, pairs are between the two collections.
-    distance : a function of two items that returns a number, and is a metric.
-    ids : names for the items, in place of their numbers (not with `against`).
+    items : any objects that `distance` accepts; with `against`, pairs are between the two collections.
+    distance : a function of two items that returns a number and is a metric.
+    ids : ids for the items, instead of their positions (not with `against`).
 
     >>> import lookalike as la
     >>> la.metrics.pairs([3, 10, 4, 11], lambda x, y: abs(x - y), max_distance=1).pairs.to_pylist()
@@ -204,13 +207,13 @@ def _refuse_non_metric(sample: list[Any], distance: Distance) -> None:
         return
     test = check_axioms(sample, distance)
     broken = {axiom: words for axiom, words in test.counterexamples.items() if "differ" not in words}
-    if broken:  # a pseudometric, 0 between items that differ, can be joined as well
+    if broken:  # a pseudometric (distance 0 between different items) is accepted
         axiom, words = next(iter(broken.items()))
         raise UsageError(f"the distance is not a metric, so pairs could be missed; {axiom}: {words}")
 
 
 class _PivotTable:
-    """Distances of all items to a few pivots, f64[n, p], the pivots far from one another."""
+    """The distances of all items to a few pivots that are far apart, f64[n, p]."""
 
     def __init__(self, items: list[Any], distance: Distance) -> None:
         self.items, self.distance = items, distance
@@ -219,7 +222,7 @@ class _PivotTable:
 
     @classmethod
     def of(cls, items: list[Any], distance: Distance, radius: float, first: int) -> _PivotTable:
-        """Add pivots, each the item farthest from those before, as long as one lies beyond the radius."""
+        """Choose up to PIVOTS pivots, each farthest from the previous ones, until every item is within the radius."""
         table = cls(items, distance)
         pivot = first
         while items and table.to_pivots.shape[1] < min(PIVOTS, len(items)):
@@ -236,7 +239,7 @@ class _PivotTable:
         return distance_of(self.distance, self.items[i], self.items[j])
 
     def join(self, radius: float, split: int) -> tuple[I64, I64, F64]:
-        """All pairs within the radius, sorted; of two collections, one item of each."""
+        """Return all pairs within the radius, sorted; with two collections, only pairs between them."""
         if not self.items:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         spread = self.to_pivots.max(axis=0) - self.to_pivots.min(axis=0)

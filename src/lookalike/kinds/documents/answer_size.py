@@ -1,4 +1,4 @@
-"""How large the answer will be; where it is too large, what makes it so."""
+"""Estimate of the number of pairs in the answer, and the largest groups that cause it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from lookalike.errors import TooManyPairs
 from lookalike.kinds.documents.planner import SampleJoin
 from lookalike.runtime.local.memory_needs import fewer_pairs
 
-SHOWN_GROUPS = 3  # crowds, and members of each
-MIN_SAMPLED_MEMBERS = 5  # sampled members that make a crowd: fewer may be chance
+SHOWN_GROUPS = 3  # large groups to show, and members of each
+MIN_SAMPLED_MEMBERS = 5  # sampled members of a large group; fewer may be chance
 
 
 @dataclass(frozen=True)
 class LargeGroup:
-    """Items that are alike. size: how many, or about how many; equal: whether they are copies; some: a few of them."""
+    """A large group of similar items. size: its (estimated) number of items; equal: whether they are exact duplicates;
+    some: a few members."""
 
     size: int
     equal: bool
     some: I64
 
     def words(self, name: Callable[[int], str], grow: float = 1.0) -> str:
-        """name: what to call an item. grow: how many times as many there are among all items."""
+        """Describe the group. name: gives the name of an item. grow: factor from the sample to all items."""
         about, kind = ("" if grow == 1.0 else "about ", "copies") if self.equal else ("about ", "look-alikes")
         members = ", ".join(name(int(item)) for item in self.some)
         return f"{about}{round(self.size * grow):,} {kind}: {members}{' ...' if self.size > len(self.some) else ''}"
@@ -36,7 +37,8 @@ class LargeGroup:
 
 @dataclass(frozen=True)
 class AnswerSize:
-    """copies: pairs of equal items, exactly; expected: all pairs, foretold where there was a sample."""
+    """The size of an answer. copies: exact number of pairs of equal items. expected: estimated number of all pairs; the
+    same as copies without a sample. sampled: pairs in the sample. crowds: the largest groups."""
 
     copies: int
     expected: int
@@ -44,9 +46,9 @@ class AnswerSize:
     crowds: list[LargeGroup]
 
     def check(self, limit: int, name: Callable[[int], str], *, cross: bool) -> None:
-        """Refuse, before the work, an answer that is surely too large.
+        """Raise TooManyPairs before the join if the answer is certain to exceed the limit.
 
-        name: what to call an item. cross: the pairs are between two collections.
+        name: gives the name of an item. cross: the pairs are between two collections.
         """
         if self.copies > limit:
             begin = f"the answer has at least {self.copies:,} pairs, more than --max-pairs {limit:,}."
@@ -60,7 +62,7 @@ class AnswerSize:
 
 
 def size_of(classes: Classes, seen: SampleJoin | None, split: int) -> AnswerSize:
-    """The size of the answer for these classes of equal items, of which a sample was seen."""
+    """Estimate the size of the answer from the classes of equal items and a joined sample of them, if any."""
     counts = classes.counts
     lefts = classes.lefts(split) if split >= 0 else counts
     copies = int((lefts * (counts - lefts)).sum() if split >= 0 else (counts * (counts - 1) // 2).sum())
@@ -73,7 +75,7 @@ def size_of(classes: Classes, seen: SampleJoin | None, split: int) -> AnswerSize
 
 
 def _crowds(classes: Classes, seen: SampleJoin | None) -> list[LargeGroup]:
-    """The most repeated items, and the largest groups of the sample as large as they will be among all."""
+    """List the most frequent exact duplicates, and the largest groups of the sample with extrapolated sizes."""
     counts, firsts = classes.counts, classes.firsts
     starts = classes.ends - counts
     found = []

@@ -1,4 +1,4 @@
-"""Documents: near-duplicate pairs, groups, and a clean data set."""
+"""Near-duplicate documents: find pairs, form groups, and remove duplicates from a data set."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
 
 
 class Options(RuleOptions, total=False):
-    """What `pairs`, `groups` and `dedup` take beside the source. All are keyword-only."""
+    """The keyword-only options of `pairs`, `groups` and `dedup`."""
 
     text: str | None  # the column of texts or token lists
     id: str | None  # the column of ids
-    threshold: float  # 0.8
-    recall: float  # 0.99, at the threshold
-    exact: bool  # every pair, none missed; the same as method="exact"
-    method: Method  # auto; "folding" for Hamming LSH on OR-folded columns
-    measure: str  # jaccard
-    min_shared: int | None  # pairs that share so many shingles; the same as measure="overlap" with this threshold
+    threshold: float  # lowest similarity of a pair; default 0.8
+    recall: float  # probability to find a pair at the threshold; default 0.99
+    exact: bool  # find every pair; the same as method="exact"
+    method: Method  # default "auto"; "folding" is Hamming LSH on OR-folded columns
+    measure: str  # default "jaccard"
+    min_shared: int | None  # lowest number of shared shingles; the same as measure="overlap" with this threshold
     num_hashes: int
     bands: int | None
     rows: int | None
@@ -44,14 +44,14 @@ class Options(RuleOptions, total=False):
     verify: bool
     max_share: float | None
     max_pairs: int
-    audit: int  # items whose recall is measured
+    audit: int  # number of items to sample when measuring recall (0 disables the audit)
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
-    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
+    lines: bool  # one document per line of a text file; default: one per file, unless the source is a single file
     threads: int | None
-    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
-    work_dir: str | Path | None  # where hashed sets are kept for another run, and parts for another try
-    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
+    memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
+    work_dir: str | Path | None  # folder that keeps hashed sets for later runs, and checkpoints
+    beside: str | Path | None  # without work_dir: where a large run keeps these files until it is done
     progress: Progress
 
 
@@ -68,11 +68,12 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> Spa
 @overload
 def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
-    """All pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
+    """Find all pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
 
     source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
-    With engine="spark" also a Spark DataFrame, or whatever Spark reads; then DataFrames come back.
-    A pair at the threshold is found with probability `recall` at least (with `exact`, always); none below is reported.
+    With engine="spark" it may also be a Spark DataFrame or any source that Spark reads; results are then DataFrames.
+    A pair at the threshold is found with probability at least `recall` (with `exact`, always). Pairs below the
+    threshold are never reported.
 
     >>> import lookalike as la
     >>> texts = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "nothing alike"]
@@ -91,8 +92,8 @@ def groups(
 ) -> Result | SparkResult:
     """Group similar documents by their verified pairs.
 
-    grouping: "components" (what pairs connect, in chains too), "stars" (every member is similar to the representative,
-    which `keep` chooses; see `dedup`) or "cliques" (every two members are similar).
+    grouping: "components" (documents connected by pairs, chains included), "stars" (every member is similar to the
+    representative, which `keep` chooses; see `dedup`) or "cliques" (any two members are similar).
 
     >>> import lookalike as la
     >>> la.groups(["one two three", "one two three", "four"], k=2).groups["group"].to_pylist()
@@ -106,10 +107,10 @@ def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack
 @overload
 def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
-    """The documents without near-duplicates: each removed one is similar, at or above the threshold, to one kept.
+    """Remove near-duplicate documents: each removed document reaches the threshold with a document that is kept.
 
-    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, removes from
-    `source` what is similar to a document there.
+    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, documents of
+    `source` that are similar to a document of `against` are removed.
 
     >>> import lookalike as la
     >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
@@ -119,10 +120,10 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
 
 
 def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
-    """Estimate what `pairs` would come to on this source: method, pairs, candidates, time, memory and disk.
+    """Estimate the method, pairs, candidates, time, memory and disk of `pairs` on this source.
 
-    A source of at most 64 MiB is read whole, another one at 32 places. Counts are exact where all was read and the
-    join is short; elsewhere they come with an interval.
+    A source of at most 64 MiB is read completely, a larger one at 32 positions. Counts are exact if everything was read
+    and the join is short; otherwise they have an interval.
 
     >>> import lookalike as la
     >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
@@ -152,7 +153,9 @@ def _run(
     place = ResourceLimits.of(job_options)
     limit = read_limit(place, MEMORY_PER_TEXT_BYTE[job_options.get("unit") or "word"])
     collections = [open_collection(one, **columns, limit=limit) for one in (source, against) if one is not None]
-    filled = [collection for collection in collections if collection.rows_hint != 0]  # an empty list holds either
+    filled = [
+        collection for collection in collections if collection.rows_hint != 0
+    ]  # an empty list may be of either type
     tokens = {collection.is_tokens for collection in filled or collections}
     if len(tokens) > 1:
         raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
@@ -160,7 +163,7 @@ def _run(
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
     result = answer(asked, grouping, job, collections, found, trace)
-    if place.beside is None:  # nobody will say that the answer is saved
+    if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result
 
@@ -186,7 +189,7 @@ def _on_spark(
 
 
 def _columns(options: dict[str, Any], *, alone: bool) -> dict[str, Any]:
-    """What opening a collection takes. alone: whether there is no other collection to compare it with."""
+    """Take the options of `open_collection` out of `options`. alone: no other collection is compared with it."""
     columns = {name: options.pop(name, None) for name in ("text", "id")}
     columns |= {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
     return columns | {"lines": by_lines(options.pop("lines", False), alone=alone)}

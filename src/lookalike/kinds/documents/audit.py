@@ -1,4 +1,4 @@
-"""An approximate run checks itself: the exact partners of a sample of its items."""
+"""Recall audit of an approximate run, by exact search for the partners of a sample of items."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from lookalike.runtime.local.pool import Pool
 
 
 class Curve(Protocol):
-    """How likely a pair of some similarity becomes a candidate."""
+    """A plan that gives the probability that a pair of a given similarity becomes a candidate."""
 
     def probability(self, similarity: float, /) -> float: ...
 
 
-DEFAULT_SIZE = 2000  # items of a sample where nobody asks for more; long items make it smaller
-FREE_ELEMENTS = 1 << 19  # elements that a sample of the default size may hold in any run
-ELEMENTS_SHARE = 100  # in a large run, it may hold one element in 100: more would cost more than a tenth of the run
+DEFAULT_SIZE = 2000  # default number of sampled items; the sample is smaller if items are long
+FREE_ELEMENTS = 1 << 19  # elements that a sample of at most the default size may always have
+ELEMENTS_SHARE = 100  # in a large run it may have 1/100 of all elements: more would cost over a tenth of the run
 
 
 def audit(
     items: Items, found: Pairs, plan: Curve, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int,
     verified: bool = True,
 ) -> Audit:  # fmt: skip
-    """Measure recall over all pairs of about `size` sampled items, whose partners are found exactly."""
+    """Measure recall over the pairs of about `size` sampled items, whose partners are searched exactly."""
     with trace.stage("audit"):
         size = affordable(size, len(items), int(items.sizes.sum()))
         sample = draw(found_partners(found, len(items)), size, seed)
@@ -42,9 +42,9 @@ def audit(
 def audit_groups(
     items: Items, groups: Groups, plan: Curve, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int, stars: bool
 ) -> Audit:
-    """Measure recall where groups were made without a list of pairs.
+    """Measure the recall of groups that were formed without a list of pairs.
 
-    A true pair is found if both items are in one group; of stars, unless both items are kept.
+    A true pair counts as found if both items are in one group; for stars, if at most one of them is a representative.
     """
     with trace.stage("audit"):
         size = affordable(size, len(items), int(items.sizes.sum()))
@@ -57,7 +57,7 @@ def audit_groups(
 
 
 def affordable(size: int, items: int, elements: int) -> int:
-    """How many items to sample: `size`, or fewer where items are long and nobody asked for more than the default."""
+    """Return the sample size: `size`, or fewer if items are long and `size` is at most the default."""
     if size > DEFAULT_SIZE:
         return min(size, items)
     mean = max(1.0, elements / max(1, items))
@@ -65,7 +65,7 @@ def affordable(size: int, items: int, elements: int) -> int:
 
 
 def _true_pairs(items: Items, sample: Sample, plan: Curve, bar: Bar, pool: Pool) -> tuple[Pairs, F64]:
-    """All pairs with at least one sampled item, and how likely the plan finds each."""
+    """Find all true pairs with at least one sampled item, and the probability that the plan finds each."""
     index = index_sample(items, sample.items, bar, pool.rest)
     step = max(64, min(ITEMS_PER_TASK, len(items) // (16 * pool.threads)))
     blocks = [(at, min(at + step, len(items))) for at in range(0, len(items), step)]

@@ -1,4 +1,4 @@
-"""Joining classes of equal sets by bands of their signatures, on all threads: to pairs, or straight to groups."""
+"""Banded LSH join of classes of equal sets, on all threads, into pairs or directly into groups."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Array, Arrays, Workspace
 
-ELEMENTS_PER_TASK = 1 << 21  # elements that one task sketches: they may lie in a mapped file
+ELEMENTS_PER_TASK = 1 << 21  # elements that one task sketches; bounded because they may be in a memory-mapped file
 
 
 class BandedJoin:
-    """Items, a recipe and a plan: candidates are items whose signatures agree in all rows of a band."""
+    """A join by MinHash banding: candidates are items whose signatures agree in all rows of a band."""
 
     def __init__(
         self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace, space: Workspace
@@ -54,12 +54,12 @@ class BandedJoin:
         self._ahead: dict[int, Future[Band]] = {}
 
     def bands(self) -> Iterator[Band]:
-        """Each band in turn, sorted."""
+        """Yield the bands in order, each sorted by key."""
         for number in range(self.plan.bands):
             yield self._sorted(number)
 
     def _sorted(self, number: int) -> Band:
-        """A band; the next one is sorted while this one is worked on."""
+        """Return a sorted band, and start sorting the next one in the background."""
         wanted = self._ahead.pop(number, None) or self.pool.submit(partial(Band.sort, self.keys, number))
         band = wanted.result()
         if number + 1 < self.plan.bands:
@@ -67,13 +67,16 @@ class BandedJoin:
         return band
 
     def pairs(self, trace: Trace, limit: int, *, verify: bool = True) -> Scored:
-        """Every pair that shares a bucket and reaches the bar; without `verify`, every pair that shares a bucket and
-        agrees in plan.cut slots or more, with the share of agreeing slots as the estimate of its Jaccard similarity."""
+        """Return every pair that shares a bucket and reaches the threshold, with its exact score.
+
+        Without `verify`: every pair that shares a bucket and agrees in at least plan.cut slots, scored by the share of
+        agreeing slots, which estimates its Jaccard similarity.
+        """
         with trace.stage("match") as report:
             return collect(self._units(report, limit, verify), self.space, trace, limit)
 
     def _units(self, report: Report, limit: int, verify: bool) -> Iterator[tuple[str, Pieces]]:
-        """One unit for each band. A band is sorted while the one before is worked on."""
+        """Yield one unit of work per band. A band is sorted while the previous one is processed."""
         step = max(256, min(ITEMS_PER_TASK, len(self.items) // (4 * self.pool.threads)))
         step = min(step, self.space.keeper.at_once(self.pool.threads))
 
@@ -92,13 +95,13 @@ class BandedJoin:
             report(number + 1, self.plan.bands)
 
     def proposals(self) -> Iterator[Candidates]:
-        """The candidates of all bands, each pair once, not scored."""
+        """Yield the candidates of all bands without scores, each pair once."""
         for band in self.bands():
             for block in band.blocks(ITEMS_PER_TASK):
                 yield from band.candidates(block, self.items, self.keys, self.values, self.plan.cut, self.bar)
 
     def crowded(self, per_item: int) -> bool:
-        """True where more than `per_item` pairs for each item share a bucket, over all bands."""
+        """Return True if the buckets of all bands hold more than `per_item` pairs per item."""
         enough = per_item * len(self.items)
         total = 0
         for band in self.bands():
@@ -108,7 +111,7 @@ class BandedJoin:
         return False
 
     def components(self, trace: Trace, order: I64) -> Groups:
-        """Connected components of all matching pairs in the buckets, without writing the pairs down."""
+        """Compute the connected components of all matching pairs in the buckets without storing the pairs."""
         n, items = len(self.items), self.items
         parent = np.arange(n)
         scratch = [np.empty(n, np.int64) for _ in range(3)]
@@ -130,7 +133,7 @@ class BandedJoin:
         return represented(parent, order)
 
     def stars(self, trace: Trace, order: I64) -> Groups:
-        """Stars of all matching pairs in the buckets, in this order of preference, without writing the pairs down."""
+        """Compute the stars of all matching pairs in the buckets without storing the pairs. order: of preference."""
         n, ranked = len(self.items), self.items.take(order)
         with trace.stage("match"):
             keys, values = self._ranked(self.keys, order), self._ranked(self.values, order)
@@ -141,7 +144,7 @@ class BandedJoin:
         return out
 
     def _ranked(self, rows: Array, order: I64) -> Array:
-        """The rows in this order, where the large arrays of the run live."""
+        """Copy the rows in this order into an array of the workspace."""
         out = self.space.array(rows.shape, rows.dtype)
         step = self.space.keeper.at_once(1)
         for low in range(0, len(order), step):
@@ -159,10 +162,10 @@ def walk_stars(
     sizes: I64 | None = None,
     space: Workspace | None = None,
 ) -> tuple[Groups, int]:
-    """(stars of all matching pairs in the buckets of items that stand by preference, how many pairs were scored).
+    """Form stars from all matching pairs in the buckets; return the groups and the number of pairs scored.
 
-    keys u64[n, bands]; values u32[n, k]; sizes i64[d]: where the buckets are counted by size, in doublings.
-    space: where large arrays live; in memory without one.
+    ranked: the items in order of preference. keys u64[n, bands]; values u32[n, k]; sizes i64[d]: histogram of bucket
+    sizes in powers of two, updated in place. space: the workspace of large arrays; None keeps them in memory.
     """
     space = space or Workspace(MemoryBudget(1 << 62))
     n, step = len(ranked), space.keeper.at_once(1)
@@ -185,5 +188,5 @@ def walk_stars(
 
 
 def overlap_table(items: Items) -> U64:
-    """The hash table in which a kernel looks up the elements of any of these items; empty."""
+    """Allocate an empty hash table, large enough for the elements of any one of these items."""
     return np.zeros(table_size(int(items.sizes.max(initial=0))), np.uint64)

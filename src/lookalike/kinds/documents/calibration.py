@@ -1,7 +1,7 @@
-"""Measure the costs of this machine, by running the stages themselves on small collections made for it.
+"""Calibrate the cost model to this machine by running each stage on small synthetic collections.
 
-A collection of short items and one of long ones tell what an element costs from what an item costs. The clock counts
-the processor time of this process, so that other work on the machine disturbs little.
+Measuring short items and long items separates the cost per element from the cost per item. Times are processor times
+of this process, so other load on the machine has little effect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from lookalike.runtime.local.work_folder import Workspace
 THRESHOLD = bar(set_measure("jaccard"), 0.8)
 PLAN = plan(0.8)
 UNBOUNDED = Workspace(MemoryBudget(1 << 40))
-LARGE_FACTOR = 32  # times as many items, where only a large collection shows what sorting costs
+LARGE_FACTOR = 32  # factor on the number of items where only a large collection shows the cost of sorting
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST_RUN = "import lookalike as la; la.pairs(['a rose is a rose is a rose'] * 3, method='lsh')"
 
@@ -50,9 +50,10 @@ Say = Callable[[str], object]
 
 
 def calibrate(say: Say = lambda what: None, *, scale: float = 1.0) -> Costs:
-    """The costs of this machine, in about a minute on one core; those of Spark where it is installed, else shipped.
+    """Measure the costs of this machine, in about a minute on one core.
 
-    scale: how much is worked on; say: told each step.
+    The costs of Spark are measured if it is installed, otherwise the shipped values are used. scale: factor on the
+    amount of work; say: called with the name of each step.
     """
     made: dict[str, float] = {}
     count = max(200, round(20_000 * scale))
@@ -77,7 +78,7 @@ def calibrate(say: Say = lambda what: None, *, scale: float = 1.0) -> Costs:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time: the best of three, after one run to load the kernels."""
+    """Measure processor time in seconds: the minimum of three runs, after one run to load the kernels."""
     work()
     times = []
     for _ in range(3):
@@ -88,7 +89,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def random_sets(count: int, size: int, *, common: int = 0) -> Items:
-    """Random sets; the first `common` elements are drawn from few, so that they are shared by many sets."""
+    """Generate random sets; the first `common` elements come from a small universe, so many sets share them."""
     rng = np.random.default_rng(1)
     elements = rng.integers(1, 1 << 63, count * size, dtype=np.uint64).reshape(count, size)
     if common:
@@ -98,7 +99,7 @@ def random_sets(count: int, size: int, *, common: int = 0) -> Items:
 
 
 def random_texts(count: int, words: int) -> pa.Array:
-    """Texts of words of two to ten letters, the short ones common, as in prose."""
+    """Generate texts from a vocabulary of words of two to ten letters, with skewed word frequencies as in prose."""
     rng = np.random.default_rng(2)
     vocabulary = np.array(["".join(map(chr, rng.integers(97, 123, 2 + at % 9))) for at in range(20_000)])
     chosen = vocabulary[(20_000 ** rng.random((count, words))).astype(np.int64) - 1]
@@ -106,7 +107,7 @@ def random_texts(count: int, words: int) -> pa.Array:
 
 
 def _start() -> dict[str, float]:
-    """Of a process of its own; the second one has its kernels compiled."""
+    """Measure the start of a new process; the second process finds its kernels compiled."""
     taken = 0.0
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -117,7 +118,7 @@ def _start() -> dict[str, float]:
 
 
 def _memory(count: int) -> dict[str, float]:
-    """Blocks that are held, so that each is new; written once more, they cost only the writing."""
+    """Measure the cost of newly allocated memory: the first write to blocks that are kept, minus a second write."""
     held: list[U64] = []
     times: list[float] = []
     for _ in range(2):
@@ -164,7 +165,7 @@ def _sketches(count: int, pool: Pool) -> dict[str, float]:
 
 
 def _buckets(count: int) -> dict[str, float]:
-    """Keys of which no two are equal tell the sort; buckets of 32 tell what a pair in them adds."""
+    """Measure the cost of sorting with distinct keys, and the cost of a bucket pair with buckets of 32 items."""
     rng = np.random.default_rng(3)
     n = LARGE_FACTOR * count
     keys = rng.integers(1, 1 << 63, (n, 1), dtype=np.uint64)
@@ -186,7 +187,7 @@ def _buckets(count: int) -> dict[str, float]:
 
 
 def _pairs(count: int, pool: Pool) -> dict[str, float]:
-    """Each set beside a copy with every tenth element changed: all of both must be looked at."""
+    """Measure verification on pairs of a set and a copy with every tenth element changed, which are read completely."""
     size = 200
     items = random_sets(count, size)
     none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -199,7 +200,9 @@ def _pairs(count: int, pool: Pool) -> dict[str, float]:
     pairs = Candidates(anchors, np.arange(1, len(anchors) + 1), partners)
     checked = seconds(lambda: verified(items, pairs, THRESHOLD))
     once = Candidates(anchors[:1], np.array([len(partners)]), partners)
-    template = Items(items.elements, np.zeros(count, np.int64), items.sizes, items.sides)  # all sets are the first
+    template = Items(
+        items.elements, np.zeros(count, np.int64), items.sizes, items.sides
+    )  # all items share the elements of the first
     scanned = seconds(lambda: verified(template, once, THRESHOLD))
     return {
         "element_verified": checked / (len(pairs) * 2 * size) * 1e9,
@@ -237,7 +240,7 @@ def _exact(count: int, pool: Pool) -> dict[str, float]:
 
 
 def _two(taken: list[float], ones: list[int], others: list[int]) -> tuple[float, float]:
-    """Nanoseconds of each of two things, from two measurements with different numbers of them."""
+    """Solve for the nanoseconds of each of two operations from two measurements with different counts."""
     solved = np.linalg.solve(np.array([ones, others], np.float64).T, np.array(taken) * 1e9)
     return float(solved[0]), float(solved[1])
 

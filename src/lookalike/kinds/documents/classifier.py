@@ -1,4 +1,4 @@
-"""Label texts by their nearest labelled neighbours, and measure the accuracy by leaving one out."""
+"""k-nearest-neighbour classifier on sets, with leave-one-out accuracy."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class LabelledNeighbours:
 
 @dataclass(frozen=True)
 class LabelledSets:
-    """Labelled sets as inverted lists.
+    """The inverted lists of labelled sets.
 
-    vocabulary u64[v], ascending; ends i64[v]; postings i64[p]; weights f64[v]: what a shared element adds; lengths
-    f64[n]; copies i64[n]: a number for each set, the same for equal sets.
+    vocabulary u64[v], ascending; ends i64[v]; postings i64[p]; weights f64[v]: contribution of a shared element;
+    lengths f64[n]: norm or size of each set; copies i64[n]: a number for each set, the same for equal sets.
     """
 
     vocabulary: Any
@@ -57,7 +57,7 @@ class LabelledSets:
         return cls(vocabulary, np.cumsum(count), postings, weights, _length(sums, weight), copies, weight)
 
     def neighbours(self, sets: Sets, k: int, pool: Pool, *, excluded: I64 | None = None) -> LabelledNeighbours:
-        """The k labelled sets most similar to each of the sets; of `excluded` no copies."""
+        """Find the k labelled sets most similar to each set. excluded i64[m]: a number of `copies` to skip, or -1."""
         if excluded is None:
             excluded = np.full(len(sets), -1, np.int64)
         found = LabelledNeighbours(np.empty((len(sets), k), np.int64), np.empty((len(sets), k)))
@@ -76,9 +76,9 @@ class LabelledSets:
         return found
 
     def _known(self, sets: Sets, start: int, stop: int) -> tuple[I64, I64, F64]:
-        """The elements of some sets that the vocabulary has, ascending in each set; offsets; lengths of the sets.
+        """Return the vocabulary positions of the elements (ascending in each set), their offsets, and the set lengths.
 
-        An element that no labelled set holds has the weight of the rarest possible one.
+        Elements outside the vocabulary are left out; in the lengths they have the highest possible weight.
         """
         elements = sets.elements[sets.offsets[start] : sets.offsets[stop]]
         owner = np.repeat(np.arange(stop - start), sets.sizes[start:stop])
@@ -95,12 +95,12 @@ class LabelledSets:
 
 
 def _length(sums: npt.NDArray[Any], weight: Weight) -> F64:
-    """The norm, or the size, from the sum of the weights."""
+    """Return the norm (idf) or the size of sets from the sums of their weights."""
     return np.sqrt(sums) if weight == "idf" else sums.astype(np.float64)
 
 
 def subset(sets: Sets, items: I64) -> Sets:
-    """The sets with these numbers, in this order."""
+    """Select the sets at these positions, in this order."""
     offsets = np.zeros(len(items) + 1, np.int64)
     np.cumsum(sets.sizes[items], out=offsets[1:])
     parts = [sets[i] for i in items]
@@ -108,9 +108,9 @@ def subset(sets: Sets, items: I64) -> Sets:
 
 
 def vote(neighbours: LabelledNeighbours, labels: list[str]) -> tuple[list[str | None], F64]:
-    """The label with the largest sum of similarities among the neighbours of each query, and its share of the sum.
+    """Return, for each query, the label with the largest sum of similarities over its neighbours, and its share of it.
 
-    Among equal sums the label of the nearest neighbour wins; without neighbours there is no label (None, share 0).
+    Ties go to the label of the nearest neighbour. A query without neighbours gets no label (None, share 0).
     """
     chosen: list[str | None] = []
     shares = np.zeros(len(neighbours.nearest))
@@ -123,7 +123,7 @@ def vote(neighbours: LabelledNeighbours, labels: list[str]) -> tuple[list[str | 
         if total == 0:
             chosen.append(None)
             continue
-        label = max(votes, key=votes.__getitem__)  # the first of equals, and the nearest neighbours come first
+        label = max(votes, key=votes.__getitem__)  # ties go to the first label; neighbours are sorted by similarity
         chosen.append(label)
         shares[i] = votes[label] / total
     return chosen, shares
@@ -133,8 +133,8 @@ def vote(neighbours: LabelledNeighbours, labels: list[str]) -> tuple[list[str | 
 class Accuracy:
     """Leave-one-out accuracy over a sample of the labelled texts.
 
-    tested: texts of the sample; correct: those that get their own label from the others (copies of a text do not vote
-    for it); baseline: the share of the most frequent label; confusion: (true, given) to a count, None for no label.
+    tested: size of the sample; correct: texts that get their own label from the others (exact duplicates of a text do
+    not vote); baseline: share of the most frequent label; confusion: counts by (true, given), given None for no label.
     """
 
     tested: int
@@ -156,7 +156,7 @@ class Accuracy:
 def leave_one_out(
     sets: Sets, labelled: LabelledSets, labels: list[str], k: int, pool: Pool, *, size: int, seed: int
 ) -> Accuracy | None:
-    """Label up to `size` random labelled texts by the others; None where there are fewer than two, or size is 0."""
+    """Classify up to `size` random labelled texts by the others; None if there are fewer than two or size is 0."""
     if len(labels) < 2 or size == 0:
         return None
     sample = np.sort(np.random.default_rng(seed).choice(len(labels), min(size, len(labels)), replace=False))

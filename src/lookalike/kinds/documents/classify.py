@@ -1,4 +1,4 @@
-"""Topics: label texts by the labelled texts that are most similar to them."""
+"""k-nearest-neighbour classification of texts by the labelled texts most similar to them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ MEASURES: dict[Weight, str] = {"idf": "idf-weighted cosine", "none": "jaccard"}
 
 @dataclass(frozen=True, kw_only=True)
 class Classification:
-    """The answer to `classify`.
+    """The result of `classify`.
 
-    labels: id, label (null where no labelled text shares anything), share (of the neighbours' similarity that speaks
-    for the label), neighbours (ids, the most similar first), similarities. confusion: label, given, count of the
-    leave-one-out test. accuracy: its result with a 95 % interval, or None. receipt: what was asked and counted.
+    labels: table of id, label (null if no labelled text shares a shingle), share (the label's share of the summed
+    similarity of the neighbours), neighbours (ids, most similar first), similarities. confusion: table of label, given,
+    count from the leave-one-out test. accuracy: its result with a 95 % interval, or None. receipt: the request and the
+    counts of the run.
     """
 
     labels: pa.Table
@@ -66,13 +67,13 @@ def classify(
 
     Parameters
     ----------
-    source : paths, a table, or anything else that `la.pairs` takes.
-    label : the column of the labels.
-    against : the labelled texts, if they are a collection of their own.
-    neighbours : how many labelled texts vote.
-    weight : "idf" compares by the cosine of idf-weighted shingles, so that rare ones count most; "none" by Jaccard.
-    test_size : how many labelled texts to test by leaving one out; 0 disables the test.
-    rule : unit, k and the other options of shingles; by default single words.
+    source : paths, a table, or any other source that `la.pairs` takes.
+    label : the column of labels.
+    against : the labelled texts, if they are a separate collection.
+    neighbours : number of labelled texts that vote (k).
+    weight : "idf" uses the cosine of idf-weighted shingles, so that rare shingles count most; "none" uses Jaccard.
+    test_size : number of labelled texts in the leave-one-out test; 0 disables it.
+    rule : unit, k and the other shingle options; default: single words.
 
     >>> import lookalike as la
     >>> import pyarrow as pa
@@ -130,7 +131,7 @@ def classify(
 
 
 def _rule(options: RuleOptions, *, tokens: bool) -> ShingleRule:
-    """Single words unless something else is asked for."""
+    """Build the shingle rule; the default is single words."""
     given: dict[str, Any] = dict(options)
     unit: Unit = given.pop("unit", None) or ("token" if tokens else "word")
     k = given.pop("k", None)
@@ -138,7 +139,7 @@ def _rule(options: RuleOptions, *, tokens: bool) -> ShingleRule:
 
 
 def _split(features: Features, label: str, name: str, *, separate: bool) -> tuple[I64, I64, list[str]]:
-    """Labelled items, items to be labelled, and the labels of the first. An empty text is no label."""
+    """Return the labelled items, the items to classify, and the labels of the former. Empty strings are not labels."""
     values = pc.cast(features.extra[label], pa.string()).to_pylist()
     has_label = np.array([bool(value) for value in values], np.bool_)
     training = np.flatnonzero(has_label)

@@ -1,4 +1,4 @@
-"""lookalike pairs, groups and dedup, of documents."""
+"""The commands `lookalike pairs`, `groups` and `dedup` for documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pair_options(
         ),
     ] = True,
 ) -> None:
-    """What only `lookalike pairs` takes."""
+    """Declare the options that only `lookalike pairs` takes."""
 
 
 DOCUMENTS = KindCommands(

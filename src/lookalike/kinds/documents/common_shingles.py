@@ -1,4 +1,4 @@
-"""Very common shingles (boilerplate) out of the sets."""
+"""Removal of very common shingles (boilerplate) from sets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy.typing as npt
 from lookalike.core.arrays import Sets
 from lookalike.kinds.documents.kernels import common_shingles
 
-ELEMENTS_PER_SCAN = 1 << 24  # elements that are looked through for common ones
+ELEMENTS_PER_SCAN = 1 << 24  # elements that are scanned for common ones in one step
 
 
 def drop_common(
     sets: Sets, max_share: float, room: Callable[[tuple[int, ...], Any], npt.NDArray[Any]] = np.empty
 ) -> tuple[Sets, int]:
-    """The sets without the elements that more than `max_share` of the non-empty sets hold; and how many those are.
+    """Remove the elements that occur in more than `max_share` of the non-empty sets; also return their number.
 
-    Exact: a counting sketch proposes, a table of exact counts decides. Linear in the elements. room: gives an array of
-    a shape and a dtype for the elements that stay.
+    Exact: a counting sketch proposes elements, and exact counts decide. Linear in the elements. room: allocates an
+    array of a shape and a dtype for the remaining elements.
     """
-    limit = int(Fraction(repr(float(max_share))) * int((sets.sizes > 0).sum()))  # 0.29 of 100 is 29, in floats 28.99
+    limit = int(Fraction(repr(float(max_share))) * int((sets.sizes > 0).sum()))  # 0.29 * 100 is 29, but 28.99 in floats
     if not len(sets.elements):
         return sets, 0
     counts = np.zeros(1 << max(16, min(26, int(2 * len(sets.elements)).bit_length())), np.uint32)

@@ -1,7 +1,7 @@
-"""Two texts side by side: every measure, and which text they share.
+"""Comparison of two texts: every similarity measure, and the character ranges that they share.
 
-Tokens are made here once more, in plain Python, because marking needs to know where in the text each one stands;
-the tests hold them to those of the kernels.
+Texts are tokenised here in plain Python, because marking needs the position of each token in the text; the tests check
+that the tokens equal those of the kernels.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from lookalike.kinds.documents.sets import similarities
 
 Side = Literal["left", "right"]
 Span = tuple[int, int]
-VOWELS_AND_TAILS = range(0x1160, 0x1200)  # of Hangul: normalisation joins them to the letter before
-LATE_JOINERS = frozenset({0x16D67})  # of Unicode 16: no mark, and joined to the letter before all the same
+VOWELS_AND_TAILS = range(0x1160, 0x1200)  # Hangul jamo that normalisation joins to the previous character
+LATE_JOINERS = frozenset({0x16D67})  # Unicode 16: not a mark, but normalisation joins it to the previous character
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What two texts have in common.
+    """The similarity measures and the shared text of two texts.
 
-    measures: as `similarities` gives them. tokens, shingles: how many each has (shingles: different ones, or all with
-    `rule.bag`). spans: character ranges (start, end) of each text, sorted and apart, whose tokens all stand in shared
-    shingles; of a bag, in as many occurrences of a shingle as both texts have.
+    measures: the result of `similarities`. tokens, shingles: counts for each text (distinct shingles, or all with
+    `rule.bag`). spans: sorted, disjoint character ranges (start, end) of each text whose tokens are all in shared
+    shingles; with bags, only as many occurrences of a shingle count as both texts have.
     """
 
     left: str
@@ -52,7 +52,7 @@ class Comparison:
     spans_right: tuple[Span, ...]
 
     def marked(self, side: Side) -> list[tuple[str, bool]]:
-        """The text of one side in pieces, each with whether it is shared; together they are the whole text."""
+        """Split the text of one side into (piece, is_shared); the pieces together are the whole text."""
         check_choice("side", side, ("left", "right"))
         text, spans = (self.left, self.spans_left) if side == "left" else (self.right, self.spans_right)
         edges = [0, *(edge for span in spans for edge in span), len(text)]
@@ -61,9 +61,9 @@ class Comparison:
 
 
 def compare(left: str, right: str, *, rule: ShingleRule | None = None) -> Comparison:
-    """Compare two texts under a shingle rule (5 words unless given): exact measures, and the shared text.
+    """Compare two texts under a shingle rule (default: 5 words): exact measures, and the shared text.
 
-    Linear in the texts: a fifth of a second for a megabyte of ASCII, a few seconds for one of other letters.
+    The cost is linear: a fifth of a second for a megabyte of ASCII, a few seconds for a megabyte of other text.
 
     >>> found = compare("Now a rose is a rose!", "A rose, is a tulip.", rule=ShingleRule(k=2))
     >>> found.shared_shingles, found.measures["jaccard"]
@@ -95,7 +95,7 @@ def compare(left: str, right: str, *, rule: ShingleRule | None = None) -> Compar
 
 
 class Tokens(NamedTuple):
-    """Tokens as they are compared (folded), and the range of characters that each was made from: i64[n]."""
+    """Folded tokens, as they are compared, and the character range of each in the text (starts, ends: i64[n])."""
 
     texts: list[str | int]
     starts: I64
@@ -106,7 +106,7 @@ Placed = Iterator[tuple[str | int, int, int]]
 
 
 def tokens_of(text: str, rule: ShingleRule) -> Tokens:
-    """The tokens of a text, as the kernels make them (kernels/tokens.py), with their places in it.
+    """Tokenise a text as the kernels do (kernels/tokens.py), and return the tokens with their character ranges.
 
     >>> found = tokens_of("Straße 京都", ShingleRule())
     >>> found.texts, found.starts.tolist(), found.ends.tolist()
@@ -132,7 +132,7 @@ def _collect(found: Placed) -> Tokens:
 
 
 def _pieces(text: str) -> Iterator[Span]:
-    """Ranges that can be normalised one by one: each begins with a character that joins no other before it."""
+    """Yield ranges that can be normalised separately: each begins with a character that never joins the one before."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or _stands_alone(text[at]):
@@ -144,13 +144,13 @@ def _pieces(text: str) -> Iterator[Span]:
 def _stands_alone(char: str) -> bool:
     first = unicodedata.normalize("NFKD", char)[0]
     joins = ord(first) in VOWELS_AND_TAILS or ord(first) in LATE_JOINERS
-    # a code point that this Python does not know may be a mark to Arrow, which does the normalising
+    # a code point unknown to this Python may be a mark for Arrow, which normalises the text
     return not joins and unicodedata.category(first) not in ("Mn", "Mc", "Me", "Cn")
 
 
 class _Folding(NamedTuple):
-    """The tables of the kernels in a form that plain Python reads fast. plain, folds: words of ASCII, and what each
-    of their letters folds to."""
+    """The folding tables of the kernels in a form that is fast in plain Python. plain: pattern of ASCII words; folds:
+    folded form of each of their characters."""
 
     classes: bytes
     fold: Callable[[str], str]
@@ -239,9 +239,9 @@ _TOKENS: dict[str, Callable[[str, ShingleRule], Placed]] = {
 
 
 def _shingles(tokens: Tokens, rule: ShingleRule, numbers: dict[str | int, int]) -> U64:
-    """The hash of the shingle that begins at each token; of a bag, of it and the number of its occurrence.
+    """Hash the shingle that begins at each token; for bags, together with the number of its occurrence.
 
-    numbers: of the different tokens so far; both texts share them.
+    numbers: a number for each distinct token so far, shared by both texts and updated here.
     """
     each = [numbers.setdefault(text, len(numbers) + 1) for text in tokens.texts]
     hashes, out = np.empty(len(each), np.uint64), np.empty(len(each), np.uint64)
@@ -258,9 +258,9 @@ def _shingles(tokens: Tokens, rule: ShingleRule, numbers: dict[str | int, int]) 
 
 
 def _spans(tokens: Tokens, shared: npt.NDArray[np.bool_], k: int) -> tuple[Span, ...]:
-    """Runs of tokens that stand in shared shingles; runs that touch or meet in one character are one."""
+    """Return the character ranges of runs of tokens in shared shingles; ranges that touch or overlap are merged."""
     count = len(tokens.texts)
-    steps = np.zeros(count + 1, np.int64)  # +1 where a shared shingle begins, -1 where it is over
+    steps = np.zeros(count + 1, np.int64)  # +1 where a shared shingle begins, -1 where it ends
     at = np.flatnonzero(shared)
     steps[at] += 1
     steps[np.minimum(at + k, count)] -= 1

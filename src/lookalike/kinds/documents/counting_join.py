@@ -1,4 +1,4 @@
-"""The exact join by counting: overlaps are added up straight from inverted lists, one item at a time."""
+"""Exact join by counting: the overlaps of one item at a time are counted directly from inverted lists."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.spill import PostingSpill, SpilledArray, spans
 from lookalike.runtime.local.work_folder import Workspace
 
-IN_MEMORY = 1 << 50  # bytes: the lists of all items are held at once, as the postings of the prefix join are
-LISTED = 24  # bytes of memory for each element while the lists are made
-MIN_TASK_TRIPLES = 1 << 18  # triples below which a task is not worth its while
+IN_MEMORY = 1 << 50  # bytes; no limit: the inverted lists of all items are in memory, as in the prefix join
+LISTED = 24  # bytes of memory for each element while the inverted lists are built
+MIN_TASK_TRIPLES = 1 << 18  # minimum triples of a task, so that its overhead is small
 
 
 def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Workspace, limit: int) -> Scored:
-    """(left, right, similarity) of every pair at or above the bar, none missed: what `prefixes.exact_pairs` gives.
+    """Return (left, right, similarity) of every pair that reaches the threshold, the same pairs as `exact_pairs`.
 
-    Time grows with the elements and with the triples: the sum of m(m-1)/2 over elements of m items. Where thresholds
-    are low or sets are short, prefixes leave out little and a triple costs a tenth of a candidate.
+    Time grows with the elements and the triples (the sum of m(m-1)/2 over elements that occur in m items). At low
+    thresholds or for short sets the prefix filter removes little, and a triple costs a tenth of a candidate.
 
     >>> from lookalike.runtime.local.memory_budget import MemoryBudget
     >>> elements = np.array([1, 2, 3, 2, 3, 4], np.uint64)
@@ -46,14 +46,14 @@ def counted_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Works
             index = join.merge(join.divide(held, quiet), held, held, quiet)
             trace.add(postings=join.postings, triples=join.triples.sum())
         with trace.stage("match") as report:
-            # its lists are walked from end to end, they are no buckets: nothing to count
+            # inverted lists are scanned completely and are not buckets, so there are no bucket sizes to count
             units = [("counted", lambda _sizes: join.match(index, held, report))]
             left, right, similarity = collect(units, space, trace, limit)
     return order[left], order[right], similarity
 
 
 class CountingJoin(TripleJoin):
-    """As its parent, but triples are neither written nor sorted: each adds one to the counter of its smaller item."""
+    """A TripleJoin without stored or sorted triples: each triple increments the counter of its smaller item."""
 
     def __init__(self, items: Items, bar: Bar, pool: Pool, limit: int) -> None:
         super().__init__(items, bar, pool, IN_MEMORY)
@@ -63,7 +63,7 @@ class CountingJoin(TripleJoin):
         self._rooms: SimpleQueue[Room] = SimpleQueue()
 
     def match(self, index: list[SpilledArray], aside: PostingSpill, report: Report) -> Iterator[tuple[Block, int]]:
-        """The pairs at or above the bar, task by task."""
+        """Yield the pairs that reach the threshold, task by task."""
         if not self.triples.any():
             return
         lists = self._lists(index, aside)
@@ -83,7 +83,7 @@ class CountingJoin(TripleJoin):
             self._rooms.put(room)
 
     def _matches(self, lists: PostingLists, task: Span, room: Room) -> tuple[Block, int]:
-        """What the items of this task match among smaller ones; stops where that is too many already."""
+        """Find the matches of this task's items among smaller items; stop early beyond the limit of pairs."""
         at, stop = task
         found, judged, total = [], 0, 0
         while at < stop and total <= self.limit:
@@ -103,9 +103,9 @@ class CountingJoin(TripleJoin):
 
 
 class Room:
-    """The memory of one thread, as kernels.counting wants it; used for task after task, as fresh memory is dear.
+    """The work arrays of one thread for the counting kernel, reused for all its tasks because allocation is expensive.
 
-    pairs: how many it takes at a time, at least those that the item with the most partners may have.
+    pairs: capacity in pairs, at least the number of partners that any item may have.
     """
 
     def __init__(self, items: Items, pairs: int) -> None:

@@ -1,4 +1,4 @@
-"""Texts or token lists to sets of hashed shingles."""
+"""Conversion of texts or token lists to sets of hashed shingles."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lookalike.core.token_hashes import strings, token_hashes
 from lookalike.errors import UsageError
 from lookalike.kernels import shingles, tokens, unicode
 
-SCRATCH_TOKENS = 1 << 21  # tokens of memory that a thread may keep
+SCRATCH_TOKENS = 1 << 21  # largest scratch array, in tokens, that a thread keeps
 
 
 def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
-    """The set of shingles of each text (large_string) or token list (large_list of large_string or int64).
+    """Compute the set of shingles of each text (large_string) or token list (large_list of large_string or int64).
 
-    Null and empty texts give empty sets. Linear in the text; runs without the GIL.
+    Null and empty texts give empty sets. The cost is linear in the text; runs without the GIL.
 
     >>> import pyarrow as pa
     >>> shingle(pa.array(["a rose is a rose is a rose"], pa.large_string()), ShingleRule(k=3)).sizes.tolist()
@@ -37,7 +37,7 @@ def shingle(texts: pa.Array, rule: ShingleRule) -> Sets:
 
 
 def _tokens(texts: pa.Array, rule: ShingleRule) -> tuple[U64, I64]:
-    """The hashed tokens of all texts, and where those of each text start and end."""
+    """Return the hashed tokens of all texts, and their offsets i64[n+1]."""
     data, offsets = strings(texts)
     if rule.unit == "byte":
         return data[offsets[0] : offsets[-1]].astype(np.uint64) + np.uint64(1), offsets - offsets[0]
@@ -58,7 +58,7 @@ _own = threading.local()
 
 
 def _scratch(room: int) -> U64:
-    """Memory of the calling thread for the tokens of a batch, used again for the next: fresh memory must be zeroed."""
+    """Return a scratch array of the calling thread, reused between batches because new memory must be zeroed."""
     kept: U64 | None = getattr(_own, "memory", None)
     if kept is None or len(kept) < room:
         kept = np.empty(room, np.uint64)

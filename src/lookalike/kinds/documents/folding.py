@@ -1,9 +1,9 @@
-"""Hamming LSH by OR-folding: sparse 0/1 columns become dense enough to be told apart by a few of their rows.
+"""Hamming LSH by OR-folding: sparse 0/1 columns become dense enough to be distinguished by a few of their rows.
 
-A ladder of matrices, each with half the rows of the one before, pairs of rows OR-ed. In each matrix only columns of
-medium density take part, judged by the size of the set: a few rows, chosen at random, then split them well, and columns
-that agree in all the chosen rows are candidates. A column takes part in two or three matrices; similar columns in the
-same ones. Sets below LEAST_SIZE take no part: matrices with so few rows are a lottery. They are joined exactly.
+Each matrix of a sequence has half the rows of the previous one, because pairs of rows are OR-ed. Only columns of medium
+density, estimated from the size of the set, take part in a matrix: a few random rows distinguish them well, and columns
+that agree in all chosen rows are candidates. A column takes part in two or three matrices, and similar columns in the
+same ones. Sets below LEAST_SIZE are joined exactly instead, because results from matrices with few rows vary too much.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from lookalike.kernels import bits
 from lookalike.kinds.documents.folding_recall import least_recall
 from lookalike.kinds.documents.kernels import folding
 
-LEAST_SIZE = 32  # elements of a set that is folded
-MOST_BANDS, GOOD_BANDS = 256, 64  # keys in a matrix: the limit, and the most where the rows are chosen freely
-ROWS_PER_KEY = range(16, 3, -1)  # of a key, where they are chosen freely
+LEAST_SIZE = 32  # smallest number of elements of a set that is folded
+MOST_BANDS, GOOD_BANDS = 256, 64  # keys per matrix: the limit, and the limit if the plan chooses the rows
+ROWS_PER_KEY = range(16, 3, -1)  # rows per key that the plan tries, if they are not given
 DENSITY = (0.2, 0.8)
-CURVE_SIMILARITIES = 256  # similarities at which the law is computed
+CURVE_SIMILARITIES = 256  # grid points on which the probability is computed
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoldingPlan:
-    """How many rows make a key, and how many keys each matrix gives its columns."""
+    """The number of rows per key, and the number of keys (bands) per column of a matrix."""
 
     threshold: float
     recall: float  # the requested one
@@ -41,21 +41,23 @@ class FoldingPlan:
     rows: int
 
     def probability(self, similarity: float) -> float:
-        """Bound from below the probability that two sets of this Jaccard similarity become candidates, whatever their
-        sizes (from LEAST_SIZE up, and no further apart than the threshold allows)."""
+        """Return a lower bound on the probability that two sets of this Jaccard similarity become candidates.
+
+        It holds for all sizes from LEAST_SIZE up whose ratio the threshold allows.
+        """
         step = math.floor(similarity * CURVE_SIMILARITIES) / CURVE_SIMILARITIES
         return _least(max(step, self.threshold) if similarity >= self.threshold else step, self)
 
     @property
     def density(self) -> tuple[float, float]:
-        """The densities at which a column takes part: so wide that two sets at the threshold have at least one matrix
-        in common, however their sizes differ."""
+        """The range of densities at which a column takes part, wide enough that any two sets at the threshold have at
+        least one matrix in common."""
         low, high = DENSITY
         return min(low, -math.expm1(math.log1p(-high) * self.threshold / 2)), high
 
     @property
     def small(self) -> int:
-        """The largest set that may be similar to one below LEAST_SIZE: sets up to this size are joined exactly."""
+        """The largest size of a set that can match a set below LEAST_SIZE; sets up to this size are joined exactly."""
         return math.floor((LEAST_SIZE - 1) / self.threshold + 1e-9)
 
     @property
@@ -78,7 +80,7 @@ def _least(similarity: float, plan: FoldingPlan) -> float:
 
 
 def plan_folding(threshold: float, *, recall: float, rows: int | None = None) -> FoldingPlan:
-    """Plan the fewest keys, up to 256, that find every pair at the threshold with probability `recall`.
+    """Plan the smallest number of keys, up to 256, that finds a pair at the threshold with probability `recall`.
 
     Without `rows`, a key has as many rows as 64 keys allow, from 4 to 16.
 
@@ -110,15 +112,14 @@ def _fewest_bands(plan: FoldingPlan) -> FoldingPlan:
 
 @dataclass(frozen=True)
 class Level:
-    """One matrix: `rows` rows, and the items whose columns are of medium density. columns u64[m, words]."""
+    """A folded matrix with `rows` rows, and the items whose columns have medium density. columns u64[m, words]."""
 
     rows: int
     items: I64
     columns: U64
 
     def fill_keys(self, width: int, seed: int, out: U64) -> None:
-        """Fill out u64[m, bands] with the bits of each column in up to `width` rows (at most 32) chosen at random for
-        each band."""
+        """Fill out u64[m, bands] with the bits of each column in up to `width` random rows (at most 32) per band."""
         draw = np.random.default_rng([seed, self.rows])
         key = np.empty(len(self.items), np.uint32)
         for band in range(out.shape[1]):
@@ -128,15 +129,17 @@ class Level:
 
 
 def ladder(items: Items, seed: int, density: tuple[float, float] = DENSITY) -> Iterator[Level]:
-    """The matrices from many rows to few. Each set is read once, for the first matrix in which it takes part;
-    from there on its column is folded, so that all matrices together cost about two readings.
+    """Yield the matrices from many rows to few.
+
+    Each set is read once, for the first matrix in which it takes part; after that its column is folded, so all matrices
+    together cost about as much as reading the sets twice.
 
     >>> starts, sizes, sides = np.array([0, 40]), np.array([40, 40]), np.array([3, 3], np.uint8)
     >>> sets = Items(np.arange(1, 81, dtype=np.uint64), starts, sizes, sides)
     >>> [(level.rows, level.items.tolist()) for level in ladder(sets, seed=1)]
     [(128, [0, 1]), (64, [0, 1]), (32, [0, 1])]
     """
-    low, high = (-math.log1p(-share) for share in density)  # s elements in r rows hit a share of 1 - exp(-s/r)
+    low, high = (-math.log1p(-share) for share in density)  # s elements set a share 1 - exp(-s/r) of r rows
     folded = items.sizes >= LEAST_SIZE
     first = np.floor(np.log2(np.maximum(items.sizes, LEAST_SIZE) / low)).astype(np.int64)
     rows = 1 << int(first[folded].max(initial=0))

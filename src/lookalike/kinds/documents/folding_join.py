@@ -1,4 +1,4 @@
-"""Pairs of similar sets by OR-folding: matrix by matrix of the ladder, key by key."""
+"""Join of similar sets by OR-folding, one folded matrix and one key at a time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folding_plan(job: Job, trace: Trace) -> FoldingPlan:
 def folded_pairs(
     items: Items, job: Job, plan: FoldingPlan, pool: Pool, trace: Trace, space: Workspace, limit: int
 ) -> Pairs:
-    """Find the pairs that share a key in a matrix and reach the bar; each once, though several matrices may have it."""
+    """Find the pairs that share a key in a matrix and reach the threshold; each is returned once."""
     pairs, _, _ = PairSet.of(*small_pairs(items, job, plan, pool, trace, space, limit))
     with trace.stage("match"):
         for level in ladder(items, job.seed, plan.density):
@@ -61,7 +61,7 @@ def folded_pairs(
 def small_pairs(
     items: Items, job: Job, plan: FoldingPlan, pool: Pool, trace: Trace, space: Workspace, limit: int
 ) -> Scored:
-    """Every pair of sets that are too small to be folded, or similar in size to such sets, by the exact join."""
+    """Find all pairs among sets that are too small to be folded or can match such sets, by the exact join."""
     small = np.flatnonzero((items.sizes > 0) & (items.sizes <= plan.small))
     left, right, similarity = exact_pairs(items.take(small), job.bar(), pool, trace, space, limit)
     return small[left], small[right], similarity
@@ -70,7 +70,7 @@ def small_pairs(
 def _joined(
     level: Level, items: Items, job: Job, plan: FoldingPlan, pool: Pool, space: Workspace, limit: int
 ) -> tuple[Arrays, dict[str, int]]:
-    """The pairs of one matrix, and how many candidates it had."""
+    """Return the pairs of one matrix and the number of its candidates."""
     sizes = np.zeros(DOUBLINGS, np.int64)
     (left, right, similarity), candidates = collect_blocks(
         _pieces(level, items, job, plan, pool, space, limit, sizes), limit
@@ -82,7 +82,7 @@ def _joined(
 def _pieces(
     level: Level, items: Items, job: Job, plan: FoldingPlan, pool: Pool, space: Workspace, limit: int, sizes: I64
 ) -> Iterator[tuple[Block, int]]:
-    """Scored pairs of one matrix in the numbers of its columns. sizes: where the buckets are counted by size."""
+    """Yield the scored pairs of one matrix by column number. sizes: histogram of bucket sizes, updated in place."""
     part, bar = items.take(level.items), job.bar()
     keys = space.array((len(part), plan.bands), np.uint64)
     level.fill_keys(plan.rows, job.seed, keys)

@@ -1,11 +1,11 @@
-"""The least recall of OR-folding over all sizes of two sets.
+"""Lower bound of the recall of OR-folding over all sizes of two sets.
 
-Two sets meet in the matrices where both are of medium density. In one with R rows, D rows tell them apart: those that
-hold no common element, and elements of one set only. The mean and the variance of D are exact (from the probabilities
-of one row and of two); between them D is taken as normal. A key of w rows agrees with probability
-C(R-D, w) / C(R, w). The matrices of a pair are folds of each other, so that their D are not independent; Hoelder's
-inequality bounds the probability to miss the pair in k of them by the product of the k-th roots of the means of k-th
-powers, whatever the dependence.
+Two sets are compared in the matrices in which both have medium density. In a matrix with R rows, D rows distinguish
+them: rows without a common element, and with elements of one set only. The mean and the variance of D are exact (from
+the probabilities of one row and of two rows); D is then approximated as normal. A key of w rows agrees with probability
+C(R-D, w) / C(R, w). The matrices of a pair are folds of each other, so their D are dependent; Hoelder's inequality
+bounds the probability to miss the pair in k of them by the product of the k-th roots of the means of k-th powers, for
+any dependence.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy as np
 
 from lookalike.core.arrays import F64
 
-RATIOS = 5  # of sizes that are tried
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(16)  # of the normal law
+RATIOS = 5  # number of size ratios to try
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(16)  # quadrature for the normal distribution
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 def least_recall(
     similarity: float, ratio: float, least_size: int, loads: tuple[float, float], rows: int, bands: int
 ) -> float:
-    """Bound from below the probability to share a key, over all sizes from `least_size` up.
+    """Return a lower bound on the probability that two sets share a key, over all sizes from `least_size` up.
 
-    Sizes up to two doublings are tried: the matrices of larger sets have more rows, so that D varies less and such
+    Sizes up to 4 times `least_size` are tried: the matrices of larger sets have more rows, so D varies less and such
     pairs are found more often.
 
-    ratio: the least size of the smaller set, as a share of the larger; loads: elements for each row of a matrix,
-    between which a set takes part.
+    ratio: lowest size of the smaller set divided by the size of the larger; loads: range of elements per row of a
+    matrix in which a set takes part.
     """
     apart = ratio ** np.linspace(0, 1, RATIOS)
     small = np.arange(least_size, 4 * least_size, dtype=np.float64)
@@ -42,7 +42,7 @@ def least_recall(
 
 
 def missed(small: F64, large: F64, similarity: float, loads: tuple[float, float], rows: int, bands: int) -> F64:
-    """Bound from above the probability that sets of these sizes share no key."""
+    """Return an upper bound on the probability that sets of these sizes share no key."""
     low, high = loads
     common = similarity * (small + large) / (1 + similarity)
     first = 2 ** np.ceil(np.log2(large / high))
@@ -59,8 +59,13 @@ def missed(small: F64, large: F64, similarity: float, loads: tuple[float, float]
 
 
 def differing_rows(small: F64, large: F64, common: F64, height: F64) -> tuple[F64, F64]:
-    """The mean and the variance of the number of rows that tell two sets apart, of `height` rows."""
-    x, y, one, two = small - common, large - common, 1 - 1 / height, 1 - 2 / height  # a row, two rows are not hit
+    """Compute the mean and the variance of the number of rows, out of `height`, that distinguish two sets."""
+    x, y, one, two = (
+        small - common,
+        large - common,
+        1 - 1 / height,
+        1 - 2 / height,
+    )  # an element misses one, two rows
     single = one**common * (one**y * (1 - one**x) + one**x * (1 - one**y))
     same_side = (1 - 2 * one**x + two**x) * two**y + (1 - 2 * one**y + two**y) * two**x
     both = two**common * (same_side + 2 * (one**x - two**x) * (one**y - two**y))
@@ -69,7 +74,7 @@ def differing_rows(small: F64, large: F64, common: F64, height: F64) -> tuple[F6
 
 
 def key_agrees(differ: F64, height: F64, rows: int) -> F64:
-    """The probability that none of the rows of a key, drawn without replacement, tells the sets apart."""
+    """Compute the probability that no row of a key, drawn without replacement, distinguishes the sets."""
     out = np.ones_like(differ)
     for drawn in range(rows):
         out *= np.clip((height - differ - drawn) / np.maximum(height - drawn, 1), 0, 1)

@@ -1,4 +1,4 @@
-"""A forecast of a run: documents, pairs, candidates, time, memory and disk, estimated from a sample."""
+"""Forecast of a run from a sample: documents, pairs, candidates, time, memory and disk."""
 
 from __future__ import annotations
 
@@ -44,19 +44,22 @@ from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.local.workspace import RUN_MEMORY_PER_TEXT_BYTE, RUN_MEMORY_WITHOUT_TEXT, is_large
 
-SAMPLED_POSITIONS = 32  # spread over the collection, at which documents are read
-READ_BYTES = 64 << 20  # text that is read; a collection of at most so much is read whole
-REHEARSED = 2e9  # nanoseconds that the rehearsal of a join may take, by the shipped costs
-TIME_FACTOR = 2.0  # how far the speed of a machine, and its load, may be from the costs
+SAMPLED_POSITIONS = 32  # positions, spread evenly over the collection, at which documents are read
+READ_BYTES = 64 << 20  # bytes of text to read; a collection of at most this size is read completely
+REHEARSED = 2e9  # nanoseconds that the trial join may take, by the shipped costs
+TIME_FACTOR = 2.0  # factor by which the speed and load of a machine may differ from the cost model
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """documents and bytes of all; sampled: documents read, at so many places; complete: whether these are all.
-    exact_copies: the share of the documents read that equal another one of them. method, why, pairs, candidates: what
-    the run would choose and count; an interval is expected to hold in at least nine of ten collections, and is one
-    number where all was read and joined. crowds: the largest, in words. work_folder: whether arrays go to files; disk:
-    bytes of them."""
+    """The expected size and cost of a run.
+
+    documents, bytes: of the whole collection. sampled: documents read, at `places` positions; complete: whether these
+    are all documents. exact_copies: the share of exact duplicates in the sample. method, why, pairs, candidates: the
+    choice and the counts of the run. An interval is expected to hold in at least nine of ten collections, and is a
+    single number if everything was read and joined. crowds: descriptions of the largest groups of near-copies.
+    work_folder: whether arrays are stored in files; disk: bytes of these files.
+    """
 
     documents: int
     bytes: int
@@ -85,14 +88,17 @@ class Forecast:
 
 
 def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
-    """(number of the place, a batch) at places spread evenly; of one file whose rows only reading tells, its head."""
+    """Yield (position number, batch) at positions spread evenly over the collection.
+
+    A single file whose number of rows is unknown before reading is sampled at its beginning.
+    """
     known = [reader.rows for reader in collection.readers]
     if None not in known:
         total = sum(rows or 0 for rows in known)
         starts = sorted({total * step // SAMPLED_POSITIONS for step in range(SAMPLED_POSITIONS)})
         for place, (row, end) in enumerate(pairwise([*starts, total])):
             for batch in islice(collection.texts(start=row), 1):
-                yield place, replace(batch, texts=batch.texts.slice(0, end - row))  # no document twice
+                yield place, replace(batch, texts=batch.texts.slice(0, end - row))  # do not read a document twice
     elif len(known) > 1:
         chosen = sorted({len(known) * step // SAMPLED_POSITIONS for step in range(SAMPLED_POSITIONS)})
         for place, number in enumerate(chosen):
@@ -103,7 +109,8 @@ def sample(collection: Collection) -> Iterator[tuple[int, TextBatch]]:
 
 @dataclass(frozen=True)
 class SampledTexts:
-    """Documents that were read. place i64[d]: where; places: how many; complete: whether these are all."""
+    """The sampled documents. place i64[d]: position at which each was read; places: number of positions; complete:
+    whether all documents were read."""
 
     texts: pa.ChunkedArray
     sets: Sets
@@ -113,7 +120,7 @@ class SampledTexts:
 
 
 def read_texts(collection: Collection, job: Job) -> SampledTexts:
-    """Read a small collection whole, another one at places spread over it."""
+    """Read a small collection completely, and a larger one at positions spread over it."""
     texts: list[pa.Array] = []
     parts: list[Sets] = []
     places: list[I64] = []
@@ -127,7 +134,7 @@ def read_texts(collection: Collection, job: Job) -> SampledTexts:
         texts.append(part)
         places.append(np.full(len(part), place))
         nbytes += size
-        if whole and nbytes > 2 * READ_BYTES:  # more than the size of its files promised
+        if whole and nbytes > 2 * READ_BYTES:  # more text than the file sizes suggested
             complete = False
             break
     place_of = np.concatenate([np.empty(0, np.int64), *places])
@@ -136,7 +143,7 @@ def read_texts(collection: Collection, job: Job) -> SampledTexts:
 
 
 def forecast(collection: Collection, job: Job, place: ResourceLimits) -> Forecast:
-    """Read a sample, join it by the method that the run would choose, and estimate what all would come to."""
+    """Read a sample, join it by the method that the run would choose, and extrapolate to the whole collection."""
     trace, costs = Trace(), known_costs().costs
     threads = job.threads or usable_cores()
     planned = planned_for(job, trace)
@@ -203,7 +210,7 @@ def _load(nbytes: int, total: int, mean: float, sampled: int, elements: int) -> 
 def _nanoseconds(
     choice: Choice, seen: SampleJoin, job: Job, plan: Plan | None, pool: Pool, count: int, costs: Costs, budget: int
 ) -> float:
-    """What the chosen join of so many items costs on one core, without reading."""
+    """Estimate the cost of the chosen join of `count` items on one core, without reading."""
     grow = count / max(1, len(seen.sample))
     if choice.method != "lsh" or plan is None:
         return seen.exact_way(grow, budget, costs)[1]
@@ -219,9 +226,9 @@ def _nanoseconds(
 def _scaled(
     rehearsal: Rehearsal, drawn: Drawn, classes: int, count: int, share_read: float
 ) -> tuple[Interval, Interval]:
-    """(pairs of documents, candidates) of the run. count: different documents of the collection."""
+    """Extrapolate the pairs of documents and the candidates to the whole run. count: distinct documents of it."""
     sizes = np.bincount(drawn.group, minlength=drawn.groups)
-    # Of neighbours, one place in 1 / share_read was read, and of each two the square of what thinning left.
+    # One in 1 / share_read positions was read; thinning left the square of its share of the pairs of neighbours.
     neighbours = share_read / max(1e-12, drawn.share) ** 2
     pairs = touched_pairs(drawn, classes, rehearsal.left, rehearsal.right)
     counted = scaled(pairs, sizes, drawn.total, near=drawn.near, neighbours=neighbours)
@@ -231,7 +238,7 @@ def _scaled(
     known = (rehearsal.left, rehearsal.right) if isinstance(rehearsal.proposed, int) else rehearsal.proposed
     proposed = touched_candidates(drawn, classes, *known)
     candidates = scaled(proposed, sizes, count, near=drawn.near, neighbours=neighbours)
-    if isinstance(rehearsal.proposed, int):  # matches are counted, others only all together: they may be all pairs
+    if isinstance(rehearsal.proposed, int):  # only the matches and the total are known: candidates may be all pairs
         value = max(candidates.low, round(rehearsal.proposed * (count / max(1, classes)) ** 2))
         whole = classes >= count
         candidates = Interval(value, value if whole else candidates.low, value if whole else count * (count - 1) // 2)

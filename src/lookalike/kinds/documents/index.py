@@ -1,4 +1,4 @@
-"""Documents and sets: shingles, bands of their signatures, and the overlap of sets in integers."""
+"""Index kinds for documents and sets: shingles, band keys of signatures, and exact set overlap in integers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RULE_OPTIONS = tuple(RuleOptions.__annotations__)
 
 @dataclass(frozen=True, kw_only=True)
 class SetKind:
-    """Lists of tokens (strings or whole numbers), compared as sets or, with `bag`, as bags."""
+    """The index kind of token lists (strings or integers), compared as sets or, with `bag`, as bags."""
 
     name: ClassVar[str] = "sets"
     scheme: ClassVar[str] = "fss-1"
@@ -72,7 +72,7 @@ class SetKind:
     def read(
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
-        """The items of a source, batch by batch, with their ids."""
+        """Read the items of a source in batches, with their ids."""
         return read_texts(source, column, id, tokens=True)
 
     def settings(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class SetKind:
 
     @cached_property
     def _salts(self) -> U64:
-        """What tells the keys of one band from those of another."""
+        """A salt for each band, so that equal keys of different bands do not collide."""
         out = np.empty(self.bands_and_rows.bands, np.uint64)
         hashing.mix_all(np.arange(len(out), dtype=np.uint64), np.uint64(self.seed), out)
         return out
@@ -131,7 +131,7 @@ class SetKind:
             return StoredKeys(keys.reshape(-1), np.arange(len(sizes) + 1) * shape.bands)
         return StoredKeys(
             keys[sizes > 0].reshape(-1), ends_of(np.where(sizes > 0, shape.bands, 0))
-        )  # nothing has no keys
+        )  # an empty set has no keys
 
     probes = keys
 
@@ -156,7 +156,7 @@ class SetKind:
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentKind(SetKind):
-    """Texts, compared as sets of their shingles."""
+    """The index kind of texts, compared as sets of their shingles."""
 
     name: ClassVar[str] = "documents"
     unit: ClassVar[str] = "word"

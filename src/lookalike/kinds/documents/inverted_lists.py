@@ -1,4 +1,4 @@
-"""Divide-Compute-Merge: every pair at or above a bar by external sorting, as Broder et al. (1997) compared the web."""
+"""Divide-Compute-Merge: exact join by external sorting, the algorithm of Broder et al. (1997) for the web."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from lookalike.runtime.local.joins import Block, Report, Scored, collect_blocks
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.spill import Batch, PostingRun, PostingSpill, SpilledArray, spans
 
-MOST_TRIPLES = 20_000_000_000  # minutes of adding up; where there are more, the exact join is the better way
-POSTING = 24  # bytes of memory for each posting of a batch: 12 in a run, and as much for the lists made of it
-TRIPLE = 96  # bytes of memory per thread for each triple of a task: 12 for a pair, of which eight copies may be held
-CACHED = 1 << 18  # triples of a task, at most: they are sorted in the cache
+MOST_TRIPLES = 20_000_000_000  # limit, minutes of counting; with more triples the exact join is faster
+POSTING = 24  # bytes of memory for each posting of a batch: 12 in a run, and 12 for the inverted lists
+TRIPLE = 96  # bytes of memory per thread for each triple of a task: 12 per pair, with up to eight copies
+CACHED = 1 << 18  # maximum triples of a task, so that they are sorted in the cache
 CACHED_BUCKET_BITS = 16  # buckets of at most 2^16 postings are sorted in the cache,
 MAX_BUCKET_BITS = 14  # but more than 2^14 buckets are slow to fill
-MAX_BATCH_POSTINGS = (1 << 32) - 1  # postings of a batch, at most: their places are 32 bits
+MAX_BATCH_POSTINGS = (1 << 32) - 1  # maximum postings of a batch: their positions have 32 bits
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class PostingLists:
-    """Inverted lists end to end, as kernels.dcm has them; places[ends[x-1]:ends[x]]: where x stands in them."""
+    """Concatenated inverted lists (see the kernel module). places[ends[x-1]:ends[x]]: the positions of item x in them,
+    except where it is the first of a list."""
 
     postings: U32
     places: U32
@@ -42,7 +43,8 @@ class PostingLists:
 
 @dataclass(frozen=True)
 class Counted:
-    """Pairs, u64[p] (the larger item above the smaller), their overlaps, and how many pairs have been counted."""
+    """Pairs with overlaps. pairs u64[p]: larger item in the high half, smaller in the low half; overlaps u32[p]; seen:
+    number of pairs counted, including those dropped."""
 
     pairs: U64
     overlaps: U32
@@ -52,12 +54,12 @@ class Counted:
 def dcm_pairs(
     items: Items, bar: Bar, pool: Pool, trace: Trace, limit: int, *, memory: int = 1 << 30, folder: Path | None = None
 ) -> Scored:
-    """(left, right, similarity) of every pair at or above the bar, none missed: what `prefixes.exact_pairs` gives.
+    """Return (left, right, similarity) of every pair that reaches the threshold, the same pairs as `exact_pairs`.
 
-    `memory` bounds what is held beside the answer and some 70 bytes for each item; what does not fit goes to files in
-    `folder` (or the system's temporary one) that are gone at the end. Time grows with the number of triples, the sum of
-    m(m-1)/2 over shingles of m items, less those whose sizes rule out a match: TooManyPairs above MOST_TRIPLES.
-    The order of the pairs depends on the items alone, not on threads or memory.
+    `memory` limits the bytes used in addition to the answer and about 70 bytes per item; the rest is spilled to
+    temporary files in `folder` (default: the system's temporary folder). Time grows with the number of triples: the sum
+    of m(m-1)/2 over shingles that occur in m items, minus those whose sizes rule out a match. Raises TooManyPairs above
+    MOST_TRIPLES. The order of the pairs depends only on the items, not on threads or memory.
 
     >>> elements = np.array([1, 2, 3, 2, 3, 4], np.uint64)
     >>> two = Items(elements, np.array([0, 3]), np.array([3, 3]), np.array([3, 3], np.uint8))
@@ -84,7 +86,7 @@ def dcm_pairs(
 
 
 class TripleJoin:
-    """Items numbered by size, joined by the triples (item, smaller item, 1) that their shared shingles make."""
+    """A join of items numbered by size: each shingle that two items share gives a triple (item, smaller item, 1)."""
 
     def __init__(self, items: Items, bar: Bar, pool: Pool, memory: int) -> None:
         self.items, self.bar, self.pool = items, bar, pool
@@ -95,20 +97,20 @@ class TripleJoin:
         self.postings = int(items.sizes.sum())
         self.known = min(
             MAX_BUCKET_BITS, max(1, (self.postings >> CACHED_BUCKET_BITS).bit_length())
-        )  # high bits that say a shingle's bucket
+        )  # high bits of a shingle that select its bucket
         self.reach: U32 = np.empty(len(items), np.uint32)
         inverted_lists.reaches(items.sizes, *bar, self.reach)
         self.least: U32 = np.empty(len(items), np.uint32)
         inverted_lists.least_overlaps(items.sizes, self.reach, *bar, self.least)
         self.one: U32 = np.ones(len(items), np.uint32)
-        self.triples: I64 = np.zeros(len(items), np.int64)  # that belong to each item, once `merge` has counted them
-        self.longest = 0  # items that have the most common shingle
+        self.triples: I64 = np.zeros(len(items), np.int64)  # triples of each item, counted by `merge`
+        self.longest = 0  # number of items with the most common shingle
 
     def divide(self, spill: PostingSpill, report: Report) -> list[PostingRun]:
-        """The postings in buckets by the high bits of the shingle, a batch at a time.
+        """Partition the postings into buckets by the high bits of the shingle, one batch at a time.
 
-        Shingles are hashes, so the buckets are about equally full and each can be sorted by itself: a posting is moved
-        once and sorted once, and threads need not wait for one another as in a merge of sorted runs.
+        Shingles are hashes, so buckets have about equal sizes and each can be sorted separately: a posting is moved
+        once and sorted once, and threads do not wait for each other as in a merge of sorted runs.
         """
         runs = []
         for low, high in self.batches:
@@ -117,14 +119,14 @@ class TripleJoin:
         return runs
 
     def _scattered(self, low: int, high: int) -> Batch:
-        """The postings of these items in buckets; each thread has some of the items."""
+        """Partition the postings of these items into buckets; each thread handles a part of the items."""
         elements, starts, sizes = self.items.elements, self.items.starts[low:high], self.items.sizes[low:high]
         total, shift = int(sizes.sum()), np.uint64(64 - self.known)
         parts = spans(sizes, total // self.pool.threads + 1)
         counts = np.zeros((len(parts), 1 << self.known), np.int64)
         work = [(starts[a:b], sizes[a:b], low + a, row) for (a, b), row in zip(parts, counts, strict=True)]
         list(self.pool.map(lambda part: inverted_lists.count_buckets(elements, *part[:2], shift, part[3]), work))
-        ends = np.cumsum(counts.T.ravel()).reshape(-1, len(parts)).T  # bucket by bucket, in each the parts in order
+        ends = np.cumsum(counts.T.ravel()).reshape(-1, len(parts)).T  # ordered by bucket, then by part
         counts[:] = ends - counts
         shingles, owners = np.empty(total, np.uint64), np.empty(total, np.uint32)
         list(
@@ -137,7 +139,8 @@ class TripleJoin:
     def merge(
         self, runs: list[PostingRun], spill: PostingSpill, aside: PostingSpill, report: Report
     ) -> list[SpilledArray]:
-        """The inverted lists of all shared shingles, as many buckets at a time as fit memory; counts the triples."""
+        """Build the inverted lists of all shared shingles, as many buckets at a time as fit in memory, and count the
+        triples."""
         sizes = np.sum([np.diff(run.ends, prepend=0) for run in runs], axis=0) if runs else np.zeros(0, np.int64)
         index = []
         for low, high in spans(sizes, self.batch):
@@ -146,7 +149,7 @@ class TripleJoin:
         return index
 
     def _inverted(self, batches: list[Batch]) -> U32:
-        """The inverted lists of some buckets, read from all runs; threads take the buckets one by one."""
+        """Build the inverted lists of a range of buckets from all runs; each task handles one bucket."""
         found = []
         buckets = range(len(batches[0].ends))
         work = self.pool.map(lambda bucket: inverted([batch.bucket(bucket) for batch in batches], self.known), buckets)
@@ -157,7 +160,7 @@ class TripleJoin:
         return np.concatenate(found)
 
     def check_triples(self) -> None:
-        """Refuse, before they are made, more triples than can be added up in reasonable time."""
+        """Raise TooManyPairs if there are more triples than can be counted in reasonable time."""
         total = int(self.triples.sum())
         if total > MOST_TRIPLES:
             raise TooManyPairs(
@@ -167,7 +170,10 @@ class TripleJoin:
             )
 
     def match(self, index: list[SpilledArray], aside: PostingSpill, report: Report) -> Iterator[tuple[Block, int]]:
-        """The pairs at or above the bar. Lists that fit memory are added up at once, others in parts, then merged."""
+        """Yield the pairs that reach the threshold.
+
+        Inverted lists that fit in memory are counted at once; otherwise parts of them are counted and then merged.
+        """
         if not self.triples.any():
             return
         tasks = spans(self.triples, self.share)
@@ -184,7 +190,7 @@ class TripleJoin:
             yield piece
 
     def _lists(self, shelves: list[SpilledArray], aside: PostingSpill) -> PostingLists:
-        """Some of the lists in memory, and where to find an item in them; each thread has some of the items."""
+        """Load inverted lists and index the positions of each item in them; each thread handles a part of the items."""
         parts = [aside.get(shelf) for shelf in shelves]
         postings = parts[0] if len(parts) == 1 else np.concatenate(parts)
         counts = np.zeros(len(self.items), np.int64)
@@ -199,12 +205,12 @@ class TripleJoin:
     def _counted_run(
         self, lists: PostingLists, tasks: list[Span], aside: PostingSpill
     ) -> list[tuple[SpilledArray, SpilledArray]]:
-        """All pairs of some of the lists with their counts, set aside task by task."""
+        """Count all pairs of these inverted lists, and spill the counts of each task."""
         found = self.pool.map(lambda task: self._counted(lists, task, self.one), tasks)
         return [(aside.put(counted.pairs), aside.put(counted.overlaps)) for counted in found]
 
     def _counted(self, lists: PostingLists, task: Span, least: U32) -> Counted:
-        """The triples of the items of this task, sorted and added up; of an item that has too many, in several goes."""
+        """Sort and count the triples of this task's items, in several rounds if they exceed the limit of a task."""
         low, high = task
         at, stop = int(lists.ends[low - 1]) if low else 0, int(lists.ends[high - 1])
         room = min(int(self.triples[low:high].sum()), self.share)
@@ -226,7 +232,7 @@ class TripleJoin:
         return counted
 
     def _scored(self, counted: Counted) -> tuple[Block, int]:
-        """The pairs that reach the bar, and how many had been counted."""
+        """Return the scored pairs that reach the threshold, and the number of pairs counted."""
         kept = inverted_lists.keep_matches(counted.pairs, counted.overlaps, self.items.sizes, *self.bar)
         pairs, overlaps = counted.pairs[:kept], counted.overlaps[:kept].astype(np.int64)
         left, right = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
@@ -236,7 +242,7 @@ class TripleJoin:
 
 
 def added_up(triples: U64, least: U32) -> Counted:
-    """Pairs and how many triples each has, in order, but for those with fewer than least[larger item]."""
+    """Count the triples of each pair, sorted by pair; pairs with fewer than least[larger item] are dropped."""
     triples.sort()
     overlaps = np.empty(len(triples), np.uint32)
     kept, seen = inverted_lists.add_up(triples, least, overlaps)
@@ -244,7 +250,7 @@ def added_up(triples: U64, least: U32) -> Counted:
 
 
 def merged(a: Counted, b: Counted) -> Counted:
-    """All pairs of both, in order; the counts of a pair in both add up."""
+    """Merge two sorted sets of counted pairs; the counts of a pair in both are added."""
     room = len(a.pairs) + len(b.pairs)
     pairs, overlaps = np.empty(room, np.uint64), np.empty(room, np.uint32)
     used = inverted_lists.merge_counted(a.pairs, a.overlaps, b.pairs, b.overlaps, pairs, overlaps)
@@ -252,12 +258,13 @@ def merged(a: Counted, b: Counted) -> Counted:
 
 
 def counted(aside: PostingSpill, pairs: SpilledArray, overlaps: SpilledArray) -> Counted:
-    """A part of a run, read again."""
+    """Load counted pairs that were spilled."""
     return Counted(aside.get(pairs), aside.get(overlaps), pairs.length)
 
 
 def inverted(parts: list[tuple[U64, U32]], known: int) -> tuple[U32, int]:
-    """(the inverted lists of one bucket, the length of the longest). parts: its shingles and items, run by run."""
+    """Build the inverted lists of one bucket; also return the length of the longest. parts: (shingles, items) of the
+    bucket in each run."""
     shingles, owners = parts[0] if len(parts) == 1 else (np.concatenate(column) for column in zip(*parts, strict=True))
     bits = item_bits(len(shingles))
     words, out = np.empty(len(shingles), np.uint64), np.empty(len(shingles), np.uint32)

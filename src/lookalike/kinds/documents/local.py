@@ -1,4 +1,4 @@
-"""The engine of one machine: from a collection to verified pairs or groups, on all its cores."""
+"""The local engine for documents: from collections to verified pairs or groups, on all cores."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
 from lookalike.runtime.local.workspace import open_workspace
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-BEGIN = 40  # characters of a text that are shown
-PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread has under way
-MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are made straight from the buckets
+BEGIN = 40  # characters of a text to show in messages
+PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread processes
+MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are formed directly from the buckets
 
 
 def run(
@@ -82,16 +82,16 @@ def run(
                 if seen is not None:
                     trace.add(expected_pairs=size.expected)
                 size.check(job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0)
-            # What is chosen must not depend on what this machine happens to have free.
+            # The choice must not depend on the memory that happens to be free on this machine.
             budget = place.memory if place.stated else 1 << 62
             crowd = MAX_PAIRS_PER_ITEM if want != "pairs" and bool(np.all(items.sides == 3)) else None
             if seen is None and job.method in ("auto", "exact"):
                 seen = SampleJoin.of_all(items, job.bar(), pool)
             choice = decide(job, len(items), float(items.sizes.sum()), seen, planned, pool, budget=budget, crowd=crowd)
-            if items.sizes.sum() * LISTED > POSTINGS_BUDGET_SHARE * space.budget:  # the same pairs, in parts
+            if items.sizes.sum() * LISTED > POSTINGS_BUDGET_SHARE * space.budget:  # finds the same pairs, in parts
                 choice = replace(choice, way="prefixes")
             limit = most_pairs(space.keeper, len(features.sets), job.max_pairs)
-            listed = choice.method != "lsh" or want == "pairs"  # bands make groups without writing the pairs down
+            listed = choice.method != "lsh" or want == "pairs"  # banding forms groups without storing pairs
             if seen is not None and listed and len(seen.left) >= MIN_SAMPLED_PAIRS:
                 expected = int(len(seen.left) * seen.grow * seen.grow)
                 if expected > CERTAIN_EXCESS * limit:
@@ -102,7 +102,7 @@ def run(
         own = _own_scores(items, job)
         found = RunOutput(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
         if choice.method == "lsh" and planned is not None:
-            trace.warnings += planning.warnings  # of no interest where no bands are made
+            trace.warnings += planning.warnings  # they concern banding only
             return _banded(found, items, job, want, planned, pool, trace, limit)
         if folding is not None:
             with _within(limit, job, want, found):
@@ -119,7 +119,7 @@ def run(
 
 
 def _threads(job: Job, space: Workspace) -> int:
-    """One for each core, but no more than the memory budget has room for."""
+    """Return the number of threads: one per core, limited by the memory budget."""
     room = max(1, (space.budget - MEMORY_WITHOUT_INPUT) // PER_THREAD) if space.keeper.firm else 1 << 30
     return min(job.threads or usable_cores(), room)
 
@@ -130,7 +130,7 @@ def _check_documents(space: Workspace, count: int) -> None:
 
 @contextmanager
 def _within(limit: int, job: Job, want: OutputKind, found: RunOutput) -> Iterator[None]:
-    """Say what to do about too many pairs, which depends on what was asked for and on where the limit comes from."""
+    """Replace PairLimitReached by an error whose advice fits the request and the origin of the limit."""
     try:
         yield
     except PairLimitReached as error:
@@ -141,14 +141,14 @@ def _within(limit: int, job: Job, want: OutputKind, found: RunOutput) -> Iterato
 
 
 def _named(item: int, features: Features, collections: Sequence[Collection]) -> str:
-    """The id of an item and the beginning of its text."""
+    """Describe an item by its id and the beginning of its text."""
     second = item >= features.split
     row = item - features.split if second else item
     collection = collections[-1] if second else collections[0]
     name = str((features.ids[-1] if second else features.ids[0])[row].as_py())
     text = next(iter(collection.texts(start=row))).texts[0].as_py()
     if not isinstance(text, str) and text and isinstance(text[0], int):
-        return name  # numbers of items tell nothing
+        return name  # integer tokens are not readable
     begin = " ".join(str(text)[:200].split())
     return f"{name} ({begin[:BEGIN]!r}{'...' if len(begin) > BEGIN else ''})"
 
@@ -156,7 +156,7 @@ def _named(item: int, features: Features, collections: Sequence[Collection]) -> 
 def _banded(
     found: RunOutput, items: Items, job: Job, want: OutputKind, plan: Plan, pool: Pool, trace: Trace, limit: int
 ) -> RunOutput:
-    """Pairs by banding, checked against the exact partners of a sample; or groups straight from crowded buckets."""
+    """Find pairs by banding, or form groups directly from crowded buckets, and audit the recall on a sample."""
     found = replace(found, plan=plan)
     join = BandedJoin(items, job.recipe(), plan, job.bar(), pool, trace, found.space)
     checked: Audit | None = None
@@ -176,7 +176,7 @@ def _banded(
 def _audited(
     found: RunOutput, pairs: Pairs, items: Items, job: Job, plan: Plan | FoldingPlan, pool: Pool, trace: Trace
 ) -> RunOutput:
-    """The answer of an approximate method, checked against the exact partners of a sample."""
+    """Add the pairs of an approximate method to the output, with the audit of their recall on a sample."""
     checked: Audit | None = None
     if job.audit and len(items):
         checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, verified=job.verify)
@@ -184,7 +184,10 @@ def _audited(
 
 
 def planned_for(job: Job, trace: Trace) -> Plan | None:
-    """Bands and rows for the job, or None where it needs none; a wish that cannot be met becomes a warning."""
+    """Plan bands and rows for the job, or return None if it needs none.
+
+    A recall that cannot be reached becomes a warning.
+    """
     least = job.set_measure().least_jaccard
     if job.method in ("exact", "dcm", "folding"):
         return None
@@ -210,11 +213,11 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
 
 
 def items_of(features: Features, classes: Classes, split: int) -> Items:
-    """One item per class; for two collections, with the sides its members are on."""
+    """Make one item per class; for two collections it records in which of them the class has members."""
     firsts, sets = classes.firsts, features.sets
     return Items(sets.elements, sets.offsets[firsts], sets.sizes[firsts], classes.sides(split))
 
 
 def _own_scores(items: Items, job: Job) -> F64:
-    """The similarity of equal sets, class by class: 1, or their size where the measure counts elements."""
+    """Return the similarity of the equal sets of each class: 1, or their size if the measure counts elements."""
     return items.sizes.astype(np.float64) if job.set_measure().is_count else np.ones(len(items))

@@ -1,4 +1,4 @@
-"""Signatures of sets that grow, and a table of them to look up, with the method names that datasketch users know."""
+"""Incremental MinHash signatures and an LSH table to query them, with the method names of datasketch."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from lookalike.kernels import shingles, sketches, tokens
 from lookalike.kinds.documents.signatures import band_keys, sketch
 from lookalike.planning.banding import plan
 
-TOKEN_RULE = ShingleRule(unit="token", k=1)  # a MinHash of strings is the signature `la.pairs` makes of a list of them
-PENDING = 4096  # tokens that wait to be hashed together: a call of the kernel costs as much as hundreds of tokens
+TOKEN_RULE = ShingleRule(
+    unit="token", k=1
+)  # a MinHash of strings equals the signature that `la.pairs` computes of the list
+PENDING = 4096  # tokens buffered before hashing: a kernel call costs as much as hundreds of tokens
 TWO32 = 2.0**32
 
 
 class MinHash:
-    """The signature of a set of tokens that are added one by one. Its size does not grow with the set.
+    """Compute the signature of a set whose tokens are added one by one, in constant memory.
 
-    Two of them estimate the Jaccard similarity of their sets with standard error sqrt(J(1-J)/num_perm) or less.
-    Both schemes can be merged, exactly: in each slot a MinHash keeps the least hash that the set has there, and the
-    least of a union is the lesser of the two. For Fast Similarity Sketching, `fss-1`, "least" goes by round, then by
-    value, so 64 bits a slot are kept (8 num_perm bytes) from which `digest` makes the 32 of the signature. It costs
-    about one hash a token, `minhash-1` num_perm of them.
+    Two signatures estimate the Jaccard similarity of their sets with a standard error of at most sqrt(J(1-J)/num_perm).
+    Signatures of both schemes can be merged exactly: each slot stores the minimum hash of the set in that slot, and the
+    minimum of a union is the minimum of the two. Fast Similarity Sketching (`fss-1`) orders hashes by round, then by
+    value, so a slot stores 64 bits (8 num_perm bytes in total), from which `digest` computes the 32 bits of the
+    signature. `fss-1` costs about one hash per token, `minhash-1` num_perm hashes per token.
 
     >>> left, right = MinHash(), MinHash()
     >>> left.update_batch(["milk", "bread", "eggs", "rice"])
@@ -47,12 +49,12 @@ class MinHash:
 
     @classmethod
     def bulk(cls, sets: Iterable[Iterable[bytes | str]], **options: Any) -> list[MinHash]:
-        """One MinHash for each set of tokens, all with the same options."""
+        """Return one MinHash for each set of tokens, all with the same options."""
         return list(cls.generator(sets, **options))
 
     @classmethod
     def generator(cls, sets: Iterable[Iterable[bytes | str]], **options: Any) -> Iterator[MinHash]:
-        """As `bulk`, one at a time."""
+        """Yield one MinHash at a time; otherwise the same as `bulk`."""
         for one in sets:
             made = cls(**options)
             made.update_batch(one)
@@ -71,7 +73,7 @@ class MinHash:
         return self.recipe.scheme
 
     def update(self, token: bytes | str) -> None:
-        """Add a token; a text counts as its UTF-8 bytes. Adding one again changes nothing."""
+        """Add a token; a str is encoded as UTF-8. Adding a token twice has no effect."""
         self._pending.append(_bytes(token))
         if len(self._pending) >= PENDING:
             self._settle()
@@ -82,38 +84,44 @@ class MinHash:
             self.update(token)
 
     def jaccard(self, other: MinHash) -> float:
-        """The estimate of the Jaccard similarity of the two sets; 0 where one is empty. RecipeMismatch if not alike."""
+        """Estimate the Jaccard similarity of the two sets (0 if one is empty).
+
+        Raises RecipeMismatch if the two differ in scheme, seed or length.
+        """
         self.recipe.check_same(other.recipe)
         if self.is_empty() or other.is_empty():
             return 0.0
         return float(np.mean(self._settle() == other._settle()))
 
     def merge(self, other: MinHash) -> None:
-        """Become the MinHash of the union: equal to one that saw the tokens of both. RecipeMismatch if not alike."""
+        """Merge `other` into this MinHash, which then equals the MinHash of the union of both sets.
+
+        Raises RecipeMismatch if the two differ in scheme, seed or length.
+        """
         self.recipe.check_same(other.recipe)
         np.minimum(self._settle(), other._settle(), out=self._least)
 
     def count(self) -> float:
-        """An estimate of how many different tokens were added, off by about 1/sqrt(num_perm) of it."""
+        """Estimate the number of distinct tokens, with a relative error of about 1/sqrt(num_perm)."""
         return 0.0 if self.is_empty() else max(1, self.num_perm - 1) / float(self._waited().sum())
 
     def is_empty(self) -> bool:
-        """True while no token was added."""
+        """Return True if no token has been added."""
         return not self._pending and bool(self._least[0] == sketches.EMPTY)
 
     def copy(self) -> MinHash:
-        """Another of the same value, that grows by itself."""
+        """Return an independent copy."""
         made = MinHash(self.num_perm, seed=self.seed, scheme=self.recipe.scheme)  # type: ignore[arg-type]
         made._pending, made._least = self._pending.copy(), self._least.copy()
         return made
 
     def clear(self) -> None:
-        """Be empty again."""
+        """Remove all tokens."""
         self._pending.clear()
         self._least[:] = sketches.EMPTY
 
     def digest(self) -> U32:
-        """The signature, u32[num_perm]: what the pipeline makes of the same set."""
+        """Return the signature, u32[num_perm], equal to the one that `la.pairs` computes for the same set."""
         least = self._settle()
         if self.is_empty():
             return np.full(self.num_perm, sketches.NOTHING)
@@ -132,18 +140,18 @@ class MinHash:
         return self.recipe == other.recipe and np.array_equal(self._settle(), other._settle())
 
     def _settle(self) -> U64:
-        """Hash what is pending; then the least hash in each slot."""
+        """Hash the buffered tokens, and return the minimum hash of each slot."""
         if self._pending:
             np.minimum(self._least, _least(_elements(self._pending), self.recipe), out=self._least)
             self._pending.clear()
         return self._least
 
     def _waited(self) -> F64:
-        """How long each slot waited for its least hash, where a set of n makes the wait exponential with mean 1/n.
+        """Return the waiting time of each slot for its minimum hash: exponential with mean 1/n for a set of size n.
 
-        A slot is still empty at a fraction v of its hashes with probability (1-v)^n under minhash; under Fast
-        Similarity Sketching at a fraction v of round i with ((1-1/k)^i (1-v/k))^n, and ((1-1/k)^k (1-v))^n in the
-        round that is all its own. The wait is -log of that for n = 1.
+        Under minhash a slot is still empty at a fraction v of the hash range with probability (1-v)^n. Under Fast
+        Similarity Sketching the probability is ((1-1/k)^i (1-v/k))^n at a fraction v of round i, and
+        ((1-1/k)^k (1-v))^n in the round that belongs to the slot alone. The waiting time is -log of that for n = 1.
         """
         least = self._settle()
         share = ((least & sketches.LOW).astype(np.float64) + 0.5) / TWO32
@@ -156,11 +164,12 @@ class MinHash:
 
 
 class MinHashLSH:
-    """A table of MinHashes that finds the keys of those similar to a given one, without comparing all.
+    """An LSH table that returns the keys of the MinHashes similar to a query, without comparing all of them.
 
-    The threshold means recall there: a set with Jaccard similarity exactly `threshold` is found with probability
-    `recall` or more, one above it more surely. Some below it are found as well: they are candidates, to be compared.
-    `plan` says with which bands and rows, and any probability. `params=(bands, rows)` takes these instead.
+    A set whose Jaccard similarity is exactly `threshold` is found with probability at least `recall`, and with a higher
+    probability above the threshold. Some sets below it are returned too: results are candidates, to be compared.
+    The attribute `plan` holds the bands and rows, and gives the probability at any similarity. `params=(bands, rows)`
+    sets them directly.
 
     >>> table = MinHashLSH(threshold=0.5)
     >>> for key, text in {"a": "one two three four", "b": "one two three five", "c": "six seven"}.items():
@@ -181,7 +190,7 @@ class MinHashLSH:
             raise UsageError(f"params is {params}; expected (bands, rows).")
         bands, rows = params or (None, None)
         self.plan = plan(threshold, recall=recall, num_hashes=num_perm, bands=bands, rows=rows)
-        self._recipe: Recipe | None = None  # of the first that is inserted
+        self._recipe: Recipe | None = None  # of the first MinHash that was inserted
         self._rows: dict[Hashable, list[int]] = {}
         self._tables: list[dict[int, dict[Hashable, None]]] = [{} for _ in range(self.plan.bands)]
 
@@ -197,13 +206,14 @@ class MinHashLSH:
 
     @property
     def keys(self) -> KeysView[Hashable]:
-        """The keys, in the order in which they were inserted."""
+        """The keys in insertion order."""
         return self._rows.keys()
 
     def insert(self, key: Hashable, minhash: MinHash) -> None:
-        """Put a MinHash in as it is now. UsageError if the key is there; RecipeMismatch if it is not like the others.
+        """Insert the current state of a MinHash under a key.
 
-        An empty one is kept but never found: it is similar to nothing.
+        Raises UsageError if the key exists, and RecipeMismatch if the MinHash differs from the others in scheme, seed
+        or length. An empty MinHash is stored but never found, because it is similar to nothing.
         """
         if key in self._rows:
             raise UsageError(f"key {key!r} is in the table already; remove it first, or take another key.")
@@ -214,14 +224,14 @@ class MinHashLSH:
             table.setdefault(bucket, {})[key] = None
 
     def query(self, minhash: MinHash) -> list[Hashable]:
-        """The keys of all that share a band with this one, each once. Cost: what is found, not what is stored."""
+        """Return the distinct keys that share a band with this MinHash, in time proportional to the result."""
         found: dict[Hashable, None] = {}
         for table, bucket in zip(self._tables, self._buckets(minhash), strict=False):
             found.update(table.get(bucket, {}))
         return list(found)
 
     def remove(self, key: Hashable) -> None:
-        """Take a key out; UsageError if it is not there."""
+        """Remove a key; raises UsageError if it is not in the table."""
         if key not in self._rows:
             raise UsageError(
                 f"key {key!r} is not in the table of {formatting.count(len(self._rows), 'keys')}; insert it first."
@@ -232,18 +242,18 @@ class MinHashLSH:
                 del table[bucket]
 
     def is_empty(self) -> bool:
-        """True while no key is in."""
+        """Return True if the table has no keys."""
         return not self._rows
 
     def get_counts(self) -> list[dict[int, int]]:
-        """For each band, how many keys each of its buckets holds."""
+        """Return, for each band, the number of keys in each of its buckets."""
         return [{bucket: len(keys) for bucket, keys in table.items()} for table in self._tables]
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._rows
 
     def _buckets(self, minhash: MinHash) -> list[int]:
-        """The bucket in each band; none for an empty set."""
+        """Return the bucket of the MinHash in each band; an empty list for an empty set."""
         recipe = self._recipe or replace(minhash.recipe, length=self.plan.num_hashes)
         recipe.check_same(minhash.recipe)
         if minhash.is_empty():
@@ -267,7 +277,7 @@ def _bytes(token: bytes | str) -> bytes:
 
 
 def _elements(strings: list[bytes]) -> U64:
-    """The element of each token, as shingles of one token have it."""
+    """Hash each token to an element, in the same way as a shingle of one token."""
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum([len(string) for string in strings], out=offsets[1:])
     hashes, elements = np.empty(len(strings), np.uint64), np.empty(len(strings), np.uint64)
@@ -277,7 +287,7 @@ def _elements(strings: list[bytes]) -> U64:
 
 
 def _least(elements: U64, recipe: Recipe) -> U64:
-    """The least hash of the elements (at least one) in each slot: of (round, value) under Fast Similarity Sketching."""
+    """Return the minimum hash of the elements (at least one) in each slot; fss-1 orders hashes by (round, value)."""
     if recipe.scheme == "minhash-1":
         one = Sets(elements, np.array([0, len(elements)]))
         return np.asarray(sketch(one, recipe).values[0], np.uint64)

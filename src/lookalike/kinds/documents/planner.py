@@ -1,4 +1,4 @@
-"""The choice of a method: the cost of each, estimated from a sample."""
+"""Choice of the join method by its cost, estimated from a random sample of the items."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
 
-MOST_VISITS = 30_000_000  # postings of the sample that are looked at to count its candidates
-MOST_BUCKET_PAIRS = 4_000_000  # pairs in buckets of the sample that are looked at to count its candidates
-MOST_HELD = 20_000_000  # pairs that the exact join may write down where groups could be made without
+MOST_VISITS = 30_000_000  # postings of the sample that may be visited to count its candidates
+MOST_BUCKET_PAIRS = 4_000_000  # bucket pairs of the sample that may be enumerated to count its candidates
+MOST_HELD = 20_000_000  # pairs that the exact join may store when groups could be formed without storing pairs
 
 
 @dataclass(frozen=True)
 class SampleJoin:
-    """A random sample of items, its index and its pairs.
+    """A random sample of items with its inverted lists and its matching pairs.
 
-    picked i64[s]: the numbers of the sampled items among all. left, right i64[p]: numbers in the sample.
-    grow: how many times more items there are.
+    picked i64[s]: positions of the sampled items among all items. left, right i64[p]: positions in the sample of the
+    matching pairs. grow: number of all items divided by the number of sampled items.
     """
 
     picked: I64
@@ -46,12 +46,12 @@ class SampleJoin:
 
     @classmethod
     def of_all(cls, items: Items, bar: Bar, pool: Pool) -> SampleJoin:
-        """All items as their own sample, not yet joined."""
+        """Take all items as the sample, without pairs."""
         return cls.of_sample(items, np.arange(len(items)), bar, pool)
 
     @classmethod
     def of_sample(cls, items: Items, picked: I64, bar: Bar, pool: Pool) -> SampleJoin:
-        """The items of these numbers, by size, with their index; not yet joined."""
+        """Take the items at these positions, sorted by size, with their inverted lists but without pairs."""
         picked = picked[np.argsort(items.sizes[picked], kind="stable")]
         whole, none = (0, len(picked)), np.empty(0, np.int64)
         sample = items.sampled(picked, pool.rest)
@@ -60,7 +60,7 @@ class SampleJoin:
 
     @cached_property
     def triples(self) -> int:
-        """The sum of m(m-1)/2 over elements of m sampled items."""
+        """The sum of m(m-1)/2 over all elements, where m is the number of sampled items with the element."""
         spans = zip(self.sample.starts.tolist(), self.sample.sizes.tolist(), strict=True)
         elements = self.sample.elements
         whole = np.concatenate([elements[:0], *(elements[at : at + size] for at, size in spans)])
@@ -68,23 +68,23 @@ class SampleJoin:
 
     @cached_property
     def visits(self) -> int:
-        """Postings that the prefix join of the sample looks at."""
+        """The number of postings that the prefix join of the sample visits."""
         return self.postings.visits()
 
     @cached_property
     def candidates(self) -> int:
-        """Candidates of the prefix join of the sample; where counting them would take long, at most so many."""
+        """The number of candidates of the prefix join of the sample; an upper bound if counting would take long."""
         if self.visits > MOST_VISITS:
             return min(self.visits, len(self.sample) * (len(self.sample) - 1) // 2)
         blocks = self.postings.blocks(ITEMS_PER_TASK)
         return sum(len(piece) for block in blocks for piece in self.postings.candidates(block))
 
     def exact_way(self, grow: float, budget: int, costs: Costs = SHIPPED) -> tuple[Way, float]:
-        """(the cheaper way to join `grow` times as many items exactly, its nanoseconds)."""
+        """Return the cheaper exact join of `grow` times as many items, and its cost in nanoseconds."""
         elements, postings = float(self.sample.sizes.sum()) * grow, len(self.postings.packed) * grow
         passes = max(
             1.0, 2 * postings * POSTING / (POSTINGS_BUDGET_SHARE * budget)
-        )  # parts that are indexed one with the other
+        )  # the index is built for each pair of parts
         prefixes = elements * costs.element_indexed + passes * postings * costs.posting
         prefixes += self.visits * grow * grow * costs.posting_visited
         prefixes += scoring(self.candidates * grow * grow, len(self.sample) * grow, elements, costs)
@@ -96,8 +96,10 @@ class SampleJoin:
         return "prefixes", prefixes
 
     def banding(self, plan: Plan, recipe: Recipe, bar: Bar, pool: Pool) -> tuple[float, float]:
-        """(pairs in the buckets of all bands, candidates) of the sample; candidates that are many are estimated from
-        a part of it."""
+        """Return the number of bucket pairs over all bands and the number of candidates of the sample.
+
+        A large number of candidates is estimated from a part of the sample.
+        """
         step, pairs = 1, 0.0
         while True:
             part = self.sample.take(np.arange(0, len(self.sample), step))
@@ -109,27 +111,29 @@ class SampleJoin:
 
 
 def scoring(candidates: float, items: float, elements: float, costs: Costs) -> float:
-    """Nanoseconds to score so many candidates of these items: the first of an item fills its table, all others are
-    looked up in it."""
+    """Estimate the nanoseconds to score this number of candidates.
+
+    The first candidate of an item fills the item's hash table; all others are looked up in it.
+    """
     first = min(candidates, items)
     size = elements / max(1.0, items)
     return size * (2 * first * costs.element_verified + (candidates - first) * costs.element_scanned)
 
 
 def preview(items: Items, bar: Bar, pool: Pool, *, seed: int) -> SampleJoin | None:
-    """Join a sample exactly; None where all items are fewer than a sample."""
+    """Draw a sample and join it exactly; None if there are at most PLANNER_SAMPLE items."""
     if len(items) <= PLANNER_SAMPLE:
         return None
     return joined(SampleJoin.of_sample(items, drawn(len(items), seed), bar, pool), bar, pool)
 
 
 def drawn(count: int, seed: int) -> I64:
-    """The numbers of the sampled items, of `count`."""
+    """Draw PLANNER_SAMPLE distinct positions below `count`, sorted."""
     return np.sort(np.random.default_rng(seed).choice(count, PLANNER_SAMPLE, replace=False))
 
 
 def joined(seen: SampleJoin, bar: Bar, pool: Pool) -> SampleJoin:
-    """The preview with all pairs of its sample."""
+    """Return the sample with all its matching pairs."""
     if seen.exact_way(1.0, 1 << 62)[0] == "counting":
         left, right, _ = counted_pairs(
             seen.sample, bar, pool, Trace(), Workspace(MemoryBudget(1 << 62)), PLANNER_SAMPLE * PLANNER_SAMPLE
@@ -146,10 +150,10 @@ def decide(
     job: Job, count: int, elements: float, seen: SampleJoin | None, plan: Plan | None, pool: Pool,
     *, budget: int, crowd: int | None = None,
 ) -> Choice:  # fmt: skip
-    """What the job asks for, or the cheapest method that keeps the promise of recall.
+    """Choose the method that the job names, or else the cheapest method that reaches its recall.
 
-    count, elements: of all different items, of which a sample was seen (None where it makes no difference: the job
-    names a method other than exact). crowd: see `cheapest`.
+    count, elements: totals over all distinct items. seen: a sample of them (None if it makes no difference because the
+    job names a method other than exact). crowd: see `cheapest`.
     """
     if seen is None:
         return Choice(job.method, {}, "asked for")
@@ -169,11 +173,11 @@ def cheapest(
     count: int, elements: float, exactly: tuple[Way, float], seen: SampleJoin, plan: Plan, recipe: Recipe, bar: Bar,
     pool: Pool, crowd: int | None,
 ) -> Choice:  # fmt: skip
-    """The cheapest method; exact where the two cost about the same. (Divide-Compute-Merge is exact too, and never
-    cheaper than the prefix join.)
+    """Choose between LSH and the exact join by cost, and prefer the exact join if both cost about the same.
 
-    exactly: the cheaper way of the exact join and its nanoseconds. crowd: where groups can be made straight from
-    buckets, the pairs per item above which the pairs of near-copies are not scored one by one.
+    (Divide-Compute-Merge is exact too, and never cheaper than the prefix join.)
+    exactly: the cheaper exact join and its nanoseconds. crowd: the number of pairs per item above which groups are
+    formed directly from buckets, without scoring each pair of near-copies; None if groups cannot be formed that way.
     """
     (way, exact), grow = exactly, count / max(1, len(seen.sample))
     pairs = len(seen.left) * grow * grow
@@ -181,7 +185,7 @@ def cheapest(
     lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * recipe.length * SHIPPED.slot
     if exact > EXACT_COST_RATIO * lsh or (crowded and pairs > MOST_HELD):
         bucket_pairs, candidates = seen.banding(plan, recipe, bar, pool)
-        # Groups that are made straight from buckets pass over pairs of items that are known to belong together.
+        # Grouping directly from buckets skips pairs of items that are already in the same group.
         unlike = 1 - min(1.0, len(seen.left) / max(1.0, candidates)) if crowded else 1.0
         bucket_pairs, candidates = (unlike * number * grow * grow for number in (bucket_pairs, candidates))
         lsh += bucket_pairs * SHIPPED.bucket_pair + scoring(candidates, count, elements, SHIPPED)

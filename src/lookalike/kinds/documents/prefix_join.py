@@ -1,4 +1,4 @@
-"""Joining classes of equal sets exactly, by their rarest elements: prefix, length and positional filters."""
+"""Exact join of classes of equal sets by their rarest elements: prefix, length and positional filters."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from lookalike.runtime.local.spill import spans
 from lookalike.runtime.local.work_folder import Workspace
 
 Span = tuple[int, int]
-COUNTED = 1 << 20  # elements that are counted to tell common ones from rare ones
-PREFIX_ELEMENTS_PER_TASK = 1 << 20  # elements whose prefixes one task takes: they may lie in a mapped file
-POSTING = 24  # bytes of memory for each posting of the index
-POSTINGS_BUDGET_SHARE = 0.3  # of the memory budget that the postings may take
+COUNTED = 1 << 20  # elements to sample when estimating how common each element is
+PREFIX_ELEMENTS_PER_TASK = 1 << 20  # elements read by one task; bounded because they may be in a memory-mapped file
+POSTING = 24  # bytes of memory for each posting
+POSTINGS_BUDGET_SHARE = 0.3  # share of the memory budget that postings may use
 
 
 def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Workspace, limit: int) -> Scored:
-    """Every pair at or above the bar, none missed: prefix, length and positional filters.
+    """Find every pair that reaches the threshold, by prefix, length and positional filters.
 
-    Where the index of all items does not fit the memory budget, they are parted by size and joined part by part.
+    If the postings of all items exceed the memory budget, the items are divided by size and joined part by part.
     """
     order = np.argsort(items.sizes, kind="stable")
     items = items.take(order)
@@ -59,14 +59,14 @@ def exact_pairs(items: Items, bar: Bar, pool: Pool, trace: Trace, space: Workspa
 def postings_pairs(
     postings: Postings, pool: Pool, limit: int, at_once: int = ITEMS_PER_TASK
 ) -> Iterator[tuple[Block, int]]:
-    """Every pair of the indexed items at or above the bar, in the numbering of the postings."""
+    """Find every pair of the indexed items that reaches the threshold, by the item numbers of the postings."""
     items, bar = postings.items, postings.bar
     blocks = postings.blocks(min(at_once, max(256, min(ITEMS_PER_TASK, len(items) // (16 * pool.threads)))))
     return pool.map(lambda block: score_block(items, postings.candidates(block), bar, limit), blocks)
 
 
 def part_pairs(parts: Sequence[Span], items: Items, bar: Bar) -> list[tuple[Span, Span]]:
-    """The parts that must be joined: each with itself, and with those whose sets are not too small for a match."""
+    """List the pairs of parts to join: each part with itself, and with every part whose sets are large enough."""
     found = []
     for at, other in enumerate(parts):
         if other[1] > other[0]:
@@ -78,8 +78,8 @@ def part_pairs(parts: Sequence[Span], items: Items, bar: Bar) -> list[tuple[Span
 
 @dataclass(frozen=True)
 class Rarest:
-    """The rarest elements of items that are sorted by size. keys u32[p]: their low bits, item by item, in the global
-    order; ends i64[n]: of each item's; index i64[n]: how many of them others must look for."""
+    """The prefixes (rarest elements) of items sorted by size. keys u32[p]: low bits of the elements, item by item in
+    the global order; ends i64[n]: end of each prefix; index i64[n]: length of the prefix against larger sets."""
 
     items: Items
     bar: Bar
@@ -88,14 +88,14 @@ class Rarest:
     index: I64
 
     def parts(self, budget: int) -> list[Span]:
-        """Spans of the items: one of all, or so many that the postings of any two fit the memory budget."""
+        """Divide the items into spans such that the postings of any two spans fit the memory budget."""
         room = int(POSTINGS_BUDGET_SHARE * budget / POSTING)
         if len(self.keys) <= room:
             return [(0, len(self.items))]
         return spans(np.diff(self.ends, prepend=0), max(1, room // 2))
 
     def index_of(self, one: Span, other: Span) -> Postings:
-        """The inverted index of one part of the items, or of two between which pairs are wanted."""
+        """Build the inverted lists of one part, or of two parts to find the pairs between them."""
         if one == other:
             return self._indexed(self.items.part(*one), self._keys(one), self._counts(one), self.index[slice(*one)], -1)
         both = np.concatenate([np.arange(*one), np.arange(*other)])
@@ -123,7 +123,7 @@ class Rarest:
 
 
 def take_prefixes(items: Items, bar: Bar, pool: Pool, space: Workspace) -> Rarest:
-    """The prefix of each set. The items are sorted by size; their elements are read as they are stored."""
+    """Extract the prefix of each set. The items are sorted by size; elements are read in storage order."""
     probe, index = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
     prefixes.prefix_lengths(items.sizes, *bar, probe, index)
     ends = np.cumsum(probe)

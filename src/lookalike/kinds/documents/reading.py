@@ -1,4 +1,4 @@
-"""The first half of a run: one pass over the texts to sets and their fingerprints."""
+"""First stage of a run: one pass over the texts that computes sets of shingles and their fingerprints."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ DTYPES: dict[str, Any] = {"elements": np.uint64, "sizes": np.int64, "prints": np
 
 @dataclass(frozen=True)
 class Features:
-    """All items of one or two collections. ids: one array per collection; extra: columns of the first;
-    split: how many items the first has; lengths i64[n]: bytes (or tokens) of each text."""
+    """The features of all items of one or two collections.
+
+    ids: one array per collection; extra: columns of the first collection; split: number of items of the first
+    collection; lengths i64[n]: bytes (or tokens) of each text.
+    """
 
     sets: Sets
     prints: U64
@@ -37,7 +40,7 @@ class Features:
 
 
 def sets_recipe(rule: ShingleRule) -> FeaturePass:
-    """Texts to sets and fingerprints."""
+    """Define the feature pass that turns texts into sets and fingerprints."""
 
     def make(texts: pa.Array, _: pa.Array) -> dict[str, Any]:
         sets = shingle(texts, rule)
@@ -56,8 +59,10 @@ def read_features(
     collections: Sequence[Collection], rule: ShingleRule, pool: Pool, trace: Trace, space: Workspace, *,
     extra: Sequence[str] = (), max_share: float | None = None,
 ) -> Features:  # fmt: skip
-    """Shingle every text of the collections. With `max_share`, shingles that stand in a larger share of the documents
-    are dropped afterwards."""
+    """Shingle every text of the collections.
+
+    With `max_share`, shingles that occur in a larger share of the documents are dropped afterwards.
+    """
     wanted = [tuple(extra), ()][: len(collections)]
     found = extract_features(collections, wanted, sets_recipe(rule), pool, trace, space)
     ids = ids_of(collections, found)

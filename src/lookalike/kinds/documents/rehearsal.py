@@ -1,4 +1,4 @@
-"""A rehearsal of a join on the documents that were read, and what its counts say of a whole collection."""
+"""Trial join of sampled documents, and the extrapolation of its counts to the whole collection."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
 
 PLENTY = 1 << 62
-STUDENT = 2.04  # the 97.5 % point of Student's distribution with 31 degrees of freedom, for 32 groups
+STUDENT = 2.04  # the 97.5 % quantile of Student's distribution with 31 degrees of freedom, for 32 groups
 UNSEEN_PAIRS = (
-    8.0  # pairs that a sample may well not show: a group of which 3.9 members are expected shows none in 1 of 10
+    8.0  # pairs that a sample can miss: a group with 3.9 expected sampled members shows no pair in 1 of 10 samples
 )
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate that is expected to lie between low and high in at least nine of ten collections."""
+    """An estimate with an interval [low, high] that is expected to hold in at least nine of ten collections."""
 
     value: int
     low: int
@@ -47,8 +47,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Documents that were read, of `total`. number, group i64[d]: the class of equal documents of each, and the place
-    at which it was read (or a random group). near: whether documents of a group are neighbours in the collection."""
+    """The sampled documents out of `total`.
+
+    number i64[d]: the class of equal documents of each. group i64[d]: the position at which each was read, or a random
+    group. near: whether documents of a group are neighbours in the collection.
+    """
 
     total: int
     number: I64
@@ -61,7 +64,7 @@ class Drawn:
         return len(self.number) / max(1, self.total)
 
     def thinned(self, share: float, seed: int) -> Drawn:
-        """A random part of the documents; neighbours in a group are no longer all there."""
+        """Draw a random part of the documents; a group then lacks some of its neighbours."""
         kept = np.sort(np.random.default_rng(seed).permutation(len(self.number))[: max(2, int(share * len(self)))])
         return Drawn(self.total, self.number[kept], self.group[kept], self.groups, self.near)
 
@@ -71,7 +74,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Touched:
-    """Pairs in all, and those with at least one member (touching), or both (inside), in each group. f64[groups]."""
+    """Counts of pairs: in total, with at least one member in each group (touching, f64[groups]), and with both members
+    in it (inside, f64[groups])."""
 
     total: float
     touching: F64
@@ -80,8 +84,8 @@ class Touched:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """left, right i64[p]: the matching pairs of classes; proposed: (left, right) of the candidates, or how many there
-    are where the join does not tell which."""
+    """The result of a trial join. left, right i64[p]: the matching pairs of classes. proposed: (left, right) of the
+    candidates, or only their number if the join does not list them."""
 
     left: I64
     right: I64
@@ -89,7 +93,7 @@ class Rehearsal:
 
 
 def rehearse(items: Items, choice: Choice, job: Job, plan: Plan | None, pool: Pool) -> Rehearsal:
-    """Join these items by the method that was chosen."""
+    """Join these items by the chosen method."""
     space, bar = Workspace(MemoryBudget(PLENTY)), job.bar()
     if choice.method == "dcm" or (choice.method == "exact" and choice.way == "counting"):
         trace = Trace()
@@ -124,7 +128,7 @@ def _prefix_proposals(items: Items, job: Job, pool: Pool, space: Workspace) -> I
 
 
 def touched_pairs(drawn: Drawn, classes: int, left: I64, right: I64) -> Touched:
-    """The pairs of documents behind matching pairs of classes, copies included."""
+    """Count the pairs of documents from the matching pairs of classes, exact duplicates included."""
     counts = np.bincount(drawn.number, minlength=classes).astype(np.float64)
     cells, held = np.unique(drawn.number * drawn.groups + drawn.group, return_counts=True)
     copies = np.bincount(cells % drawn.groups, held * (held - 1) / 2, drawn.groups)
@@ -136,8 +140,10 @@ def touched_pairs(drawn: Drawn, classes: int, left: I64, right: I64) -> Touched:
 
 
 def _both_inside(drawn: Drawn, cells: I64, held: I64, counts: F64, left: I64, right: I64) -> F64:
-    """Pairs of documents of matching classes with both members in one group. cells i64[c]: class and group in one
-    number, sorted; held i64[c]: documents in each."""
+    """Count the pairs of documents of matching classes with both members in the same group.
+
+    cells i64[c]: class * groups + group, sorted; held i64[c]: documents in each cell.
+    """
     first = np.searchsorted(cells, np.arange(len(counts) + 1) * drawn.groups)
     lengths = np.diff(first)[left]
     owner = np.repeat(np.arange(len(left)), lengths)
@@ -149,7 +155,7 @@ def _both_inside(drawn: Drawn, cells: I64, held: I64, counts: F64, left: I64, ri
 
 
 def touched_candidates(drawn: Drawn, classes: int, left: I64, right: I64) -> Touched:
-    """Candidates are pairs of classes; a class is in the group of its first document."""
+    """Count the candidates, which are pairs of classes; a class belongs to the group of its first document."""
     group = np.zeros(classes, np.int64)
     group[drawn.number[::-1]] = drawn.group[::-1]
     same = group[left] == group[right]
@@ -159,10 +165,10 @@ def touched_candidates(drawn: Drawn, classes: int, left: I64, right: I64) -> Tou
 
 
 def scaled(seen: Touched, sizes: I64, total: float, *, near: bool, neighbours: float) -> Interval:
-    """The pairs among all `total` documents, from those among the sampled ones, with a jackknife over the groups.
+    """Extrapolate the pairs of the sample to all `total` documents, with a jackknife interval over the groups.
 
-    sizes i64[groups]: sampled documents of each. near: the documents of a group are neighbours, of which one in
-    `neighbours` places was read, so that pairs inside a group stand for pairs of neighbours only.
+    sizes i64[groups]: sampled documents of each group. near: the documents of a group are neighbours in the collection,
+    so pairs inside a group represent pairs of neighbours only; they are scaled by `neighbours`.
     """
     count = float(sizes.sum())
     if count >= total:
@@ -195,7 +201,7 @@ def scaled(seen: Touched, sizes: I64, total: float, *, near: bool, neighbours: f
 
 
 def different(number: I64, total: int) -> int:
-    """The number of different documents among all, from the classes of a random sample (Chao and Lin 2012).
+    """Estimate the number of distinct documents in the collection from the classes of a sample (Chao and Lin 2012).
 
     >>> different(np.array([0, 1, 2, 2]), 4), different(np.array([0, 1, 2, 3]), 40)
     (3, 40)

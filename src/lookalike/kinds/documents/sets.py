@@ -1,4 +1,4 @@
-"""Two sets, exactly: of the shingles of two texts, or of two collections of tokens."""
+"""Exact similarity of two sets: the shingles of two texts, or two collections of tokens."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
 def jaccard(a: str | Iterable[Hashable], b: str | Iterable[Hashable], **rule: Unpack[RuleOptions]) -> float:
-    """The exact Jaccard similarity of two texts, or of two collections, as sets (with `bag=True` as bags).
+    """Compute the exact Jaccard similarity of two texts or collections, as sets (with `bag=True` as bags).
 
-    It is the number that `la.pairs` reports for the two. Two empty sets have similarity 0: an empty document never
-    matches anything. Linear in the input.
+    The result equals the score that `la.pairs` reports for the two. Two empty sets have similarity 0, because an empty
+    document never matches. The cost is linear in the input.
 
     >>> jaccard("a rose is a rose", "A rose is a tulip.", k=2)
     0.75
@@ -42,7 +42,7 @@ def similarities(
     seed: int = 42,
     **rule: Unpack[RuleOptions],
 ) -> dict[str, float]:
-    """Every measure of two texts or two collections: the set measures, bag Jaccard, and what signatures would say.
+    """Compute every similarity measure of two texts or collections, and the estimate from their signatures.
 
     Keys: jaccard, containment, dice, cosine, overlap (exact; of bags with `bag=True`), bag_jaccard (exact), estimate
     (of jaccard, from signatures of `num_hashes` values) and standard_error (of the estimate). All are 0 for empty sets.
@@ -66,7 +66,7 @@ def _scores(sets: Sets) -> dict[str, float]:
 
 
 def _pair(a: Any, b: Any, rule: RuleOptions) -> tuple[pa.Array, ShingleRule]:
-    """The two as one Arrow array of length 2, and the rule to shingle it by."""
+    """Return both inputs as one Arrow array of length 2, and the shingle rule."""
     options: dict[str, Any] = dict(rule)
     texts = isinstance(a, str)
     if texts != isinstance(b, str):
@@ -94,7 +94,8 @@ def _tokens(collection: Any, k: int) -> list[Any]:
 
 
 def _values(tokens: list[Any]) -> pa.Array:
-    """Strings and integers as they are, for the hashes that `la.pairs` gives them; others as numbers of their own."""
+    """Convert tokens to Arrow: strings and 64-bit integers unchanged, so that they hash as in `la.pairs`; other tokens
+    as the number of their first occurrence."""
     if all(type(token) is str for token in tokens):
         return pa.array([_valid(token) for token in tokens], pa.large_string())
     if all(type(token) is int and token in INT64_RANGE for token in tokens):

@@ -1,4 +1,4 @@
-"""Choose the unit and the length of shingles from the data: how likely is a random shingle in an unrelated document?"""
+"""Choice of the shingle unit and length from data, by how often unrelated documents share a shingle."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from lookalike.kinds.documents.api import dedup
 from lookalike.kinds.documents.features import shingle
 
 LENGTHS: dict[Unit, range] = {"char": range(1, 16), "word": range(1, 9)}
-ALPHABET = 20  # letters that texts use about equally often, as the usual argument has it
-SAMPLE_BYTES = 32 << 20  # text that is read at most
+ALPHABET = 20  # effective number of equally frequent letters in the textbook argument
+SAMPLE_BYTES = 32 << 20  # maximum bytes of text to read
 SAMPLE_DOCUMENTS = 1000
-RELATED = 0.3  # Jaccard similarity of 5-word shingles from which two documents are related
-SHORT_DOCUMENT_WORDS = 20  # words; most documents shorter than this are compared by characters
+RELATED = 0.3  # Jaccard similarity of 5-word shingles at which two documents count as related
+SHORT_DOCUMENT_WORDS = 20  # below this median number of words, characters are suggested
 
 
 @dataclass(frozen=True)
 class ShingleLength:
-    """One choice of unit and k.
+    """The chance agreement of one choice of unit and k.
 
     measured: the probability that a random shingle of a random document occurs in another, unrelated document of the
-    sample. by_formula: the same by the argument of the textbook, n / 20^k for n characters (None for words).
+    sample. by_formula: the textbook estimate n / 20^k for n characters (None for words).
     """
 
     unit: Unit
@@ -38,7 +38,7 @@ class ShingleLength:
 
 @dataclass(frozen=True)
 class ShingleSurvey:
-    """What `suggest_k` found. documents: the size of the sample; words, characters: medians per document."""
+    """The result of `suggest_k`. documents: size of the sample; words, characters: medians per document."""
 
     unit: Unit
     k: int
@@ -49,7 +49,7 @@ class ShingleSurvey:
     lengths: tuple[ShingleLength, ...]
 
     def best(self, unit: Unit) -> int | None:
-        """The least k of a unit that reaches the target, or None."""
+        """Return the smallest k of a unit that reaches the target, or None."""
         return next((one.k for one in self.lengths if one.unit == unit and one.measured <= self.target), None)
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def suggest_k(
 ) -> ShingleSurvey:
     """Suggest the unit and the length k of shingles for a collection of texts.
 
-    k is the least for which a random shingle of one document occurs in an unrelated one with probability `target` at
-    most: shorter shingles are shared by chance, longer ones lose similarity with every edit. Documents that are similar
-    to another one are left out of the sample, because they share shingles for another reason.
+    k is the smallest length for which a random shingle of one document occurs in an unrelated document with probability
+    at most `target`: shorter shingles are shared by chance, longer ones lose similarity with every edit. Documents that
+    are similar to another one are removed from the sample, because they do not share shingles by chance.
 
     >>> import lookalike as la
     >>> from random import Random
@@ -100,7 +100,7 @@ def suggest_k(
 
 
 def _sample(source: Any, text: str | None, id: str | None, seed: int) -> pa.Array:  # noqa: A002
-    """Up to SAMPLE_DOCUMENTS texts, not empty and not similar to one another, from the beginning of the source."""
+    """Sample up to SAMPLE_DOCUMENTS non-empty texts from the beginning of the source, without near-duplicates."""
     collection = open_collection(source, text=text, id=id, on_bad_text="replace")
     if collection.is_tokens:
         raise UsageError(f"{collection.name} holds token lists, which are shingled as they are; expected texts.")
@@ -126,7 +126,7 @@ def _median(sets: Sets) -> int:
 
 
 def _shared_by_chance(sets: Sets) -> float:
-    """The mean, over documents and then over their shingles, of the share of the other documents that hold it."""
+    """Return the mean share of other documents that contain a shingle: averaged per document, then over documents."""
     n = len(sets)
     _, number, count = np.unique(sets.elements, return_inverse=True, return_counts=True)
     owner = np.repeat(np.arange(n), sets.sizes)

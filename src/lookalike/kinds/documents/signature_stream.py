@@ -1,4 +1,4 @@
-"""Minhash signatures from a stream of (shingle, document) entries, in one pass in the order of the rows."""
+"""Minhash signatures from a stream of (shingle, document) entries, in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lookalike.kinds.documents.features import shingle
 from lookalike.kinds.documents.signatures import universal_functions
 
 STREAM_RULE = ShingleRule(unit="token", k=1)
-ARRAY_GROWTH = 2  # times as many signatures where their array is full
-FIRST_ROOM = 1024  # signatures that the array holds at first
+ARRAY_GROWTH = 2  # growth factor of the array of signatures
+FIRST_ROOM = 1024  # initial capacity of the array, in signatures
 
 
 def signatures(
@@ -26,14 +26,14 @@ def signatures(
     """Compute the minhash signature of each document from the entries of the characteristic matrix, in one pass.
 
     This is the row-order algorithm of the textbooks: all signatures start at infinity; each row (shingle) is hashed
-    once by every hash function, and each document in the row keeps the least hash that it has seen. Memory holds the
-    signatures (4 bytes times `num_hashes` for each document) and one batch of entries; the file may be of any size.
+    once by every hash function, and each document in the row keeps its minimum hash. Memory holds the signatures
+    (4 bytes times `num_hashes` for each document) and one batch of entries; the file may have any size.
 
     Parameters
     ----------
     source : a path or a table of entries, sorted by shingle. Other orders give the same signatures more slowly.
-    shingle, document : the columns. Shingles are strings or integers.
-    num_hashes, seed : of the hash functions (scheme `minhash-1`).
+    shingle, document : the names of the two columns. Shingles are strings or integers.
+    num_hashes, seed : number and seed of the hash functions (scheme `minhash-1`).
 
     Returns
     -------
@@ -63,7 +63,7 @@ def signatures(
 
 
 def _entries(table: OpenTable, shingle_column: str, document_column: str) -> Iterator[tuple[U64, pa.Array]]:
-    """The elements and the documents of the entries, batch by batch."""
+    """Yield the elements and the documents of the entries in batches."""
     row = 0
     for batch in table.batches([shingle_column, document_column]):
         names = as_ids(pa.chunked_array([batch[document_column]]), what=f"column {document_column!r} in {table.name}")
@@ -76,14 +76,14 @@ def _entries(table: OpenTable, shingle_column: str, document_column: str) -> Ite
 
 
 def _elements(tokens: pa.ChunkedArray) -> U64:
-    """Each token as the one element of a set, hashed as lists of tokens are."""
+    """Hash each token to an element, in the same way as token lists."""
     values = tokens.combine_chunks()
     single = pa.LargeListArray.from_arrays(pa.array(np.arange(len(values) + 1)), values)
     return shingle(single, STREAM_RULE).elements
 
 
 def _numbered(names: pa.ChunkedArray, numbers: dict[Any, int]) -> I64:
-    """The number of each document; new documents get the next ones."""
+    """Return the number of each document; new documents get the next numbers."""
     encoded = names.combine_chunks().dictionary_encode()
     known = np.array([numbers.setdefault(name, len(numbers)) for name in encoded.dictionary.to_pylist()], np.int64)
     indices: I64 = np.asarray(encoded.indices).astype(np.int64)

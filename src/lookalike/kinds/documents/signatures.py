@@ -1,4 +1,4 @@
-"""Sets to signatures, and signatures to the keys of their bands."""
+"""Computation of signatures from sets, and of band keys from signatures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ P61 = (1 << 61) - 1
 
 
 def sketch(sets: Sets, recipe: Recipe) -> Signatures:
-    """The signature of each set under the recipe. Expected share of agreeing slots = Jaccard similarity.
+    """Compute the signature of each set; the expected share of agreeing slots of two sets is their Jaccard similarity.
 
     Fast Similarity Sketching costs about one hash per element for sets larger than the signature; classic minhash
-    costs `length` per element.
+    costs `length` hashes per element.
 
     >>> import numpy as np
     >>> one = Sets(np.array([3, 5, 8], np.uint64), np.array([0, 3]))
@@ -29,7 +29,7 @@ def sketch(sets: Sets, recipe: Recipe) -> Signatures:
 
 
 def sketch_items(elements: U64, starts: I64, sizes: I64, recipe: Recipe) -> Signatures:
-    """As `sketch`, for sets that stand anywhere in the array of elements."""
+    """Compute signatures as `sketch` does, for sets at any positions of the array of elements."""
     values = np.empty((len(starts), recipe.length), np.uint32)
     if recipe.scheme == "fss-1":
         sketches.sketch_sets(elements, starts, sizes, np.uint64(recipe.seed), values)
@@ -43,7 +43,7 @@ def sketch_items(elements: U64, starts: I64, sizes: I64, recipe: Recipe) -> Sign
 
 
 def sketch_by_permutations(sets: Sets, permutations: U32) -> Signatures:
-    """Minhash as the textbook draws it: elements are row numbers, permutations[j, row] is a row's place in order j.
+    """Compute textbook minhash signatures: elements are row numbers, and permutations[j, row] is the position of a row.
 
     The recipe's seed is a hash of the permutations.
     """
@@ -60,14 +60,14 @@ def sketch_by_permutations(sets: Sets, permutations: U32) -> Signatures:
 
 
 def universal_functions(seed: int, length: int) -> tuple[U64, U64]:
-    """Coefficients a (1 to p-1) and b (0 to p-1) of `length` functions ((a x + b) mod p) mod N, p = 2^61 - 1."""
+    """Derive coefficients a (1 to p-1) and b (0 to p-1) of `length` functions ((a x + b) mod p) mod N, p = 2^61 - 1."""
     words = np.empty(2 * length, np.uint64)
     hashing.mix_all(np.arange(2 * length, dtype=np.uint64), np.uint64(seed), words)
     return words[:length] % np.uint64(P61 - 1) + np.uint64(1), words[length:] % np.uint64(P61)
 
 
 def band_keys(signatures: Signatures, bands: int, rows: int) -> U64:
-    """u64[n, bands]: equal where all rows of a band agree (and by chance once in 2^64)."""
+    """Compute the band keys, u64[n, bands]: equal if all rows of a band agree (and by chance once in 2^64)."""
     if bands * rows > signatures.values.shape[1]:
         raise UsageError(f"{bands} bands of {rows} rows need {bands * rows} hashes; the signatures have "
                          f"{signatures.values.shape[1]}.")  # fmt: skip

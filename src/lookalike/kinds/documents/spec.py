@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""The specification of a run on documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt."""
+    """The options that determine the answer (and `threads`, which does not). Frozen, and written to the receipt."""
 
     noun: ClassVar[str] = "documents"
     scale: ClassVar[Scale] = SIMILARITY
@@ -60,7 +60,7 @@ class Job:
         return Recipe(scheme=self.scheme, seed=self.seed, length=self.num_hashes, shingles=self.rule)
 
     def words(self) -> str:
-        """What is compared, and from where on it matches."""
+        """Describe the measure, the threshold and the shingles in words."""
         bag = " (bag)" if self.rule.bag else ""
         return f"{self.measure} at least {self.threshold:g} on {self.rule.unit} {self.rule.k}-shingles{bag}"
 

@@ -1,4 +1,4 @@
-"""Passages: which text two documents share, wherever it stands, and where."""
+"""Shared passages: find the text that two documents have in common, at any position, and where it is."""
 
 from __future__ import annotations
 
@@ -35,44 +35,44 @@ if TYPE_CHECKING:
     from lookalike.kinds.passages.spark.run import SparkPassages
 
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
-REPORTED = 300  # pairs in a report, unless another number is asked for
+REPORTED = 300  # default number of pairs in a report
 EXCERPT_CHARACTERS = 120  # characters of boilerplate that a receipt quotes
 
 
 class Options(TypedDict, total=False):
-    """What `passages` takes beside the source. All are keyword-only."""
+    """The keyword-only options of `passages`."""
 
-    references: Any  # sources: the documents are compared with these, not with one another
+    references: Any  # sources to compare the documents with, instead of with each other
     template: Any  # boilerplate: text whose shingles do not count
     author: str | None  # the column of authors: documents of one author are not compared
     text: str | None  # the column of texts
     id: str | None  # the column of ids
-    min_tokens: int  # 12 words, 24 tokens of code
-    gap: int  # edits of so many tokens are bridged; 0
-    k: int  # tokens in a shingle: 5 words, 10 tokens of code
-    window: int  # shingles in a window: min_tokens - k + 1
-    language: str | None  # of source code, as Pygments calls it; auto: by the file name; None for prose
-    comments: bool  # whether comments in code count; True
+    min_tokens: int  # tokens of the shortest passage; default: 12 words, 24 tokens of code
+    gap: int  # bridge edits of up to this many tokens; default 0
+    k: int  # tokens in a shingle; default: 5 words, 10 tokens of code
+    window: int  # shingles in a window; default: min_tokens - k + 1 (at most 3 with gap)
+    language: str | None  # Pygments name of a programming language; auto: by file name; None for prose
+    comments: bool  # whether comments in code count; default True
     fold_case: bool
     strip_accents: bool
     max_share: float | None  # shingles in a larger share of the documents do not count
-    max_pairs: int  # passages
+    max_pairs: int  # maximum number of passages
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
-    lines: bool  # read text files line by line; otherwise each is a document, unless a single one is all there is
+    lines: bool  # one document per line of a text file; default: one per file, unless the source is a single file
     threads: int | None
-    memory: int | str | None  # the budget of the whole process, as "2GB"; half of what is free
-    work_dir: str | Path | None  # where tokens are kept for another run, and parts for another try
-    beside: str | Path | None  # where they are kept only until a large run is done, if there is no work_dir
+    memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
+    work_dir: str | Path | None  # folder that keeps tokens for later runs, and checkpoints
+    beside: str | Path | None  # without work_dir: where a large run keeps these files until it is done
     progress: Progress
 
 
 @dataclass(frozen=True, kw_only=True)
 class Passages:
-    """The answer to `passages`. Tables are made when they are first looked at.
+    """The result of `passages`. Tables are built on first access.
 
     passages: left, right, left_start, left_end, right_start, right_end (characters), tokens. pairs: left, right,
-    shared_tokens, left_in_right, right_in_left, longest, passages. receipt: what was asked and counted.
+    shared_tokens, left_in_right, right_in_left, longest, passages. receipt: the request and the counts of the run.
     """
 
     job: PassageJob
@@ -82,10 +82,10 @@ class Passages:
 
     @cached_property
     def passages(self) -> pa.Table:
-        """Every shared passage, by the order of the documents and the place in the left one. The characters
-        left_start to left_end (not included) of the left text stand again in the right one.
+        """The table of shared passages, ordered by document and by position in the left document.
 
-        tokens: how many are equal, boilerplate not counted.
+        The characters left_start to left_end (exclusive) of the left text match right_start to right_end of the right
+        text. tokens: number of equal tokens, without boilerplate.
         """
         rows = self.shared.rows
         columns = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
@@ -93,10 +93,10 @@ class Passages:
 
     @cached_property
     def pairs(self) -> pa.Table:
-        """Every pair of documents that shares a passage.
+        """The table of pairs of documents that share a passage.
 
-        shared_tokens: tokens in shared passages, on the side where they are fewer. left_in_right: the share of the left
-        document's tokens that stand in passages shared with the right one. longest: tokens of the longest unbroken run.
+        shared_tokens: tokens in shared passages, the lower count of the two documents. left_in_right: share of the left
+        document's tokens that are in passages shared with the right one. longest: tokens of the longest unbroken run.
         """
         sums = self.shared.sums
         columns = {"left": self._ids(sums[:, 0]), "right": self._ids(sums[:, 1], last=True)}
@@ -117,15 +117,15 @@ class Passages:
         return Path(folder)
 
     def report(self, path: str | Path, *, pairs: int = REPORTED, force: bool = False) -> Path:
-        """Write a page for the browser: a table of the pairs that share most, and their texts side by side, with what
-        they share marked. One file that asks for nothing from elsewhere."""
+        """Write an HTML report: a table of the pairs that share most, and their texts side by side, with the shared
+        passages marked. The page is a single file without external resources."""
         if pairs < 1:
             raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
         write_report(self._page(pairs), Path(path), force=force)
         return Path(path)
 
     def _page(self, most: int) -> ReportPage:
-        """The `most` pairs that share most, with their texts, which are read once more for this."""
+        """Build the page of the `most` pairs that share most; their texts are read again for it."""
         sums, rows = self.shared.sums, self.shared.rows
         best = np.argsort(-np.minimum(sums[:, 2], sums[:, 3]), kind="stable")[:most]
         first = np.concatenate([[0], np.cumsum(sums[:, 5])])
@@ -152,7 +152,7 @@ class Passages:
         )  # fmt: skip
 
     def done(self) -> None:
-        """The answer is saved: what a work folder kept for another try can go."""
+        """Delete the checkpoints in the work folder, after the result was saved."""
         self.shared.space.finish()
 
     def __repr__(self) -> str:
@@ -183,12 +183,12 @@ def passages(source: Any, **options: Unpack[OnSpark]) -> SparkPassages: ...
 @overload
 def passages(source: Any, **options: Unpack[Locally]) -> Passages: ...
 def passages(source: Any, **options: Any) -> Passages | SparkPassages:
-    """The passages that documents share, wherever they stand and in any order, with their places in the texts.
+    """Find the passages that documents share, at any position and in any order, with their character ranges.
 
     source: paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. Every run of at least
-    `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and `author` say what does not
-    count. Linear in the text, and in what is shared. With engine="spark" also a Spark DataFrame, or whatever Spark
-    reads; then DataFrames come back.
+    `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and `author` exclude text. The
+    cost is linear in the text and in the shared text. With engine="spark" the source may also be a Spark DataFrame or
+    any source that Spark reads; results are then DataFrames.
 
     >>> import lookalike as la
     >>> texts = ["He said: to be, or not to be, that is it.", "To be or not to be; that is what he said."]
@@ -213,7 +213,7 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
     receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections, trace))
     result = Passages(job=job, shared=shared, receipt=receipt, collections=collections)
-    if place.beside is None:  # nobody will say that the answer is saved
+    if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result
 
@@ -239,7 +239,7 @@ def _on_spark(
 
 
 def open_template(template: Any, **columns: Any) -> Collection:
-    """The documents whose text does not count: a file is one text, whatever its extension; else as any source."""
+    """Open the boilerplate texts: a file is one text, regardless of its extension; other sources as usual."""
     paths = template if isinstance(template, list | tuple) else [template]
     if all(isinstance(path, Path) and path.is_file() for path in paths):
         return open_collection([path.read_bytes() for path in paths], **columns)
@@ -247,7 +247,7 @@ def open_template(template: Any, **columns: Any) -> Collection:
 
 
 def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> list[dict[str, Any]]:
-    """What was left out as boilerplate, in words; and a warning where what was counted looks like it."""
+    """Quote the text that was excluded as boilerplate, and add a warning if counted text looks like boilerplate."""
     wide = [] if shared.widespread is None else [shared.widespread]
     stretches = [*shared.boilerplate, *wide]
     texts = pick_texts(collections, {one.document for one in stretches}) if stretches else {}

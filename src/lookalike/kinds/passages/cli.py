@@ -1,4 +1,4 @@
-"""lookalike passages."""
+"""The command `lookalike passages`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def passage_options(
     master: o.Master = None,
     spark_conf: o.SparkConf = None,
 ) -> None:
-    """What `lookalike passages` hands on to the app; never called."""
+    """Declare the options that `lookalike passages` passes on to the API; never called."""
 
 
 @o.takes(passage_options)

@@ -1,4 +1,4 @@
-"""Fingerprints to lists of equal ones, by sorting."""
+"""Inverted lists of fingerprints, by sorting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from lookalike.core.arrays import I64, U32, U64
 from lookalike.kinds.passages.kernels import inverted_lists
 from lookalike.kinds.passages.winnowing import Flags
 
-LIST_PARTS = 256  # lists are made part by part, of one value of the eight highest bits each
+LIST_PARTS = 256  # parts that are sorted separately, one for each value of the eight highest bits
 
 Map = Callable[[Callable[[U64], None], Iterable[U64]], Iterable[None]]
 
 
 @dataclass(frozen=True)
 class FingerprintLists:
-    """All fingerprints in order of their hash, then of their number.
+    """All fingerprints, sorted by hash and then by number.
 
-    order: u32[f], their numbers; place: i64[f], where a fingerprint stands in `order`; fresh: bool[f], True where
-    another hash begins. Hashes are told apart by 40 bits: a chance agreement adds a seed that fails at the first look
-    at the tokens, and loses nothing.
+    order: u32[f], numbers of the fingerprints in this order; place: i64[f], position of each fingerprint in `order`;
+    fresh: bool[f], True at the first entry of each list. Hashes are compared by 40 bits: a chance agreement only adds a
+    seed that fails when the tokens are compared.
     """
 
     order: U32
@@ -30,12 +30,12 @@ class FingerprintLists:
     fresh: Flags
 
     def sizes(self) -> I64:
-        """How many fingerprints each list has."""
+        """Return the number of fingerprints of each list."""
         return np.diff(np.flatnonzero(self.fresh), append=len(self.fresh))
 
 
 def lists_of(hashes: U64, each: Map = map) -> FingerprintLists:
-    """Put equal hashes together; `each` may sort the parts on several threads.
+    """Group equal hashes into lists; `each` is a map function that may sort the parts on several threads.
 
     >>> made = lists_of(np.array([7, 5, 7], np.uint64) << np.uint64(40))
     >>> made.order.tolist(), made.fresh.tolist()

@@ -1,4 +1,4 @@
-"""Shared passages on one machine: texts to tokens, fingerprints, pairs of documents and what each pair shares."""
+"""The local engine for shared passages: tokens, fingerprints, pairs of documents, and the passages of each pair."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from lookalike.runtime.local.workspace import open_workspace
 
 PASSAGE_MEMORY_PER_TEXT_BYTE = 5.0  # bytes of memory for each byte of text
 TOKENS_PER_TASK = 1 << 19  # tokens that one task winnows
-MOST_SEEDS = 50_000_000  # pairs of equal fingerprints that are looked at; more only where there are many fingerprints
+MOST_SEEDS = 50_000_000  # maximum pairs of equal fingerprints to extend, or SEEDS_PER_PRINT per fingerprint if more
 SEEDS_PER_PRINT = 20
-BOILERPLATE_WARNING_COUNT = 20  # times that anything may stand without a word about it
-WEIGHED, LISTED_PASSAGES = 500, 5  # stretches of boilerplate that are weighed, and told
+BOILERPLATE_WARNING_COUNT = 20  # minimum occurrences of a passage for the boilerplate warning
+WEIGHED, LISTED_PASSAGES = 500, 5  # stretches of boilerplate to rank, and to list in the receipt
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A stretch of boilerplate: where one of its occurrences stands, in characters, and how often it stands at all."""
+    """A stretch of boilerplate: the character range of one occurrence, its tokens, and the number of occurrences."""
 
     document: int
     start: int
@@ -54,15 +54,15 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Shared:
-    """What was found, in numbers of documents; those of the references come after those of the source.
+    """The shared passages by document number; documents of the references come after those of the source.
 
-    rows i64[r, 8]: left, right, left_start, left_end, right_start, right_end (tokens), equal tokens, equal tokens in a
-    row; by left, right and left_start. sums i64[p, 6]: left, right, tokens of the left one in passages, of the right
-    one, longest unbroken run, passages.
-    counted i64[n]: tokens of each document that count. split: documents of the source; -1 without references.
-    boilerplate: the weightiest stretches that were left out because they would make too many pairs, or were too common.
-    widespread: what stands most often of all that was counted, where that is often enough to look like boilerplate.
-    space: what the arrays live in.
+    rows i64[r, 8]: left, right, left_start, left_end, right_start, right_end (tokens), equal tokens, longest unbroken
+    run of equal tokens; sorted by left, right and left_start. sums i64[p, 6]: left, right, tokens of the left document
+    in passages, tokens of the right document in passages, longest unbroken run, number of passages.
+    counted i64[n]: tokens of each document that count. split: number of documents of the source; -1 without references.
+    boilerplate: the heaviest stretches that were excluded because they would give too many pairs or were too common.
+    widespread: the most frequent counted text, if it is frequent enough to look like boilerplate.
+    space: the workspace that holds the arrays.
     """
 
     placed: PositionedTokens
@@ -80,7 +80,7 @@ def run(
     collections: Sequence[Collection], job: PassageJob, trace: Trace, *,
     author: str | None = None, template: Collection | None = None, place: ResourceLimits | None = None,
 ) -> Shared:  # fmt: skip
-    """Find the passages shared within one collection, or between the first and the second."""
+    """Find the passages that documents share within one collection, or between the first and the second."""
     place = place or ResourceLimits(memory_size(None))
     recipe, names = tokens_recipe(job), authors_of(collections, author)
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
@@ -116,7 +116,7 @@ def run(
                 "left out (see boilerplate in the receipt). Use --template or --max-share to say what does not count."
             )
         found = partial(_find, placed, prints, lists, read.rivals(split), job, pool, trace)
-        name = f"passages-{crc_of(barred):08x}"  # a template may come from anywhere
+        name = f"passages-{crc_of(barred):08x}"  # the name depends on the template, which has no fingerprint of its own
         rows = space.part(name, lambda: ({"rows": found()}, {}))[0]["rows"]
         with trace.stage("sum up"):
             sums = summed_up(rows, placed, prints)
@@ -130,7 +130,7 @@ def run(
 
 
 def in_characters(shared: Shared) -> dict[str, I64]:
-    """Where each passage stands in both texts, and how many tokens are equal: columns of a table."""
+    """Compute the table columns of each passage: its character ranges in both texts and its equal tokens."""
     rows, placed = shared.rows, shared.placed
     columns = {}
     for name, document, token, where, step in (
@@ -145,7 +145,7 @@ def in_characters(shared: Shared) -> dict[str, I64]:
 
 
 def summed(shared: Shared) -> dict[str, I64 | F64]:
-    """What each pair of documents shares: columns of a table."""
+    """Compute the table columns of each pair of documents that shares passages."""
     sums, counted = shared.sums, shared.counted
     return {
         "shared_tokens": np.minimum(sums[:, 2], sums[:, 3]),
@@ -157,7 +157,7 @@ def summed(shared: Shared) -> dict[str, I64 | F64]:
 
 
 def summed_up(rows: I64, placed: PositionedTokens, prints: Prints) -> I64:
-    """One row for each pair of documents: see Shared.sums."""
+    """Aggregate the passages to one row per pair of documents (see Shared.sums)."""
     sums = np.empty((len(rows), 6), np.int64)
     by_right = np.lexsort((rows[:, 4], rows[:, 1], rows[:, 0]))
     count = kernel.sum_up(rows, np.arange(len(rows)), by_right, placed.offsets, prints.covered, sums)
@@ -167,7 +167,7 @@ def summed_up(rows: I64, placed: PositionedTokens, prints: Prints) -> I64:
 def _index(
     placed: PositionedTokens, job: PassageJob, barred: U64, pool: Pool, trace: Trace
 ) -> tuple[Prints, FingerprintLists]:
-    """Fingerprints of all documents, and equal ones together."""
+    """Compute the fingerprints of all documents and their inverted lists."""
     with trace.stage("index"):
         make = partial(_winnowed, placed, job, barred)
         pieces = [*pool.map(make, _spans(placed.offsets, TOKENS_PER_TASK))]
@@ -184,7 +184,7 @@ def _winnowed(placed: PositionedTokens, job: PassageJob, barred: U64, span: tupl
 
 
 def _spans(offsets: I64, size: int) -> Iterator[tuple[int, int]]:
-    """(first, end) of documents that together have about `size` tokens; at least one span."""
+    """Yield spans (first, end) of documents with about `size` tokens each; at least one span."""
     first, n = 0, len(offsets) - 1
     while first < n or n == 0:
         end = min(n, max(first + 1, int(np.searchsorted(offsets, offsets[first] + size, "right")) - 1))
@@ -200,7 +200,7 @@ def _seeds(lists: FingerprintLists) -> int:
 
 
 def _bearable(lists: FingerprintLists, most: int) -> int:
-    """The longest lists that may stay, so that all that stay together give no more than `most` seeds."""
+    """Return the maximum list length such that all lists up to it give at most `most` seeds."""
     sizes = np.sort(lists.sizes())
     total = np.cumsum(sizes * (sizes - 1) // 2)
     return max(1, int(sizes[max(0, int(np.searchsorted(total, most, "right")) - 1)]))
@@ -247,7 +247,8 @@ def _find(
 
 
 def _widespread(placed: PositionedTokens, prints: Prints, lists: FingerprintLists, k: int) -> Stretch | None:
-    """The fingerprint that stands most often, where that is in a twentieth of the documents or more."""
+    """Return the most frequent fingerprint, if it occurs at least BOILERPLATE_WARNING_COUNT times and at least once per
+    20 documents."""
     sizes = lists.sizes()
     if not len(sizes) or sizes.max() < max(BOILERPLATE_WARNING_COUNT, len(placed) / 20):
         return None
@@ -258,12 +259,14 @@ def _widespread(placed: PositionedTokens, prints: Prints, lists: FingerprintList
 
 
 def _stretches(placed: PositionedTokens, k: int, common: U64, counts: I64) -> list[Stretch]:
-    """The stretches of common shingles that weigh most: tokens times how often they stand. Only the longest ones are
-    weighed, for there may be very many."""
+    """Return the heaviest stretches of common shingles, by tokens times occurrences.
+
+    Only the WEIGHED longest stretches are ranked, because there may be very many.
+    """
     if not len(common):
         return []
     covered = fingerprint(placed.tokens, placed.offsets, k=k, window=1, barred=common).covered
-    inner = placed.offsets[1:-1][np.diff(placed.offsets)[:-1] > 0]  # where documents meet, stretches end
+    inner = placed.offsets[1:-1][np.diff(placed.offsets)[:-1] > 0]  # stretches end at document boundaries
     edges = np.union1d(np.flatnonzero(np.diff(covered, prepend=False, append=False)), inner)
     starts, ends = edges[:-1], edges[1:]
     starts, ends = starts[covered[starts]], ends[covered[starts]]
@@ -275,7 +278,7 @@ def _stretches(placed: PositionedTokens, k: int, common: U64, counts: I64) -> li
         if not len(hashes) or int(hashes[0]) in found:
             continue
         document = int(np.searchsorted(placed.offsets, start, "right")) - 1
-        # Two common shingles may abut: those across the seam are covered, and not common themselves.
+        # Common shingles may be adjacent: shingles across their boundary are covered, but not common themselves.
         often = int(counts[np.isin(common, hashes)].max())
         first, last = int(placed.starts[start]), int(placed.ends[end - 1])
         found[int(hashes[0])] = Stretch(document, first, last, end - start, often)

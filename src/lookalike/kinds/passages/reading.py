@@ -1,4 +1,4 @@
-"""One pass over the texts to tokens with their places."""
+"""One pass over the texts that computes tokens with their character ranges."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from lookalike.runtime.local.text_pass import FeaturePass, extract_features, ids
 from lookalike.runtime.local.work_folder import Workspace
 
 DTYPES: dict[str, Any] = {"tokens": np.uint32, "starts": np.uint32, "ends": np.uint32, "sizes": np.int64}
-TOKEN_MEMORY_PER_TEXT_BYTE = 8.0  # bytes of memory for each byte of a text while its tokens are found
-DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that tokens depend on
+TOKEN_MEMORY_PER_TEXT_BYTE = 8.0  # bytes of memory for each byte of text during tokenisation
+DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that determine the tokens
 
 
 @dataclass(frozen=True)
 class Read:
-    """All documents of one or two collections. authors: the author of each, or None; split: documents of the first."""
+    """The tokens of all documents of one or two collections. authors: the author of each document, or None; split:
+    number of documents of the first collection."""
 
     placed: PositionedTokens
     ids: list[pa.ChunkedArray]
@@ -36,7 +37,10 @@ class Read:
     split: int
 
     def rivals(self, split: int) -> I64:
-        """i64[n, 2]: camp and author of each document, -1 for none. Documents of one camp are not compared."""
+        """Return i64[n, 2]: collection and author of each document, -1 for none.
+
+        Documents of the same collection, or of the same author, are not compared.
+        """
         out = np.full((len(self.placed), 2), -1, np.int64)
         if split >= 0:
             out[:, 0] = np.arange(len(out)) >= split
@@ -47,7 +51,7 @@ class Read:
 
 
 def tokens_recipe(job: PassageJob) -> FeaturePass:
-    """Texts to tokens with their places."""
+    """Define the feature pass that turns texts into tokens with their character ranges."""
     options = {name: value for name, value in job.as_dict().items() if name in DECIDES}
 
     def make(texts: pa.Array, ids: pa.Array) -> dict[str, Any]:
@@ -58,7 +62,7 @@ def tokens_recipe(job: PassageJob) -> FeaturePass:
 
 
 def authors_of(collections: Sequence[Collection], author: str | None) -> list[tuple[str, ...]]:
-    """The columns that are set aside of each collection: references need not have one of authors."""
+    """List the extra columns to read from each collection; references may lack the column of authors."""
     wanted: list[tuple[str, ...]] = []
     for number, collection in enumerate(collections):
         missing = author is None or (number > 0 and author not in collection.columns)
@@ -70,7 +74,7 @@ def read_places(
     collections: Sequence[Collection], job: PassageJob, pool: Pool, trace: Trace, space: Workspace, *,
     author: str | None = None,
 ) -> Read:  # fmt: skip
-    """The tokens of every text, in order; texts are let go batch by batch."""
+    """Tokenise every text, in order; texts are released batch by batch."""
     if job.language is not None:
         check_language(job.language)
     if any(collection.is_tokens for collection in collections):
@@ -87,7 +91,7 @@ def read_places(
 
 
 def _authors(table: pa.Table, author: str) -> pa.ChunkedArray:
-    """The authors of the documents of a collection as text; null where it has none."""
+    """Return the authors of the documents of a collection as text; null if it has no such column."""
     if author not in table.column_names:
         return pa.chunked_array([pa.nulls(table.num_rows, pa.string())])
     try:
@@ -97,7 +101,7 @@ def _authors(table: pa.Table, author: str) -> pa.ChunkedArray:
 
 
 def _placed(texts: pa.Array, names: pa.Array, job: PassageJob) -> PositionedTokens:
-    """One task: texts to tokens."""
+    """Tokenise a batch of texts."""
     if job.language is None:
         return place_words(texts, fold_case=job.fold_case, strip_accents=job.strip_accents)
     return place_code(texts, names.to_pylist(), job.language, comments=job.comments)

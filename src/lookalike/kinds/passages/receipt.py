@@ -15,7 +15,7 @@ from lookalike.runtime.run_output import Source
 def passages_receipt(
     sources: Sequence[Source], job: PassageJob, shared: Shared, trace: Trace, boilerplate: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """As `make_receipt`, of a search for passages. boilerplate: what was left out, the weightiest first."""
+    """Build the receipt of a search for passages. boilerplate: the excluded stretches, heaviest first."""
     inputs = [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, shared.ids, strict=True)]
     left_out = [what for source in sources for what in getattr(source, "left_out", ())]
     facts = passages_facts(inputs, job, trace)
@@ -24,7 +24,7 @@ def passages_receipt(
 
 
 def passages_facts(inputs: list[dict[str, Any]], job: PassageJob, trace: Trace) -> dict[str, Any]:
-    """The receipt of a search for passages in which nothing was left out, on any engine."""
+    """Build the receipt of a search for passages without exclusions, on any engine."""
     return {
         "asked": "passages",
         "inputs": inputs,

@@ -1,4 +1,4 @@
-"""A page that shows shared passages: one HTML file that holds everything and asks for nothing."""
+"""HTML report of shared passages: a single file without external resources."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lookalike.io.atomic import check_place, replacing
 from lookalike.io.pages import block, framed
 
 REPORT_PAGE = Path(__file__).with_name("report_page")
-MOST_TEXT = 100_000_000  # characters of text in a page; pairs beyond are left out, and the page says so
+MOST_TEXT = 100_000_000  # maximum characters of text in a page; further pairs are left out, with a note on the page
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two documents, by number. runs: (left_start, left_end, right_start, right_end, tokens), in characters."""
+    """A pair of documents, by number. runs: (left_start, left_end, right_start, right_end, tokens), in characters."""
 
     left: int
     right: int
@@ -32,9 +32,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """What the page shows. names, texts: of the documents, by number; total: pairs found, of which these are the first.
+    """The content of the report. names, texts: by document number; total: number of all pairs, of which `pairs` are the
+    first.
 
-    summary: one line; notes: what was left out; unit: what tokens are called.
+    summary: one line; notes: text that was left out; unit: the name of tokens, such as words; code: whether the texts
+    are source code.
     """
 
     pairs: Sequence[Pair]
@@ -48,10 +50,10 @@ class ReportPage:
 
 
 def write_report(page: ReportPage, path: Path, *, force: bool = False) -> None:
-    """Write the page; whole or not at all.
+    """Write the page atomically.
 
-    Texts and names are data: they stand in the file as JSON in which every `<` is escaped, and are shown as text nodes.
-    The page's own rules forbid any script but its own and any request.
+    Texts and names are stored as JSON in which every `<` is escaped, and are shown as text nodes. The content security
+    policy of the page forbids foreign scripts and all requests.
     """
     check_place(path, force=force)
     shown, documents = _fitting(page)
@@ -65,7 +67,7 @@ def write_report(page: ReportPage, path: Path, *, force: bool = False) -> None:
 
 
 def _fitting(page: ReportPage) -> tuple[list[Pair], list[int]]:
-    """As many pairs as have room, and their documents."""
+    """Return the first pairs that fit into MOST_TEXT characters (at least one), and their documents."""
     known: dict[int, None] = {}
     shown: list[Pair] = []
     room = MOST_TEXT
@@ -106,7 +108,7 @@ def _pair(pair: Pair, number: dict[int, int], units: dict[int, npt.NDArray[np.in
 
 
 def _utf16(text: str) -> npt.NDArray[np.int64] | None:
-    """Where each character starts in UTF-16, by which browsers count; None where that is its number."""
+    """Return the UTF-16 offset of each character, as browsers count; None if it equals the character number."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     if not len(points) or points.max() < 0x10000:
         return None

@@ -1,4 +1,4 @@
-"""Source code to tokens that know their place: by the lexers of Pygments, with the names of things folded."""
+"""Tokenisation of source code by Pygments, with the character range of each token and identifiers folded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookalike.core.token_hashes import token_hashes
 from lookalike.errors import MissingExtra, UsageError, nearest
 from lookalike.kinds.passages.tokens import PositionedTokens
 
-NAME_TOKEN, STRING, NUMBER_TOKEN = "name", '"', "0"  # what every name, string and number becomes
+NAME_TOKEN, STRING, NUMBER_TOKEN = "name", '"', "0"  # tokens that replace every name, string and number
 WORD_PATTERN = re.compile(r"\w+")
 BY_NAME = "auto"
 
@@ -22,7 +22,7 @@ Piece = tuple[int, int, str]  # start, end, token
 
 
 def check_language(language: str) -> None:
-    """Refuse a language that Pygments does not know; `auto` takes each document's from its file name."""
+    """Raise UsageError if Pygments does not know the language; `auto` chooses it by the file name of each document."""
     if language == BY_NAME:
         _pygments()
         return
@@ -30,10 +30,10 @@ def check_language(language: str) -> None:
 
 
 def place_code(texts: pa.Array, names: Sequence[object], language: str, *, comments: bool) -> PositionedTokens:
-    """The tokens of each source text. names: of the files, for language `auto`; comments: their words are tokens too.
+    """Tokenise source texts. names: file names, for language `auto`; comments: whether words of comments are tokens.
 
-    Names that a program chooses are all one token, so are its strings and its numbers: renaming does not hide a copy.
-    Keywords, operators and the names that a language itself brings stay what they are. Takes a second for a megabyte.
+    All identifiers of a program become one token, as do its strings and its numbers, so renaming does not hide a copy.
+    Keywords, operators and built-in names are unchanged. Takes a second per megabyte.
     """
     found: list[Piece] = []
     offsets = np.zeros(len(texts) + 1, np.int64)
@@ -49,10 +49,10 @@ def place_code(texts: pa.Array, names: Sequence[object], language: str, *, comme
 
 
 def _pieces(text: str, lexer: Any, *, comments: bool) -> Iterator[Piece]:
-    """The tokens of one text; neighbouring parts of a string are one."""
+    """Yield the tokens of one text; adjacent parts of a string are one token."""
     kinds = _pygments().token
     open_string: tuple[int, int] | None = None
-    # Lexers count on a line end at the end; no token keeps it.
+    # Lexers expect a newline at the end; no token includes it.
     for start, kind, value in lexer.get_tokens_unprocessed(text if text.endswith("\n") else text + "\n"):
         if kind in kinds.Literal.String and kind is not kinds.Literal.String.Doc:
             open_string = (start if open_string is None else open_string[0], min(start + len(value), len(text)))
@@ -70,7 +70,7 @@ def _pieces(text: str, lexer: Any, *, comments: bool) -> Iterator[Piece]:
 
 
 def _folded(kind: Any, value: str, kinds: Any) -> str | None:
-    """The token that stands for a piece of code, or None for white space."""
+    """Return the token that represents a piece of code, or None for white space."""
     if not value.strip() or kind in kinds.Whitespace:
         return None
     if kind in kinds.Literal.Number:
@@ -104,7 +104,7 @@ def _lexer_called(language: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _lexer_for(name: str) -> Any:
-    """The lexer for a file of this name; plain text where none is known."""
+    """Return the lexer for a file name; the plain text lexer if none is known."""
     pygments = _pygments()
     find: Callable[[str], Any] = pygments.lexers.get_lexer_for_filename
     try:

@@ -1,4 +1,4 @@
-"""What a search for shared passages is asked to do."""
+"""The specification of a search for shared passages."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 from lookalike.core.arrays import Scale
 from lookalike.errors import UsageError
 
-K = {True: 5, False: 10}  # tokens in a shingle: of prose, of code
-DEFAULT_MIN_TOKENS = {True: 12, False: 24}  # tokens in the shortest passage: of prose, of code
-BRIDGED = 3  # shingles in a window where edits are bridged: between edits, unbroken runs are short
-MOST_GAP = 64
+K = {True: 5, False: 10}  # default tokens in a shingle: prose, code
+DEFAULT_MIN_TOKENS = {True: 12, False: 24}  # default tokens in the shortest passage: prose, code
+BRIDGED = 3  # shingles in a window if edits are bridged, because runs between edits are short
+MOST_GAP = 64  # maximum tokens of an edit that is bridged
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassageJob:
-    """Everything that decides the answer (and `threads`, which does not). Frozen, and written into the receipt.
+    """The options that determine the answer (and `threads`, which does not). Frozen, and written to the receipt.
 
-    min_tokens, k, window: 0 for the usual ones. gap: tokens of an edit that a passage may go across; 0 for none.
+    min_tokens, k, window: 0 selects the default. gap: maximum tokens of an edit inside a passage; 0 allows no edits.
     language: None for prose, a language that Pygments knows, or auto.
     """
 
@@ -68,7 +68,7 @@ class PassageJob:
 
     @property
     def guaranteed(self) -> int:
-        """Every unbroken run of so many tokens is found."""
+        """The length in tokens from which every unbroken run is found."""
         return self.window + self.k - 1
 
     @property
@@ -80,7 +80,7 @@ class PassageJob:
         return float(self.min_tokens)
 
     def words(self) -> str:
-        """What is compared, and from where on it matches."""
+        """Describe the shortest passage and the bridged edits in words."""
         bridged = f", edits of up to {self.gap} bridged" if self.gap else ""
         return f"runs of at least {self.min_tokens} {self.unit}{bridged}"
 

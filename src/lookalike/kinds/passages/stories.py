@@ -1,4 +1,4 @@
-"""Stories: groups of articles that tell the same story, by the passages they share and by their shingles together."""
+"""Stories: groups of articles that share passages or have similar sets of shingles."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from lookalike.kinds.passages.spec import PassageJob
 from lookalike.runtime.receipt import recall_facts, recall_warnings
 from lookalike.runtime.run_output import RunOutput
 
-METHOD: Method = "auto"  # of the comparison by shingles
+METHOD: Method = "auto"  # join method of the comparison by shingles
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stories:
-    """The answer to `stories`. Tables are made when they are first looked at.
+    """The result of `stories`. Tables are built on first access.
 
-    left, right i64[p]: pairs of articles of one story; contained f64[p]: the lesser of the shares of the two that stand
-    in passages they share; jaccard f64[p]: NaN below the threshold. shared: what the search for passages found.
+    left, right i64[p]: pairs of articles of the same story; contained f64[p]: the lower of the two shares of text in
+    shared passages; jaccard f64[p]: NaN below the threshold. shared: the result of the search for passages.
     """
 
     job: PassageJob
@@ -48,7 +48,7 @@ class Stories:
 
     @cached_property
     def stories(self) -> pa.Table:
-        """The articles of every story of two or more: id, story (0, 1, ...; the largest first), size, first."""
+        """The table of articles in stories of two or more: id, story (0, 1, ...; largest first), size, first."""
         root = components(Pairs(self.left, self.right, self.contained), np.arange(len(self.shared.placed)))
         number, size = np.unique(root.representative, return_inverse=True, return_counts=True)[1:]
         rank = np.empty(len(size), np.int64)
@@ -67,7 +67,7 @@ class Stories:
 
     @cached_property
     def pairs(self) -> pa.Table:
-        """Why they belong together: left, right, contained (share of the text in shared passages), jaccard."""
+        """The table of pairs that form the stories: left, right, contained (share of text in passages), jaccard."""
         ids = self.shared.ids[0]
         jaccard = pa.array(self.jaccard.tolist(), pa.float64(), from_pandas=True)  # NaN becomes null
         return pa.table(
@@ -94,13 +94,15 @@ def stories(
     on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
     progress: Progress = silent,
 ) -> Stories:  # fmt: skip
-    """Groups of articles that tell the same story. Two do where at least `share` of each stands in passages that they
-    share, or where their word shingles have at least this Jaccard similarity; a story is what such pairs connect.
+    """Group articles that tell the same story.
 
-    lines: read text files line by line; otherwise each is an article, unless a single one is all there is.
+    Two articles are a pair if at least `share` of each is in passages that they share, or if the Jaccard similarity of
+    their word shingles is at least `jaccard`; stories are the connected components of these pairs.
 
-    Passages find what was copied in part and put in another order, shingles what was lightly rewritten throughout. The
-    search for passages misses none; the receipt states the recall of the comparison by shingles, planned and measured.
+    lines: one article per line of a text file; default: one per file, unless the source is a single file.
+
+    Passages find text that was copied in part or reordered, shingles find text that was lightly rewritten throughout.
+    The search for passages is exact; the receipt has the planned and measured recall of the comparison by shingles.
 
     >>> import lookalike as la
     >>> told = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
@@ -139,13 +141,13 @@ def stories(
 
 
 def _near(found: RunOutput, job: Job) -> Pairs:
-    """Pairs of articles, copies included."""
+    """Expand pairs of classes to pairs of articles, exact duplicates included."""
     assert found.pairs is not None
     return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs, advice="Raise --jaccard.")
 
 
 def _joined(n: int, left: I64, right: I64, contained: F64, near: Pairs) -> tuple[I64, I64, F64, F64]:
-    """Both lists of pairs as one: left, right, contained (0 where unknown), jaccard (NaN where unknown)."""
+    """Merge both lists of pairs into left, right, contained (0 if unknown) and jaccard (NaN if unknown)."""
     mine, theirs = left * n + right, np.minimum(near.left, near.right) * n + np.maximum(near.left, near.right)
     keys = np.union1d(mine, theirs)
     share, similarity = np.zeros(len(keys)), np.full(len(keys), np.nan)

@@ -1,4 +1,4 @@
-"""Texts to tokens that know their place in the text."""
+"""Tokenisation of texts with the character range of each token."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lookalike.kinds.passages.kernels import tokens as places
 
 @dataclass(frozen=True)
 class PositionedTokens:
-    """The tokens of n documents, one after the other.
+    """The concatenated tokens of n documents.
 
-    tokens: u32[total], a hash of each; starts, ends: u32[total], its characters in the text; offsets: i64[n+1].
+    tokens: u32[total], hash of each token; starts, ends: u32[total], its character range; offsets: i64[n+1].
     """
 
     tokens: U32
@@ -37,7 +37,7 @@ class PositionedTokens:
 
 
 def place_words(texts: pa.Array, *, fold_case: bool = True, strip_accents: bool = False) -> PositionedTokens:
-    """The words of each text (large_string). Linear in the text; runs without the GIL.
+    """Tokenise each text (large_string) into words. Linear in the text; runs without the GIL.
 
     >>> made = place_words(pa.array(["To be, or not"], pa.large_string()))
     >>> [*zip(made.starts.tolist(), made.ends.tolist())]

@@ -1,4 +1,4 @@
-"""Tokens to winnowed fingerprints, and which shingles are too common to tell anything."""
+"""Winnowed fingerprints of tokens, and the detection of common shingles."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NOTHING: U64 = np.empty(0, np.uint64)
 
 @dataclass(frozen=True)
 class Prints:
-    """The fingerprints of n documents. hashes: u64[f]; starts: u32[f], the token of its document at which each starts;
-    offsets: i64[n+1]; covered: bool[total], the tokens that stand in a barred shingle, or [0] where none is barred."""
+    """The fingerprints of n documents. hashes: u64[f]; starts: u32[f], token of the document at which each starts;
+    offsets: i64[n+1]; covered: bool[total], tokens in an excluded shingle, or [0] if no shingles are excluded."""
 
     hashes: U64
     starts: U32
@@ -28,10 +28,12 @@ class Prints:
 
 
 def fingerprint(tokens: U32, offsets: I64, *, k: int, window: int, barred: U64 = NOTHING) -> Prints:
-    """The least hash of each window of shingles. Two documents that share window+k-1 tokens, not all of them in barred
-    shingles, share one of these at the same place of what they share.
+    """Compute fingerprints by winnowing: the minimum hash of each window of shingles.
 
-    offsets: where the documents start in `tokens`, which may hold others before and after.
+    Two documents that share a run of window+k-1 tokens share a fingerprint at the same position of the run, unless all
+    its shingles are in `barred` (excluded).
+
+    offsets: starts of the documents in `tokens`, which may contain other documents before and after.
 
     >>> tokens = np.arange(6, dtype=np.uint32)
     >>> prints = fingerprint(tokens, np.array([0, 6]), k=2, window=2)
@@ -48,7 +50,7 @@ def fingerprint(tokens: U32, offsets: I64, *, k: int, window: int, barred: U64 =
 
 
 def all_shingles(placed: PositionedTokens, k: int) -> U64:
-    """Every k-shingle of the documents, sorted, once each."""
+    """Return the distinct k-shingles of the documents, sorted."""
     found: list[U64] = [NOTHING]
     for document in range(len(placed)):
         out = np.empty(len(placed[document]), np.uint64)
@@ -57,10 +59,10 @@ def all_shingles(placed: PositionedTokens, k: int) -> U64:
 
 
 def common_shingles(tokens: U32, offsets: I64, *, k: int, limit: int, once: bool = True) -> tuple[U64, I64]:
-    """(the shingles that stand in more than `limit` documents, sorted; in how many each). Without `once`: that stand
-    more than so many times in all.
+    """Return the shingles that occur in more than `limit` documents, sorted, and the number of documents of each.
 
-    Exact: a counting sketch proposes, a table of exact counts decides. Linear in the tokens.
+    Without `once`, all occurrences are counted instead of documents. Exact: a counting sketch proposes shingles, and
+    exact counts decide. Linear in the tokens.
     """
     counts = np.zeros(1 << max(16, min(27, int(2 * len(tokens)).bit_length())), np.uint32)
     winnowing.count_shingles(tokens, offsets, k, once, counts, np.zeros_like(counts))
@@ -75,7 +77,10 @@ def common_shingles(tokens: U32, offsets: I64, *, k: int, limit: int, once: bool
 
 
 def most_documents(share: float, documents: int) -> int:
-    """In how many documents a shingle may stand that is not too common: 0.29 of 100 is 29, in floats 28.99."""
+    """Return the maximum number of documents of a shingle that is not too common.
+
+    Computed with fractions: 0.29 * 100 is 29, but 28.99 in floats.
+    """
     return int(Fraction(repr(float(share))) * documents)
 
 

@@ -1,6 +1,6 @@
-"""Groups straight from buckets, for data where the pairs are too many to write down: near-copies by the thousand.
+"""Groups formed directly from buckets, for data with too many pairs to store, such as thousands of near-copies.
 
-Both give what components and stars give on all verified pairs, without visiting pairs whose outcome cannot matter.
+Both kernels give the same groups as components and stars on all verified pairs, but skip pairs that cannot change them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ZERO = np.uint64(0)
 @jit
 def union_bucket(
     packed: Any,  # u64[n], sorted
-    low: int,  # the places in `packed` that are looked at: from `low` to before `high`
+    low: int,  # positions of `packed` to process: packed[low:high]
     high: int,
-    lists: int,  # of the bucket that place low - 1 is in; 0 at the beginning
+    lists: int,  # number of lists of the bucket at position low - 1; 0 at the beginning
     following: Any,  # i64[n], scratch: linked lists of the members of each component seen in this bucket
     heads: Any,  # i64[n], scratch
     tails: Any,  # i64[n], scratch
@@ -42,9 +42,9 @@ def union_bucket(
     den: int,
     parent: Any,  # i64[n], union-find, in and out
 ) -> tuple[int, int]:
-    """Union items of one bucket that match; an item is compared with one component's members only until one matches.
+    """Union the matching items of each bucket; an item is compared with members of a component until one matches.
 
-    Returns (how many pairs were scored, `lists` for the next places).
+    Returns (number of pairs scored, `lists` for the next positions).
     """
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
@@ -118,11 +118,11 @@ def bucket_starts(packed: Any, bits: int, out: Any) -> None:  # packed u64[n], s
 
 @jit
 def greedy_clusters(
-    low: int,  # the items that are looked at: from `low` to before `high`, after all before them
+    low: int,  # items to process: low to high - 1, after all items below `low`
     high: int,
-    first: Any,  # u32[bands, n]: where the bucket of each item starts; items are numbered by preference
-    kept_in: Any,  # u32[bands, n], scratch: kept members of each bucket, from its start
-    kept_count: Any,  # u32[bands, n], zeros at the beginning
+    first: Any,  # u32[bands, n]: start of the bucket of each item; items are numbered by preference
+    kept_in: Any,  # u32[bands, n], scratch: representatives in each bucket, from its start
+    kept_count: Any,  # u32[bands, n], zeros at the beginning: number of representatives in each bucket
     keys: Any,
     bits: int,
     values: Any,
@@ -137,7 +137,10 @@ def greedy_clusters(
     kept: Any,  # i64[n], out
     similarity: Any,  # f64[n], out
 ) -> int:
-    """Stars in order of preference; an item meets only the kept items of its buckets."""
+    """Form stars in order of preference; an item is compared only with the representatives in its buckets.
+
+    kept[x] is the representative of x (x itself if it is kept). Returns the number of pairs scored.
+    """
     shift = np.uint64(bits)
     checked = 0
     for x in range(low, high):

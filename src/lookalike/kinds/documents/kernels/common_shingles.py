@@ -1,4 +1,4 @@
-"""Which elements stand in more than a given number of sets."""
+"""Count in how many sets elements occur, and remove common elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.kernels._jit import jit
 
 @jit
 def count(elements: Any, counts: Any) -> None:  # elements u64[nnz]; counts u32[2**m], zeros
-    """counts[e mod len] += 1: never below the true number of sets that hold e."""
+    """counts[e mod len] += 1 for each element e: an upper bound of the number of sets that contain e."""
     mask = np.uint64(len(counts) - 1)
     for e in elements:
         counts[e & mask] += np.uint32(1)
@@ -19,7 +19,7 @@ def count(elements: Any, counts: Any) -> None:  # elements u64[nnz]; counts u32[
 
 @jit
 def above(elements: Any, counts: Any, limit: int) -> Any:  # -> bool[nnz]
-    """True where the element's counter is above the limit."""
+    """out[i] = True if the counter of elements[i] is above the limit."""
     mask = np.uint64(len(counts) - 1)
     out = np.empty(len(elements), np.bool_)
     for i in range(len(elements)):
@@ -29,7 +29,7 @@ def above(elements: Any, counts: Any, limit: int) -> Any:  # -> bool[nnz]
 
 @jit
 def count_exactly(elements: Any, counts: Any, limit: int, wanted: Any, out: Any) -> None:
-    """out[i] = in how many sets wanted[i] stands. wanted u64[w], sorted; out i64[w], zeros."""
+    """out[i] = the number of sets that contain wanted[i]. wanted u64[w], sorted; out i64[w], zeros."""
     mask = np.uint64(len(counts) - 1)
     for e in elements:
         if counts[e & mask] > limit:
@@ -38,7 +38,7 @@ def count_exactly(elements: Any, counts: Any, limit: int, wanted: Any, out: Any)
 
 @jit
 def keep_others(elements: Any, offsets: Any, counts: Any, limit: int, gone: Any, out: Any, out_offsets: Any) -> int:
-    """Copy the sets without the elements in `gone` (u64[g], sorted); returns how many elements are left."""
+    """Copy the sets without the elements in `gone` (u64[g], sorted); returns the number of remaining elements."""
     mask = np.uint64(len(counts) - 1)
     at = 0
     for i in range(len(offsets) - 1):

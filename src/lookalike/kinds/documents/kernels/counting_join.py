@@ -1,7 +1,7 @@
-"""Overlaps by counting: the lists of an item's elements are walked, and each smaller item met is counted once for each.
+"""Overlaps by counting: the inverted lists of an item's elements are scanned, and each smaller item is counted.
 
-Items are numbered by size and lists lie end to end, as kernels.dcm has them: the partners large enough for an item are
-those from its reach on. What was counted for an item is forgotten before the next, so the counters stay in the cache.
+Items are numbered by size and inverted lists are concatenated, as in kernels.inverted_lists: the partners large enough
+for an item have numbers of at least its reach. Counters are reset after each item, so they stay in the cache.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from lookalike.kernels.bounds import required
 from lookalike.kinds.documents.kernels.inverted_lists import FIRST_FLAG, ITEM_BITS
 
 ONE = np.uint32(1)
-SPARSE_RATIO = 4  # items within reach for each triple, above which those met are noted rather than looked for
+SPARSE_RATIO = (
+    4  # items within reach per triple above which counted items are recorded instead of scanning all counters
+)
 
 
 @jit
 def add_lists(postings: Any, places: Any, least: Any, counts: Any) -> None:
-    """counts[y] += 1 for every item y from `least` on, each time it stands before one of the places in its list.
+    """counts[y] += 1 for every item y >= least that precedes one of the places in the same inverted list.
 
-    postings u32[p]; places u32[l], followers; least u32; counts u32[n].
+    postings u32[p]; places u32[l], positions of followers; least u32; counts u32[n].
     """
     for a in range(len(places)):
         q = np.int64(places[a])
@@ -39,7 +41,7 @@ def add_lists(postings: Any, places: Any, least: Any, counts: Any) -> None:
 
 @jit
 def add_and_note(postings: Any, places: Any, least: Any, counts: Any, met: Any) -> int:
-    """As `add_lists`; writes each item met to met (u32[> items met]) once and returns how many these are."""
+    """Count as `add_lists` does, write each counted item once to met (u32[> items]), and return their number."""
     m = 0
     for a in range(len(places)):
         q = np.int64(places[a])
@@ -58,7 +60,7 @@ def add_and_note(postings: Any, places: Any, least: Any, counts: Any, met: Any) 
 
 
 @jit
-def size_ends(sizes: Any, out: Any) -> None:  # sizes i64[n], growing; out i64[n]
+def size_ends(sizes: Any, out: Any) -> None:  # sizes i64[n], ascending; out i64[n]
     """out[y] = the first item that is larger than y."""
     end = len(sizes)
     for y in range(len(sizes) - 1, -1, -1):
@@ -69,27 +71,27 @@ def size_ends(sizes: Any, out: Any) -> None:  # sizes i64[n], growing; out i64[n
 
 @jit
 def count_matches(
-    x: int,  # first item to work on
+    x: int,  # first item to process
     stop: int,
     postings: Any,  # u32[p]
     places: Any,  # u32[followers], item by item
-    ends: Any,  # i64[n]: of the places of each item
+    ends: Any,  # i64[n]: end of the places of each item
     triples: Any,  # i64[n]
     reach: Any,  # u32[n]
     sides: Any,  # u8[n]
-    sizes: Any,  # i64[n], growing
-    larger: Any,  # i64[n], as size_ends gives it
+    sizes: Any,  # i64[n], ascending
+    larger: Any,  # i64[n], from size_ends
     measure: int,
     num: int,
     den: int,
-    counts: Any,  # u32[n], zeros; left so
-    met: Any,  # u32[n+1], room
-    needed: Any,  # u32[largest size + 1], room
+    counts: Any,  # u32[n], scratch: zeros before and after
+    met: Any,  # u32[n+1], scratch
+    needed: Any,  # u32[largest size + 1], scratch
     left: Any,  # u32[r], out
     right: Any,  # u32[r], out
     overlaps: Any,  # i64[r], out
 ) -> Any:  # (item reached, pairs written, pairs judged)
-    """The pairs (x, y), y below x, that reach the bar, with their overlaps; stops where the room may not be enough."""
+    """Write the pairs (x, y), y < x, that reach the threshold, with overlaps; stops before `left` can overflow."""
     kept = judged = 0
     size = -1
     while x < stop:
@@ -100,7 +102,7 @@ def count_matches(
             continue
         if min(x - low, triples[x]) > len(left) - kept:
             break
-        if sizes[x] != size:  # a table, as division is slow
+        if sizes[x] != size:  # a lookup table, because division is slow
             size = sizes[x]
             y = low
             while y < x:

@@ -1,4 +1,4 @@
-"""Sets as columns of a 0/1 matrix, and the matrix with half as many rows: each row OR-ed with another."""
+"""Sets as columns of a 0/1 matrix, and folding to half as many rows by OR-ing pairs of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
 
 @jit
 def columns(elements: Any, starts: Any, sizes: Any, items: Any, rows: Any, seed: Any, out: Any) -> None:
-    """The columns of some sets: element e is row mix(e ^ seed) mod rows.
+    """Fill the columns of some sets: element e sets row mix(e ^ seed) mod rows.
 
     elements u64[nnz]; starts, sizes i64[n]; items i64[m]; rows u64, a power of two; seed u64; out u64[m, words], zeros.
     """
@@ -28,7 +28,7 @@ def columns(elements: Any, starts: Any, sizes: Any, items: Any, rows: Any, seed:
 
 @jit
 def fold(columns: Any, rows: int, out: Any) -> None:  # columns u64[m, words]; rows: after folding; out u64[m, words']
-    """Row r of the new matrix is row r OR row r + rows of the old one, a pair that the hashes chose at random."""
+    """Row r of the new matrix = row r OR row r + rows of the old one; hashing makes the pairing random."""
     for i in range(len(columns)):
         if rows < 64:
             word = columns[i, 0]

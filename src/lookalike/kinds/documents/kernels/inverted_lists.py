@@ -1,10 +1,10 @@
-"""Divide-Compute-Merge (Broder et al. 1997): (shingle, item) postings are sorted by shingle, every two items of a list
-make a triple (item, item, 1), and sorting brings the triples of two items together: their number is the overlap.
+"""Divide-Compute-Merge (Broder et al. 1997): (shingle, item) postings are sorted by shingle, any two items of a list
+give a triple (item, item, 1), and sorting groups the triples of a pair: their number is its overlap.
 
-Items are numbered by size, smallest first, so that the partners of an item that are large enough for it are those
-from one number on, its reach. A triple belongs to the larger item x; its partner y is below x, and the 1 is not
-written. Inverted lists lie end to end in one array of postings, u32: item numbers that grow within a list, the first
-of a list marked FIRST; the others are followers.
+Items are numbered by size, smallest first, so the partners that are large enough for an item have numbers of at least
+its reach. A triple belongs to the larger item x; its partner y is below x, and the 1 is not stored. Inverted lists are
+concatenated in one array of postings, u32: item numbers that ascend within a list, the first of a list marked with
+FIRST_FLAG; the others are followers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ONE, HALF = np.uint64(1), np.uint64(32)
 
 @jit
 def count_buckets(elements: Any, starts: Any, sizes: Any, shift: Any, counts: Any) -> None:
-    """counts[b] += elements of these items in bucket b: the high bits of the mixed element, evenly full for any hash.
+    """counts[b] += number of elements of these items in bucket b, given by the high bits of the mixed element.
 
     elements u64[nnz]; starts, sizes i64[n]; shift u64 below 64; counts i64[2**(64-shift)].
     """
@@ -40,11 +40,11 @@ def scatter(
     sizes: Any,  # i64[n]
     first: int,  # number of the first of these items
     shift: Any,  # u64
-    places: Any,  # i64[buckets], in and out: where the next posting of each bucket goes
+    places: Any,  # i64[buckets], in and out: position of the next posting of each bucket
     shingles: Any,  # u64[r], out: mixed elements
     owners: Any,  # u32[r], out: their items
 ) -> None:
-    """Write the postings of these items bucket by bucket, in the order of the items."""
+    """Write the postings of these items to their buckets, in the order of the items."""
     for i in range(len(starts)):
         for e in range(starts[i], starts[i] + sizes[i]):
             shingle = mix(elements[e])
@@ -56,7 +56,7 @@ def scatter(
 
 @jit
 def pack(shingles: Any, known: int, bits: int, out: Any) -> None:  # shingles u64[r]; out u64[r]
-    """out[i] = what fits of the shingle above i, without the `known` high bits that all of a bucket have in common."""
+    """out[i] = i in the low `bits` bits, and above it the shingle bits that fit, without the `known` high bits."""
     low = (ONE << np.uint64(bits)) - ONE
     for i in range(len(out)):
         out[i] = ((shingles[i] << np.uint64(known)) & ~low) | np.uint64(i)
@@ -64,10 +64,10 @@ def pack(shingles: Any, known: int, bits: int, out: Any) -> None:  # shingles u6
 
 @jit
 def shared_lists(words: Any, bits: int, shingles: Any, owners: Any, out: Any) -> Any:  # -> (postings, longest list)
-    """The inverted lists of the shingles that at least two items have, end to end.
+    """Write the concatenated inverted lists of the shingles that at least two items have.
 
-    Exact: shingles that agree in all that was packed of them are told apart here.
-    words u64[r], packed and sorted, spoilt; shingles u64[r]; owners u32[r], growing for each shingle; out u32[r].
+    Exact: shingles whose packed bits agree are compared in full here.
+    words u64[r], packed and sorted, overwritten; shingles u64[r]; owners u32[r], ascending per shingle; out u32[r].
     """
     low = (ONE << np.uint64(bits)) - ONE
     at = longest = start = 0
@@ -98,8 +98,8 @@ def shared_lists(words: Any, bits: int, shingles: Any, owners: Any, out: Any) ->
 
 
 @jit
-def reaches(sizes: Any, measure: int, num: int, den: int, out: Any) -> None:  # sizes i64[n], growing; out u32[n]
-    """out[x] = the first item that is large enough to match x from below."""
+def reaches(sizes: Any, measure: int, num: int, den: int, out: Any) -> None:  # sizes i64[n], ascending; out u32[n]
+    """out[x] = the first (smallest) item that is large enough to match x."""
     y = 0
     for x in range(len(sizes)):
         least = least_size(measure, sizes[x], num, den)
@@ -110,9 +110,10 @@ def reaches(sizes: Any, measure: int, num: int, den: int, out: Any) -> None:  # 
 
 @jit
 def count_triples(postings: Any, reach: Any, sides: Any, totals: Any) -> None:
-    """totals[x] += triples of x: the wanted partners within its reach before it in its lists. Linear in the postings.
+    """totals[x] += number of triples of x: partners before it in its lists, within its reach. Linear in the postings.
 
-    postings u32[p]; reach u32[n]; sides u8[n] (1 left, 2 right, 3 both; a wanted pair makes 3); totals i64[n].
+    postings u32[p]; reach u32[n]; sides u8[n] (1 left, 2 right, 3 both; a pair counts if its sides OR to 3);
+    totals i64[n].
     """
     seen = np.zeros(4, np.int64)  # items of each side in the window of the list that is within reach
     low = 0
@@ -131,7 +132,7 @@ def count_triples(postings: Any, reach: Any, sides: Any, totals: Any) -> None:
 
 @jit
 def count_followers(postings: Any, counts: Any) -> None:  # postings u32[p]; counts i64[n]
-    """counts[x] += lists in which x is not the first."""
+    """counts[x] += number of lists in which x is not the first."""
     for q in range(len(postings)):
         if not postings[q] & FIRST_FLAG:
             counts[postings[q]] += 1
@@ -139,12 +140,12 @@ def count_followers(postings: Any, counts: Any) -> None:  # postings u32[p]; cou
 
 @jit
 def place_followers(postings: Any, low: int, high: int, places: Any, out: Any) -> None:
-    """Where the items from `low` to high-1 stand in lists, but for the firsts of lists, item by item.
+    """Write the positions in `postings` of items `low` to high-1, except the first entries of lists, item by item.
 
-    postings u32[p]; places i64[n], in and out: where the next of each item goes; out u32[followers].
+    postings u32[p]; places i64[n], in and out: index in `out` of the next position of each item; out u32[followers].
     """
     for q in range(len(postings)):
-        x = postings[q]  # a marked one is above any item
+        x = postings[q]  # a first entry, with its flag, is above any item
         if low <= x < high:
             out[places[x]] = q
             places[x] += 1
@@ -154,14 +155,14 @@ def place_followers(postings: Any, low: int, high: int, places: Any, out: Any) -
 def emit(
     postings: Any,  # u32[p]
     places: Any,  # u32[followers], item by item
-    at: int,  # first of the places to work on
-    stop: int,  # place to stop before
-    q: Any,  # i64, posting to go on before, in the list of the first place; -1: from that place itself
+    at: int,  # first index of `places` to process
+    stop: int,  # index of `places` to stop before
+    q: Any,  # i64, continue before this posting in the list of the first place; -1: start at that place
     reach: Any,  # u32[n]
     sides: Any,  # u8[n]
     out: Any,  # u64[t]
 ) -> Any:  # (place reached, posting reached, triples written)
-    """Write triples, x above y, until `out` is full: a long list never needs room for all its pairs at once."""
+    """Write triples (x in the high half, y in the low half) until `out` is full, so a long list needs little memory."""
     t = 0
     while at < stop:
         x = postings[places[at]]
@@ -186,7 +187,7 @@ def emit(
 
 @jit
 def add_up(triples: Any, least: Any, overlaps: Any) -> Any:  # -> (pairs written, pairs in all)
-    """Equal triples to one pair and their number, written over the triples; only where it is at least least[x].
+    """Replace equal triples, in place, by one pair and their number, if that is at least least[x].
 
     triples u64[t], sorted; least u32[n]; overlaps u32[t], out.
     """
@@ -204,7 +205,7 @@ def add_up(triples: Any, least: Any, overlaps: Any) -> Any:  # -> (pairs written
 
 @jit
 def merge_counted(a: Any, counts_a: Any, b: Any, counts_b: Any, out: Any, counts: Any) -> int:
-    """Merge two sorted runs of pairs; the counts of a pair in both add up. Returns how many pairs there are.
+    """Merge two sorted runs of pairs; the counts of a pair in both are added. Returns the number of pairs.
 
     a, b, out u64; counts u32; out has room for both.
     """
@@ -225,7 +226,7 @@ def merge_counted(a: Any, counts_a: Any, b: Any, counts_b: Any, out: Any, counts
 
 @jit
 def least_overlaps(sizes: Any, reach: Any, measure: int, num: int, den: int, out: Any) -> None:
-    """out[x] = the least overlap with which any smaller item can match x. sizes i64[n]; reach, out u32[n]."""
+    """out[x] = the lowest overlap with which a smaller item can match x. sizes i64[n]; reach, out u32[n]."""
     for x in range(len(sizes)):
         smallest = sizes[min(x, np.int64(reach[x]))]
         out[x] = required(measure, sizes[x], smallest, num, den)
@@ -233,7 +234,7 @@ def least_overlaps(sizes: Any, reach: Any, measure: int, num: int, den: int, out
 
 @jit
 def keep_matches(pairs: Any, overlaps: Any, sizes: Any, measure: int, num: int, den: int) -> int:
-    """Move the pairs whose overlap reaches the bar to the front; returns how many. pairs u64[p]; overlaps u32[p]."""
+    """Move the pairs that reach the threshold to the front; returns their number. pairs u64[p]; overlaps u32[p]."""
     kept = 0
     for i in range(len(pairs)):
         x, y = pairs[i] >> HALF, pairs[i] & np.uint64(0xFFFFFFFF)

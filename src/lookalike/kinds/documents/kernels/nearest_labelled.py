@@ -1,4 +1,4 @@
-"""The nearest of a few labelled sets for each set, exactly, from inverted lists."""
+"""Exact k nearest labelled sets of each query set, from inverted lists."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from lookalike.kernels._jit import jit
 
 @jit
 def nearest_sets(
-    elements: Any,  # i64[q]: the known elements of the queries, as numbers of inverted lists, ascending in each query
-    offsets: Any,  # i64[m+1]: where each query begins among these
-    lengths: Any,  # f64[m]: the length of each query: its size, or its norm where `cosine`
-    ends: Any,  # i64[v]: where each inverted list ends
-    postings: Any,  # i64[p]: the labelled sets that hold an element, list after list
-    weights: Any,  # f64[v]: what a shared element adds
+    elements: Any,  # i64[q]: known elements of the queries, as numbers of inverted lists, ascending in each query
+    offsets: Any,  # i64[m+1]: offsets of the queries in `elements`
+    lengths: Any,  # f64[m]: length of each query: its size, or its norm if `cosine`
+    ends: Any,  # i64[v]: end of each inverted list
+    postings: Any,  # i64[p]: concatenated inverted lists: the labelled sets that contain an element
+    weights: Any,  # f64[v]: contribution of a shared element
     others: Any,  # f64[n]: the lengths of the labelled sets
     copies: Any,  # i64[n]: a number for each labelled set, the same for equal sets
-    excluded: Any,  # i64[m]: labelled sets with this number are left out; -1 for none
+    excluded: Any,  # i64[m]: labelled sets with this number in `copies` are skipped; -1 for none
     cosine: bool,  # overlap / (a * b) if True, otherwise overlap / (a + b - overlap)
-    nearest: Any,  # i64[m, k], out: labelled sets, the most similar first, the earlier one among equals; -1 for none
+    nearest: Any,  # i64[m, k], out: labelled sets, most similar first, ties by position; -1 for none
     similarity: Any,  # f64[m, k], out: 0 for none
 ) -> None:
-    """Find the k labelled sets that are most similar to each query among those that share an element with it."""
+    """Find the k labelled sets most similar to each query, among those that share an element with it."""
     k = nearest.shape[1]
     overlap = np.zeros(len(others), np.float64)
     touched = np.empty(len(others), np.int64)

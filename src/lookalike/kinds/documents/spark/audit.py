@@ -1,4 +1,4 @@
-"""The measured recall of a run on Spark: all true partners of a sample of its documents, looked up where they are."""
+"""Recall audit of a run on Spark: exact search for the partners of a sample of documents, on the executors."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ TRUE = "left long, right long, jaccard double"
 
 
 def audit(firsts: DataFrame, edges: DataFrame, job: Job, plan: Plan) -> Audit:
-    """Measure recall over all pairs of sampled items, whose partners are found exactly.
+    """Measure recall over the pairs of sampled items, whose partners are searched exactly.
 
-    The sample goes to every task. Of the pairs of the run only their numbers are looked at.
+    The sample is sent to every task. Only the item numbers of the run's pairs are used.
     """
 
     def mark(truth: DataFrame) -> DataFrame:
@@ -41,9 +41,9 @@ def audit(firsts: DataFrame, edges: DataFrame, job: Job, plan: Plan) -> Audit:
 
 
 def audit_groups(firsts: DataFrame, roots: DataFrame, job: Job, plan: Plan, *, stars: bool) -> Audit:
-    """Measure recall where groups were made without a list of pairs, as `kinds.documents.audit.audit_groups`.
+    """Measure the recall of groups formed without a list of pairs, as `kinds.documents.audit.audit_groups` does.
 
-    roots: item, root of every item in a group of two or more; of stars, the root is the item that is kept.
+    roots: item and root of every item in a group of two or more; for stars, the root is the representative.
     """
     sizes = roots.groupBy("root").count()
     partners = roots.join(sizes, "root").selectExpr("item", "count - 1 as partners", "root as group")
@@ -62,10 +62,10 @@ def _audit(
     firsts: DataFrame, partners: DataFrame, mark: Callable[[DataFrame], DataFrame], run_pairs: int | None, job: Job,
     plan: Plan, over: str,
 ) -> Audit:  # fmt: skip
-    """Draw a sample, find its true pairs and count what was found of them.
+    """Draw a sample, find its true pairs, and count those that the run found.
 
-    partners: item, partners, group, by which the sample is drawn. mark: adds the column hit to true pairs. run_pairs:
-    true pairs that the run found, where it knows.
+    partners: table of item, partners, group from which the sample is drawn. mark: adds the column hit to true pairs.
+    run_pairs: number of true pairs that the run found, if known.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -98,7 +98,7 @@ def _audit(
 
 
 def partners_of(sample: pa.RecordBatch, longest: int, job: Job) -> Stage:
-    """A stage: the true pairs (TRUE) between the sets of a batch and the sampled ones."""
+    """Return a stage that finds the true pairs (columns TRUE) between the sets of a batch and the sample."""
     bar = job.bar()
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

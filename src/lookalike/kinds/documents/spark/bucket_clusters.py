@@ -1,6 +1,6 @@
-"""Groups straight from crowded buckets, as the local engine makes them: near-copies by the thousand are not paired.
+"""Groups formed directly from crowded buckets on Spark, without listing the pairs of thousands of near-copies.
 
-Sets travel to the buckets, once for each bucket that an item shares: linear in the rows, whatever the buckets hold.
+Sets are sent to the buckets, once for each bucket that an item shares: linear in the rows for any bucket sizes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
-    """Verified pairs (left, right) that join all items of a bucket which verified pairs of it join, and few others.
+    """Return verified pairs (left, right) that connect the same items of each bucket as all its verified pairs would.
 
-    A bucket is one task's: an item is compared with a component only until one of its members matches.
+    One task processes a bucket: an item is compared with members of a component only until one matches.
     """
     bar = job.bar()
 
@@ -48,7 +48,7 @@ def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
         _, once, row = np.unique(items, return_index=True, return_inverse=True)
         values = sketch_items(elements, begins[once], sizes[once], job.recipe()).values[row]
         parent = np.arange(n)
-        keys = np.zeros((n, 1), np.uint64)  # in one band nobody has met before
+        keys = np.zeros((n, 1), np.uint64)  # a single band: no pair was compared in an earlier one
         scratch = [np.empty(len(packed), np.int64) for _ in range(3)]
         table = np.zeros(table_size(int(sizes.max(initial=0))), np.uint64)
         bucket_clusters.union_bucket(
@@ -64,14 +64,14 @@ def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
 
 @dataclass(frozen=True)
 class BucketClusters(Matched):
-    """What was found without a list of pairs: `edges` are links, enough for components. Stars are walked anew."""
+    """The output of a run without a list of pairs: `edges` suffice for components; stars are computed separately."""
 
     job: Job = field(default_factory=Job)
     plan: Plan = field(default_factory=lambda: plan(0.8))
 
     @cached_property
     def stars(self) -> DataFrame:
-        """item, kept, similarity: of every representative of a class that goes; component by component."""
+        """Table of item, kept, similarity for the first item of every removed class, computed per component."""
         job, planned = self.job, self.plan
         known = self.labels.join(self.things.select("item", "elements", *self.order.columns), "item")
 
@@ -91,7 +91,7 @@ class BucketClusters(Matched):
 
 
 def walked(sets: Sets, job: Job, planned: Plan) -> Groups:
-    """The stars of sets that stand by preference."""
+    """Form stars from sets that are sorted by preference."""
     signatures = sketch_items(sets.elements, sets.offsets[:-1], sets.sizes, job.recipe())
     keys = band_keys(signatures, planned.bands, planned.rows)
     items = Items(sets.elements, sets.offsets[:-1], sets.sizes, np.full(len(sets), 3, np.uint8))

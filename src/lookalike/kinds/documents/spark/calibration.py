@@ -1,6 +1,6 @@
-"""What Spark adds to the cost of a run: the way between Java and Python, and shuffles. One core, processor time.
+"""Calibration of the costs that Spark adds to a run: transfer between Java and Python, and shuffles.
 
-The time is that of all processes below this one, Java and its Python workers, as the system counts it.
+Costs are processor times on one core, summed over all child processes: Java and its Python workers.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from lookalike.runtime.spark.arrow_batches import mapped
 from lookalike.runtime.spark.session import open_session
 
 WIDE_ROW_BYTES = 2000  # bytes of a wide row
-KEY_BYTES = 14.0  # of a narrow row in a shuffle, compressed
+KEY_BYTES = 14.0  # compressed bytes of a narrow row in a shuffle
 
 
 def spark_costs(count: int) -> dict[str, float]:
-    """Nanoseconds for a byte that crosses, a row and a byte that are shuffled. count: rows of the wide table."""
+    """Measure the nanoseconds per byte moved between Java and Python, per shuffled row and per shuffled byte.
+
+    count: number of rows of the wide table.
+    """
     session = open_session("local[1]", {"spark.sql.shuffle.partitions": "4"})
     narrow = session.range(20 * count, numPartitions=2).selectExpr("xxhash64(id) as key", "id as item")
-    # random bytes, as hashed sets are: they do not compress
+    # random bytes do not compress, like hashed sets
     hashes = ", ".join(f"xxhash64(id, {at})" for at in range(WIDE_ROW_BYTES // 8))
     wide = session.range(count, numPartitions=2).selectExpr("xxhash64(id) as key", f"array({hashes}) as elements")
     kept = [frame.persist() for frame in (narrow, wide)]
@@ -51,7 +54,7 @@ def _sorted(frame: Any) -> Any:
 
 
 def _spent(frame: Any) -> float:
-    """Processor time to make the rows of a frame: the least of two runs after one that warms up."""
+    """Measure the processor time to compute the rows of a frame: the minimum of two runs after a warm-up."""
 
     def make() -> None:
         frame.write.format("noop").mode("overwrite").save()
@@ -67,7 +70,7 @@ def _measured(work: Callable[[], None]) -> float:
 
 
 def processor_time() -> float:
-    """Seconds of all processes that this one has started, directly or not, as far as they live."""
+    """Return the processor time in seconds of all living descendant processes."""
     ticks: dict[int, int] = {}
     parent: dict[int, int] = {}
     for entry in Path("/proc").iterdir():

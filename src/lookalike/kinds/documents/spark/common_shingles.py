@@ -1,4 +1,4 @@
-"""Very common shingles out of sets that no machine holds all of, exactly."""
+"""Exact removal of very common shingles from distributed sets on Spark."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COUNTS = "element long, count long"
-DRIVER_ELEMENTS = 1 << 20  # elements that the driver may send to every task: 8 MB
+DRIVER_ELEMENTS = 1 << 20  # maximum elements that the driver sends to every task: 8 MB
 
 
 def without_common(things: DataFrame, max_share: float) -> DataFrame:
-    """The things without the elements that more than `max_share` of the sets that are not empty hold; without keys.
+    """Remove the elements that occur in more than `max_share` of the non-empty sets; the result has no keys.
 
-    An element of more than a share of all sets is in more than that share of the sets of some partition: each partition
-    proposes its own, and the proposed elements are counted exactly in all partitions. Where more than DRIVER_ELEMENTS
-    are proposed (a small share, small partitions), all elements are counted in a shuffle instead. The driver gets the
-    elements that are dropped, of which there are at most the mean size of a set divided by `max_share`.
+    An element in more than a share of all sets is in more than that share of the sets of some partition: each partition
+    proposes its own common elements, and these are counted exactly in all partitions. If more than DRIVER_ELEMENTS are
+    proposed (a small share, small partitions), all elements are counted in a shuffle instead. The driver collects the
+    dropped elements, at most the mean size of a set divided by `max_share`.
     """
     share = Fraction(repr(float(max_share)))
     limit = int(share * things.where("size > 0").count())
@@ -57,7 +57,7 @@ def without_common(things: DataFrame, max_share: float) -> DataFrame:
 
 
 def _frequent(batches: Batches, share: Fraction) -> Batches:
-    """The elements that more than the share of the sets of one partition hold."""
+    """Yield the elements that occur in more than this share of the sets of one partition, with their counts."""
     parts = [(sets.elements, int((sets.sizes > 0).sum())) for sets in map(sets_of, batches)]
     if parts:
         limit = int(share * sum(count for _, count in parts))

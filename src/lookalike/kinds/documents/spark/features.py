@@ -1,4 +1,4 @@
-"""Documents on Spark: texts to hashed sets and keys in one pass, and the exact score of two sets."""
+"""Features of documents on Spark: hashed sets and keys in one pass, and the exact score of pairs of sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lookalike.planning.banding import Plan
 from lookalike.runtime.spark.arrow_batches import as_binary, numbers, signed, words
 from lookalike.runtime.spark.key_join import Score
 
-TEXT_BYTES_PER_STEP = 4 << 20  # bytes of text that are shingled in one go
+TEXT_BYTES_PER_STEP = 4 << 20  # bytes of text that are shingled at a time
 SET_SALT = np.uint64(0x5EED)
 OF_SETS = "size int, print long, other long, elements binary"
 DOCUMENT_FEATURES = f"{OF_SETS}, length long, keys binary, places binary"
@@ -32,14 +32,15 @@ DOCUMENT_FEATURES = f"{OF_SETS}, length long, keys binary, places binary"
 
 @dataclass(frozen=True)
 class DocumentKeys:
-    """How a set gets its keys: the bands of a plan, or the rarest elements for an exact join (`levels`, u8[2**m])."""
+    """The rule that gives a set its keys: band keys of a plan, or the rarest elements for an exact join (`levels`,
+    u8[2**m]: how common elements are)."""
 
     job: Job
     plan: Plan | None = None
     levels: npt.NDArray[np.uint8] | None = None
 
     def of(self, sets: Sets) -> tuple[pa.Array, pa.Array]:
-        """(keys, places) of each set, as binary columns."""
+        """Compute (keys, places) of each set as binary columns; places: position of each element in its prefix."""
         n = len(sets)
         none = as_binary(np.empty(0, np.int32), np.zeros(n + 1, np.int64))
         if self.plan is not None:
@@ -57,7 +58,7 @@ class DocumentKeys:
 
 
 def band_words(sets: Sets, job: Job, plan: Plan) -> U64:
-    """u64[n, bands]: the keys of the bands, those of different bands never alike (but by chance, once in 2^64)."""
+    """Compute the band keys, u64[n, bands]; keys of different bands never agree (except by chance, once in 2^64)."""
     signatures = sketch_items(sets.elements, sets.offsets[:-1], sets.sizes, job.recipe())
     keys = band_keys(signatures, plan.bands, plan.rows)
     out = np.empty_like(keys)
@@ -68,7 +69,7 @@ def band_words(sets: Sets, job: Job, plan: Plan) -> U64:
 
 
 def read_sets(batch: pa.RecordBatch, job: Job, on_bad_text: OnBadText) -> Iterator[tuple[pa.RecordBatch, Sets, I64]]:
-    """Pieces of a batch with a column `text`: (its rows, the set of each text, the length of each text)."""
+    """Shingle a batch with a column `text` in pieces: yield (rows, sets, lengths of the texts)."""
     pieces = max(1, -(-batch["text"].nbytes // TEXT_BYTES_PER_STEP))
     step = max(1, -(-batch.num_rows // pieces))
     for at in range(0, batch.num_rows, step):
@@ -79,13 +80,13 @@ def read_sets(batch: pa.RecordBatch, job: Job, on_bad_text: OnBadText) -> Iterat
 
 
 def features(sets: Sets, lengths: I64, keys: DocumentKeys) -> dict[str, pa.Array]:
-    """The columns FEATURES of some sets."""
+    """Return the columns DOCUMENT_FEATURES of sets."""
     words, places = keys.of(sets)
     return {**of_sets(sets), "length": as_arrow(lengths), "keys": words, "places": places}
 
 
 def of_sets(sets: Sets) -> dict[str, pa.Array]:
-    """The columns OF_SETS."""
+    """Return the columns OF_SETS of sets."""
     salted = np.empty_like(sets.elements)
     hashing.mix_all(sets.elements, SET_SALT, salted)
     return {
@@ -97,14 +98,18 @@ def of_sets(sets: Sets) -> dict[str, pa.Array]:
 
 
 def sets_of(batch: pa.RecordBatch) -> Sets:
-    """The sets of a batch of features."""
+    """Decode the sets of a batch of features."""
     elements, starts, sizes = words(batch, "elements")
     ends = np.concatenate([starts[:1], starts + sizes]) if len(starts) else np.zeros(1, np.int64)
     return Sets(elements[ends[0] : ends[-1]], ends - ends[0])
 
 
 def set_score(job: Job, plan: Plan | None) -> Score:
-    """The exact score of pairs of sets, NaN below the bar; after banding, also where too few slots agree (plan.cut)."""
+    """Return a function that scores pairs of sets exactly, with NaN below the threshold.
+
+    After banding, pairs that agree in fewer than plan.cut slots are NaN too. Without job.verify the score is the share
+    of agreeing slots.
+    """
     bar, recipe = job.bar(), job.recipe()
 
     def score(left: pa.RecordBatch, right: pa.RecordBatch) -> F64:
@@ -126,7 +131,7 @@ def set_score(job: Job, plan: Plan | None) -> Score:
 
 
 def exact_scores(items: Items, left: I64, right: I64, bar: Bar) -> F64:
-    """The similarity of items left[i] and right[i], NaN below the bar."""
+    """Compute the similarity of items left[i] and right[i], NaN below the threshold."""
     order = np.argsort(left, kind="stable")
     anchors, counts = np.unique(left, return_counts=True)
     overlap = np.empty(len(left), np.int64)
@@ -142,7 +147,7 @@ def exact_scores(items: Items, left: I64, right: I64, bar: Bar) -> F64:
 
 
 def two_sided(left: pa.RecordBatch, right: pa.RecordBatch) -> tuple[Items, I64, I64]:
-    """The different sets of two batches, and which of them stand at row i of the left and of the right batch."""
+    """Collect the distinct sets of two batches; also return the set number of each row of the left and right batch."""
     parts, numbers_of, at = [], [], 0
     for batch in (left, right):
         _, first, number = np.unique(numbers(batch, "item"), return_index=True, return_inverse=True)

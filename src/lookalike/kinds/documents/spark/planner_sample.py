@@ -1,4 +1,4 @@
-"""A sample of sets, small enough for the driver: how common elements are, and which way is cheapest."""
+"""A sample of sets on the driver, to estimate element frequencies and to choose the cheapest method."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ HASH_RANGE = 2.0**64
 
 
 def sampled_sets(things: DataFrame, least: int, elements: int) -> Items:
-    """Different sets whose fingerprints are low: always the same ones of the same input, however it is parted. As many
-    as hold about so many elements."""
+    """Sample distinct sets with low fingerprints that together have about `elements` elements.
+
+    The same input gives the same sample for any partitioning.
+    """
     usable = things.where(f"size >= {max(1, least)}")
     share = elements / max(1, usable.selectExpr("sum(size)").collect()[0][0] or 0)
     if share < 1:
@@ -39,8 +41,11 @@ def sampled_sets(things: DataFrame, least: int, elements: int) -> Items:
 def choose(
     firsts: DataFrame, copies: Copies, count: int, plan: Plan | None, job: Job, crowd: int | None, *, several: bool
 ) -> Choice:
-    """The cheapest way that keeps the promise, by the rule and from the sample of the local engine: different sets, by
-    the numbers that they have there. firsts: one document of each class, of which there are so many (count)."""
+    """Choose the cheapest method that reaches the recall, by the rule and from the sample of the local engine.
+
+    The sample consists of distinct sets, drawn by the numbers that the local engine gives them. firsts: one document of
+    each class of equal documents; count: number of classes.
+    """
     if plan is None:
         return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
     if count <= PLANNER_SAMPLE:
@@ -55,7 +60,7 @@ def choose(
 
 
 def picked_sets(firsts: DataFrame, copies: Copies, numbers: I64, *, several: bool) -> Items:
-    """The sets of these numbers, in their order. Items alone are numbered; the few sets are then fetched."""
+    """Fetch the sets with these numbers, in order. Only item ids are numbered before the few sets are fetched."""
     from pyspark.sql import functions as F  # noqa: N812
 
     known = number_classes(firsts, copies, [], several=several)

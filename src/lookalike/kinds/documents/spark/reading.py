@@ -1,4 +1,4 @@
-"""One pass over texts on Spark: to sets and keys, and sets to other keys."""
+"""One pass over texts on Spark that computes sets and keys, and recomputation of keys from sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def read_things(
     origins: Sequence[SparkSource], job: Job, keys: DocumentKeys, *, preferred: str | None, on_bad_text: OnBadText
 ) -> DataFrame:
-    """The things of all collections, with FEATURES."""
+    """Read the documents of all collections, with the columns DOCUMENT_FEATURES."""
 
     def make(batch: pa.RecordBatch) -> Made:
         for part, sets, lengths in read_sets(batch, job, on_bad_text):
@@ -31,7 +31,7 @@ def read_things(
 
 
 def rekeyed(things: DataFrame, keys: DocumentKeys) -> DataFrame:
-    """The things with other keys, made from their sets."""
+    """Replace the keys of documents by other keys, computed from their sets; the sets are dropped."""
     carried = [field for field in things.schema.fields if field.name not in ("keys", "places", "elements")]
     names = [field.name for field in carried]
 

@@ -1,4 +1,4 @@
-"""A run over documents on Spark."""
+"""The Spark engine for documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocumentRun(SparkRun):
-    """A run over documents."""
+    """A run over documents on Spark."""
 
     job: Job
 
@@ -59,18 +59,18 @@ class DocumentRun(SparkRun):
 
     @cached_property
     def plan(self) -> Plan | None:
-        """Bands and rows, where the job may use them."""
+        """The bands and rows of the job, or None if it cannot use banding."""
         return planned_for(self.job, self.trace)
 
     @property
     def least(self) -> int:
-        """The size of the smallest set that can match anything."""
+        """The smallest size of a set that can match another set."""
         bar = self.job.bar()
         return -(-bar.num // bar.den) if self.job.set_measure().is_count else 1
 
     @cached_property
     def things(self) -> DataFrame:
-        """All documents as sets; with keys already where nothing must be looked at before."""
+        """All documents as sets, already with keys if the method is given and no shingles must be dropped first."""
         fused = self.job.method == "lsh" and self.job.max_share is None
         keys = DocumentKeys(self.job, self.plan if fused else None)
         preferred = preferred_column(self.keep)
@@ -89,7 +89,7 @@ class DocumentRun(SparkRun):
 
     @property
     def banded(self) -> Plan | None:
-        """The plan, where the way taken is banding."""
+        """The plan if the chosen method is banding, otherwise None."""
         return self.plan if self.choice.method == "lsh" else None
 
     @cached_property
@@ -116,7 +116,7 @@ class DocumentRun(SparkRun):
                 "Ask for pairs with a higher threshold or a larger max_pairs."
             )
         weight, limit = self.weight, self.job.max_pairs
-        often = self.banded.bands if self.banded is not None else 8  # how often a pair may be met
+        often = self.banded.bands if self.banded is not None else 8  # buckets that a pair may share
         if weight.pairs > CERTAIN_EXCESS * often * limit:
             raise TooManyPairs(
                 f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
@@ -130,7 +130,7 @@ class DocumentRun(SparkRun):
 
     @cached_property
     def paired(self) -> DataFrame:
-        """Every two classes that share a key, and may match."""
+        """The candidates: pairs of classes that share a key and may match."""
         return candidates(self.met, self.job.bar(), self.weight).persist()
 
     @cached_property
@@ -146,20 +146,20 @@ class DocumentRun(SparkRun):
 
     @cached_property
     def pairs_complete(self) -> bool:
-        """False where groups are made straight from buckets, and no list of pairs is: the local engine's rule."""
+        """False if groups are formed directly from buckets without a list of pairs, by the rule of the local engine."""
         if self.want == "pairs" or len(self.origins) == 2 or self.banded is None:
             return True
         return self.weight.pairs <= MAX_PAIRS_PER_ITEM * self.classes
 
     def counted(self) -> dict[str, int]:
-        """What there is, in the words of the kind of item."""
+        """Count the documents, empty documents, shingles and bytes."""
         row = self.things.selectExpr(
             "count(1) as documents", "count_if(size = 0) as empty", "sum(size) as shingles", "sum(length) as bytes"
         ).collect()[0]
         return {name: row[name] or 0 for name in ("documents", "empty", "shingles", "bytes")}
 
     def audited(self) -> Audit | None:
-        """The recall as measured; None where the answer is exact, or nobody asked."""
+        """Measure the recall; None if the answer is exact or the audit is disabled."""
         if self.banded is None or not self.job.audit:
             return None
         if self.pairs_complete:

@@ -1,6 +1,6 @@
-"""What an executor starts in place of pyspark's own daemon: all is loaded once, and workers are forked from that.
+"""Replacement of pyspark's worker daemon: it loads all libraries once, and workers are forked from it.
 
-A worker that starts cold takes about a second of a core to import NumPy, Arrow, pandas and Numba and to load kernels.
+A cold worker needs about a second of a core to import NumPy, Arrow, pandas and Numba and to load kernels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lookalike.runtime.spark.key_join import KEY_COLUMNS, bucket_pairs
 
 
 def load() -> None:
-    """Go once through what every task over documents does, and take nothing of it for garbage later."""
+    """Run every step of a document task once, and exclude the loaded objects from garbage collection."""
     job = Job(method="lsh")
     plan = planned_for(job, Trace())
     texts = pa.record_batch({"text": ["so many words as it takes"] * 2})

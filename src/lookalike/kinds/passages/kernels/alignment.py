@@ -1,8 +1,9 @@
-"""The passages that two documents share: runs of equal tokens, extended from seeds as far as they go.
+"""Alignment of two documents: shared passages are maximal runs of equal tokens, extended from seeds.
 
-A seed is a fingerprint that two documents share: token a of the left one, token b of the right one. On the diagonal a-b
-it grows to the maximal run of equal tokens. With `gap`, a run goes on beyond an edit of at most `gap` tokens where that
-pays: each equal token counts +1, each token of an edit -1, and the passage ends where the sum is highest.
+A seed is a fingerprint that two documents share: token a of the left and token b of the right document. On the diagonal
+a-b it is extended to the maximal run of equal tokens. With `gap`, a run continues beyond an edit of at most `gap`
+tokens if that raises the score: each equal token counts +1, each token of an edit -1, and the passage ends at the
+highest score.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from lookalike.kernels._jit import jit
 
 AGAIN = 2  # equal tokens that must follow an edit
-MAX_BRIDGING_PASSES = 64  # times that all tokens of a pair may be gone over in search of edits to bridge
+MAX_BRIDGING_PASSES = 64  # limit of the work to bridge edits, in passes over all tokens of a pair
 START, END, DIAGONAL = 0, 1, 2  # columns of a piece
 LEFT_DOCUMENT, RIGHT_DOCUMENT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOKENS, UNBROKEN = range(
     8
@@ -23,7 +24,7 @@ LEFT_DOCUMENT, RIGHT_DOCUMENT, LEFT_START, LEFT_END, RIGHT_START, RIGHT_END, TOK
 
 @jit
 def equal_run(x: Any, y: Any, i: int, j: int, step: int) -> int:  # x, y u32[]; step 1 or -1
-    """How many tokens are equal from x[i] and y[j] on, in the direction of `step`."""
+    """Count the equal tokens from x[i] and y[j], in the direction of `step`."""
     if step > 0:
         u, v = x[i:], y[j:]
         most = min(len(u), len(v))
@@ -39,7 +40,7 @@ def equal_run(x: Any, y: Any, i: int, j: int, step: int) -> int:  # x, y u32[]; 
 
 @jit
 def resumes(x: Any, y: Any, i: int, j: int, step: int) -> bool:
-    """True where AGAIN tokens are equal from x[i] and y[j] on."""
+    """Return True if AGAIN tokens are equal from x[i] and y[j], in the direction of `step`."""
     for n in range(AGAIN):
         a, b = i + n * step, j + n * step
         if a < 0 or b < 0 or a >= len(x) or b >= len(y) or x[a] != y[b]:
@@ -49,9 +50,9 @@ def resumes(x: Any, y: Any, i: int, j: int, step: int) -> bool:
 
 @jit
 def edit(x: Any, y: Any, i: int, j: int, step: int, gap: int) -> Any:
-    """(tokens of x, tokens of y) of the least edit after which the two agree again; (-1, -1) if there is none.
+    """Find the smallest edit after which x and y agree again; (tokens of x, tokens of y), or (-1, -1) if none.
 
-    An exchange of as many tokens comes before an insertion of the same size.
+    A replacement is tried before an insertion of the same size.
     """
     for size in range(1, gap + 1):
         for less in range(size + 1):
@@ -64,9 +65,9 @@ def edit(x: Any, y: Any, i: int, j: int, step: int, gap: int) -> Any:
 
 @jit
 def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> Any:
-    """Go on from x[i], y[j], where a run has just ended, beyond edits. (tokens of x, tokens of y, pieces) to take.
+    """Extend a run that ended before x[i], y[j] across edits; returns (tokens of x, tokens of y, pieces) to add.
 
-    pieces i64[p, 3], out: start, end and diagonal of each run on the way; those beyond the taken ones are void.
+    pieces i64[p, 3], out: start, end and diagonal of each run on the way; entries beyond the returned number are void.
     """
     score = best = 0
     took_x = took_y = taken = n = 0
@@ -92,8 +93,8 @@ def bridge(x: Any, y: Any, i: int, j: int, step: int, gap: int, pieces: Any) -> 
 
 
 @jit
-def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens], or [0] where none is
-    """How many tokens from start to end count."""
+def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens], or [0] if no token is excluded
+    """Count the tokens from start to end that are not covered by excluded shingles."""
     if len(covered) == 0:
         return end - start
     n = 0
@@ -105,16 +106,17 @@ def uncovered(covered: Any, start: int, end: int) -> int:  # covered bool[tokens
 
 @jit
 def overhang(a: Any, b: Any, start: int) -> int:  # a, b i64[8]: passages; start: LEFT_START or RIGHT_START
-    """How many tokens of passage a stand outside passage b, on this side."""
+    """Count the tokens of passage a that are outside passage b, on this side."""
     return max(0, b[start] - a[start]) + max(0, a[start + 1] - b[start + 1])
 
 
 @jit
 def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows i64[r, 8], changed
-    """Drop from rows[first:end], the passages of a pair, those without an unbroken run of `least` tokens of which
-    a fifth at most stands outside another one, and then those that lie on both sides inside another one; the new end.
+    """Remove nested passages from rows[first:end], the passages of one pair; returns the new end.
 
-    The order matters: what lies inside a passage must not go with it.
+    First, passages without an unbroken run of `least` tokens are removed if at most a fifth of them is outside another
+    passage; then passages that are inside another one on both sides. The order matters: a passage inside a removed one
+    must not be removed with it.
     """
     keep = np.ones(end - first, np.bool_)
     for tolerant in (True, False):
@@ -139,7 +141,7 @@ def without_nested(rows: Any, first: int, end: int, least: int) -> int:  # rows 
 
 @jit
 def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
-    """Whether a piece is all of its run of equal tokens: a bridge may enter a run half-way."""
+    """Return True if a piece is a maximal run of equal tokens; a bridge may enter a run in the middle."""
     before, after, diagonal = piece[START] - 1, piece[END], piece[DIAGONAL]
     if equal_run(x, y, before, before - diagonal, -1) > 0:
         return False
@@ -148,7 +150,7 @@ def is_whole(x: Any, y: Any, piece: Any) -> bool:  # piece i64[3]
 
 @jit
 def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
-    """Room for one row more after n of them."""
+    """Return an array with room for another row after the first n, copied to twice the size if necessary."""
     if n < len(rows):
         return rows
     more = np.empty((2 * len(rows), rows.shape[1]), rows.dtype)
@@ -158,31 +160,33 @@ def grown(rows: Any, n: int) -> Any:  # rows i64[r, 8]
 
 @jit
 def passages_of_pair(
-    x: Any,  # u32[]: the tokens of the left document
-    y: Any,  # u32[]: of the right one
+    x: Any,  # u32[]: tokens of the left document
+    y: Any,  # u32[]: tokens of the right document
     hidden: Any,  # bool[len(x)], or [0]: left tokens that do not count
     seeds: Any,  # u32[s, 2]: a, b, in order
     k: int,
     gap: int,
-    least: int,  # equal tokens a passage must have, of those that count
-    reached: Any,  # i64[>= len(x) + len(y) + 1], zeros: where the last run on each diagonal ended; zeros again after
-    pieces: Any,  # i64[p, 3]: room
+    least: int,  # minimum equal tokens of a passage, among those that count
+    reached: Any,  # i64[>= len(x) + len(y) + 1], zeros before and after: end of the last run on each diagonal
+    pieces: Any,  # i64[p, 3]: scratch
     rows: Any,  # i64[r, 8]
     n: int,
 ) -> Any:
-    """Append the passages of one pair of documents to the rows, without their documents; (rows, how many, whether every
-    edit was looked at). In text of very few different tokens an edit can be bridged anywhere: there the search ends
-    before it becomes a comparison of everything with everything, and what is left is told unbridged."""
+    """Append the passages of one pair of documents to the rows, without the document columns.
+
+    Returns (rows, number of rows, whether every edit was tried). In text with very few distinct tokens an edit can be
+    bridged anywhere: bridging stops before it becomes quadratic, and the remaining passages are not bridged.
+    """
     first = n
     work, most = 0, MAX_BRIDGING_PASSES * (len(x) + len(y) + gap * gap)
     shift, width = len(y), len(x) + len(y) + 1
-    told = {np.int64(-1)}  # runs inside passages that stay: their end and diagonal in one number
+    told = {np.int64(-1)}  # runs inside reported passages: end and diagonal in one number
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
         if reached[a - b + shift] > a:
             continue
         ahead = equal_run(x, y, a, b, 1)
-        if ahead < k:  # two shingles with one hash
+        if ahead < k:  # hash collision of two shingles
             continue
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
@@ -206,11 +210,13 @@ def passages_of_pair(
                     start_x, start_y = start_x - more_x, start_y - more_y
         if tokens < least:
             continue
-        for p in range(used):  # a passage without an unbroken run of `least` may go: it stands for shorter runs only
+        for p in range(
+            used
+        ):  # a passage without an unbroken run of `least` may be removed: it covers shorter runs only
             piece = pieces[p]
             if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
                 told.add(piece[END] * width + piece[DIAGONAL] + shift)
-        if len(hidden):  # boilerplate at the ends is no part of the passage
+        if len(hidden):  # trim boilerplate at both ends
             while hidden[start_x] and x[start_x] == y[start_y]:
                 start_x, start_y = start_x + 1, start_y + 1
             while hidden[end_x - 1] and x[end_x - 1] == y[end_y - 1]:

@@ -1,4 +1,4 @@
-"""Fingerprints into parts that are sorted apart: 32 bits of the hash and the number of the fingerprint in one word."""
+"""Packing of fingerprints for sorting in parts: 32 bits of the hash and the fingerprint number in one word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UPPER = np.uint64(32)
 
 @jit
 def pack(hashes: Any, ends: Any, out: Any) -> None:  # hashes u64[f]; ends i64[256], zeros, out; out u64[f]
-    """Put each fingerprint in the part of its eight highest bits: the next 32 bits, then its number."""
+    """Partition fingerprints by their eight highest bits; a packed word has the next 32 bits, then the number."""
     for i in range(len(hashes)):
         ends[hashes[i] >> PART] += 1
     total = 0
@@ -28,9 +28,10 @@ def pack(hashes: Any, ends: Any, out: Any) -> None:  # hashes u64[f]; ends i64[2
 
 @jit
 def unpack(packed: Any, starts: Any, order: Any, place: Any, fresh: Any) -> None:
-    """See kinds.passages.inverted_lists.Lists. packed u64[f], each part sorted; starts i64[256]; order u32[f]; place
-    i64[f]; fresh
-    bool[f]."""
+    """Fill the arrays of kinds.passages.inverted_lists.FingerprintLists.
+
+    packed u64[f], each part sorted; starts i64[256]; order u32[f]; place i64[f]; fresh bool[f].
+    """
     for t in range(len(packed)):
         i = packed[t] & LOW
         order[t] = i

@@ -1,4 +1,4 @@
-"""Fingerprints to passages: which documents share one, and what each such pair shares; with counts for each pair."""
+"""Passages from fingerprints: the pairs of documents that share a fingerprint, their passages, and sums per pair."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lookalike.kinds.passages.kernels.alignment import (
 
 @jit
 def partners(d: int, prints: Any, place: Any, fresh: Any, owners: Any, rivals: Any, counts: Any, seen: Any) -> Any:
-    """Count the seeds of document d with each later document that may be its partner; types as in `find_passages`.
+    """Count the seeds of document d with each later document to compare it with; types as in `find_passages`.
 
-    counts i64[n], zeros, out; seen u32[n], out: the partners, in no order. Returns (partners, seeds).
+    counts i64[n], zeros, out; seen u32[n], out: the partners, unordered. Returns (number of partners, number of seeds).
     """
     many = total = 0
     for i in range(prints[d], prints[d + 1]):
@@ -40,8 +40,8 @@ def partners(d: int, prints: Any, place: Any, fresh: Any, owners: Any, rivals: A
 
 
 @jit
-def may_meet(d: int, e: int, rivals: Any) -> bool:  # rivals i64[n, 2]: camp and author of each document, -1 for none
-    """True where two documents, d before e, are to be compared: not the same document, camp or author."""
+def may_meet(d: int, e: int, rivals: Any) -> bool:  # rivals i64[n, 2]: collection and author of each, -1 for none
+    """Return True if documents d and e are compared: they differ, also in collection and author."""
     if d == e or (rivals[d, 0] >= 0 and rivals[d, 0] == rivals[e, 0]):
         return False
     return rivals[d, 1] < 0 or rivals[d, 1] != rivals[e, 1]
@@ -50,21 +50,21 @@ def may_meet(d: int, e: int, rivals: Any) -> bool:  # rivals i64[n, 2]: camp and
 @jit
 def find_passages(
     begin: int,
-    end: int,  # the documents begin .. end-1 as left ones
+    end: int,  # left documents: begin .. end-1
     tokens: Any,  # u32[total]
     offsets: Any,  # i64[n+1]
     covered: Any,  # bool[total], or [0]: tokens that do not count
     prints: Any,  # i64[n+1]: the fingerprints of document d are prints[d] .. prints[d+1]-1
-    place: Any,  # i64[f]: where a fingerprint stands in the lists of equal ones, each of which is in order
-    fresh: Any,  # bool[f]: by place, True where another list begins
-    owners: Any,  # u32[f]: by place, the document of a fingerprint
-    starts: Any,  # u32[f]: by place, the token at which it starts
-    rivals: Any,  # i64[n, 2]: camp and author of each document, -1 for none
+    place: Any,  # i64[f]: position of a fingerprint in the concatenated, sorted inverted lists
+    fresh: Any,  # bool[f]: by position, True at the first entry of a list
+    owners: Any,  # u32[f]: by position, document of the fingerprint
+    starts: Any,  # u32[f]: by position, token at which the fingerprint starts
+    rivals: Any,  # i64[n, 2]: collection and author of each document, -1 for none
     k: int,
     gap: int,
     least: int,
-) -> Any:  # (i64[r, 8], pairs in which not every edit was looked at)
-    """All passages that these documents share with later ones, those of a pair together."""
+) -> Any:  # (i64[r, 8], number of pairs in which not every edit was tried)
+    """Find all passages that these documents share with later ones; the passages of a pair are consecutive."""
     n = len(prints) - 1
     counts = np.zeros(n, np.int64)
     seen = np.empty(n, np.uint32)
@@ -83,7 +83,7 @@ def find_passages(
         if total > len(seeds):
             seeds = np.empty((2 * total, 2), np.uint32)
         at = 0
-        for p in range(many):  # counts become the places where the seeds of each partner go
+        for p in range(many):  # counts become the offsets of the seeds of each partner
             at, counts[seen[p]] = at + counts[seen[p]], at
         for i in range(prints[d], prints[d + 1]):
             t = place[i] + 1
@@ -114,7 +114,10 @@ def find_passages(
 
 @jit
 def covered_by(rows: Any, order: Any, column: int, hidden: Any) -> int:
-    """How many tokens that count lie in the passages rows[order], on the side that starts at `column`."""
+    """Count the tokens, without excluded ones, in the union of the passages rows[order].
+
+    column: LEFT_START or RIGHT_START.
+    """
     total = reached = 0
     for o in range(len(order)):
         start, end = rows[order[o], column], rows[order[o], column + 1]
@@ -125,10 +128,10 @@ def covered_by(rows: Any, order: Any, column: int, hidden: Any) -> int:
 
 @jit
 def sum_up(rows: Any, by_left: Any, by_right: Any, offsets: Any, covered: Any, out: Any) -> int:
-    """For each pair: left, right, tokens of the left one in passages, of the right one, longest unbroken run, passages.
+    """Aggregate passages per pair: left, right, left tokens, right tokens, longest unbroken run, number of passages.
 
-    rows i64[r, 8]; by_left, by_right i64[r]: the rows in order of their pair, then of the place in the left, or right,
-    document; offsets i64[n+1]; covered bool[total] or [0]; out i64[r, 6]. Returns how many pairs there are.
+    rows i64[r, 8]; by_left, by_right i64[r]: order of the rows by pair, then by position in the left (right) document;
+    offsets i64[n+1]; covered bool[total] or [0]; out i64[r, 6]. Returns the number of pairs.
     """
     n = 0
     start = 0

@@ -1,7 +1,7 @@
-"""Text to words that know their place: one 32-bit hash per word, with the characters where it starts and ends.
+"""Tokenisation of text into words with positions: a 32-bit hash per word, and its character range.
 
-The words are those of `kernels.tokens`; characters are code points, as Python counts them. A place tells a person where
-to look, so it is of the text as it stands, before any folding.
+The words are those of `kernels.tokens`; characters are code points, as in Python. Positions refer to the original text,
+before any folding, because they are shown to users.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ZERO, HALF = np.uint64(0), np.uint64(32)
 
 @jit
 def narrow(h: Any) -> Any:  # u64 -> u32
-    """The hash of a word, from the sum over its characters."""
+    """Compute the 32-bit hash of a word from the sum over its characters."""
     return np.uint32(half_mix(h) >> HALF)
 
 
 @jit
 def ascii_places(data: Any, start: int, end: int, lut: Any, out: Any, starts: Any, ends: Any) -> int:
-    """Words of plain ASCII text. data u8[bytes]; lut u8[256]; out, starts, ends u32[tokens]."""
+    """Tokenise ASCII text; returns the number of words. data u8[bytes]; lut u8[256]; out, starts, ends u32[tokens]."""
     part = data[start:end]
     n = 0
     h = ZERO
@@ -50,11 +50,11 @@ def ascii_places(data: Any, start: int, end: int, lut: Any, out: Any, starts: An
 
 @jit
 def places(data: Any, start: int, end: int, tables: Any, out: Any, starts: Any, ends: Any) -> int:
-    """Words of any text; types as above, tables kernels.unicode.Tables."""
+    """Tokenise any UTF-8 text into words; types as in `ascii_places`, tables kernels.unicode.Tables."""
     _, classes, folds, multi = tables
-    n = at = last = 0  # at: characters before byte i; last: where the open word has ended so far
+    n = at = last = 0  # at: characters before byte i; last: end of the current word so far
     h = ZERO
-    alone = False  # the open word is a single ideograph or kana: only marks may follow
+    alone = False  # the current word is a single ideograph or kana: only marks may follow
     i = start
     while i < end:
         point, i = code_point(data, i, end)
@@ -81,8 +81,11 @@ def places(data: Any, start: int, end: int, tables: Any, out: Any, starts: Any, 
 
 @jit
 def all_places(data: Any, offsets: Any, tables: Any, out: Any, starts: Any, ends: Any, out_offsets: Any) -> None:
-    """The words of every document: data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables;
-    out, starts, ends u32[at least bytes/2 + n + 1]; out_offsets i64[n+1], out."""
+    """Tokenise every document into words.
+
+    data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables; out, starts, ends u32[at least bytes/2 + n + 1];
+    out_offsets i64[n+1], out.
+    """
     at = 0
     out_offsets[0] = 0
     for d in range(len(offsets) - 1):

@@ -1,8 +1,8 @@
-"""Winnowing: of each window of w consecutive k-shingles the one with the least hash, the last among equals.
+"""Winnowing: from each window of w consecutive k-shingles, select the one with the minimum hash, the last if tied.
 
-Two documents that share w+k-1 tokens share a window, and choose from it at the same place: the choice depends on the
-window alone. (Schleimer, Wilkerson, Aiken 2003.) A shingle can be barred from the choice; a window of barred shingles
-alone gives none.
+Two documents that share w+k-1 tokens share a window, and select the same position in it, because the selection depends
+only on the window (Schleimer, Wilkerson, Aiken 2003). Barred shingles are never selected; a window of only barred
+shingles selects none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILTER_BITS = np.uint64(48)  # the filter has 2**16 entries, one for each value 
 
 @jit
 def hashes(tokens: Any, k: int, out: Any) -> int:  # tokens u32[n]; out u64[>=n]
-    """The hash of each k-shingle in turn, none BARRED; returns how many there are: none of fewer than k tokens."""
+    """Hash each k-shingle, never to BARRED; returns the number of shingles, 0 for fewer than k tokens."""
     n = len(tokens)
     if n < k:
         return 0
@@ -41,14 +41,14 @@ def hashes(tokens: Any, k: int, out: Any) -> int:  # tokens u32[n]; out u64[>=n]
 
 @jit
 def make_filter(barred: Any, out: Any) -> None:  # barred u64[b]; out bool[2**16], False
-    """Mark the highest bits of the barred hashes: most shingles need no further look."""
+    """Mark the highest bits of the barred hashes, so that most shingles need no binary search."""
     for i in range(len(barred)):
         out[barred[i] >> FILTER_BITS] = True
 
 
 @jit
 def where_in(ordered: Any, x: Any) -> int:  # ordered u64[b], sorted; x u64
-    """The place of x, or -1."""
+    """Return the position of x in a sorted array, or -1 (binary search)."""
     low, high = 0, len(ordered)
     while low < high:
         middle = (low + high) // 2
@@ -61,9 +61,9 @@ def where_in(ordered: Any, x: Any) -> int:  # ordered u64[b], sorted; x u64
 
 @jit
 def bar(shingles: Any, k: int, barred: Any, marks: Any, covered: Any) -> None:
-    """Bar the shingles whose hash is in `barred`, and mark every token that stands in one.
+    """Set the shingles whose hash is in `barred` to BARRED, and mark every token in such a shingle as covered.
 
-    shingles u64[s], changed; barred u64[b], sorted; marks: its filter; covered bool[s+k-1], changed.
+    shingles u64[s], in and out; barred u64[b], sorted; marks: its filter; covered bool[s+k-1], in and out.
     """
     for i in range(len(shingles)):
         x = shingles[i]
@@ -74,7 +74,7 @@ def bar(shingles: Any, k: int, barred: Any, marks: Any, covered: Any) -> None:
 
 @jit
 def choose(shingles: Any, w: int, out: Any) -> int:  # shingles u64[s]; out u32[>=s]
-    """Write the places that are chosen from some window, in order; returns how many. Fewer than w are one window."""
+    """Write the positions selected by any window, in order; returns their number. Fewer than w form one window."""
     count = len(shingles)
     n = 0
     best = -1
@@ -95,10 +95,10 @@ def choose(shingles: Any, w: int, out: Any) -> int:  # shingles u64[s]; out u32[
 
 @jit
 def thin(shingles: Any, w: int, chosen: Any, n: int) -> int:  # shingles u64[s]; chosen u32[>=n], changed in place
-    """Drop choices from the middle of a stretch that repeats itself: its first and last repeat stand for all.
+    """Drop selected positions inside a repetitive stretch, and keep its first and last ones; returns the number kept.
 
-    A place goes where the text from the choice before it to the choice after it is one piece, of at most w tokens, said
-    twice. Else a list of a thousand zeros would meet another in a million places.
+    A position is dropped if the text from the previous to the next selected position is one piece of at most w tokens,
+    repeated twice. Otherwise a list of a thousand zeros would share a million seeds with another.
     """
     kept = 0
     before = np.int64(-1)
@@ -120,7 +120,7 @@ def thin(shingles: Any, w: int, chosen: Any, n: int) -> int:  # shingles u64[s];
 
 @jit
 def repeats(shingles: Any, first: int, second: int, third: int) -> bool:
-    """True where the shingles from `first` on are those from `second` on, and `third` is as far again."""
+    """Return True if the shingles from `first` to `second` repeat from `second` to `third`."""
     if second - first != third - second or shingles[first] != shingles[second]:
         return False
     for j in range(second - first + 1):
@@ -137,12 +137,12 @@ def winnow(
     w: int,
     barred: Any,  # u64[b], sorted: shingles that must not be chosen
     marks: Any,  # bool[2**16]: the filter of `barred`
-    covered: Any,  # bool[total], False; or [0] where nothing is barred. out: tokens that stand in a barred shingle
-    prints: Any,  # u64[total], out: the hash of each choice
-    places: Any,  # u32[total], out: the token, counted in its document, at which it starts
-    ends: Any,  # i64[n], out: where the choices of each document end
+    covered: Any,  # bool[total], False, out: tokens in a barred shingle; [0] if nothing is barred
+    prints: Any,  # u64[total], out: hash of each fingerprint
+    places: Any,  # u32[total], out: token of its document at which the fingerprint starts
+    ends: Any,  # i64[n], out: end of the fingerprints of each document
 ) -> None:
-    """The fingerprints of every document."""
+    """Compute the fingerprints of every document."""
     most = 0
     for d in range(len(ends)):
         most = max(most, offsets[d + 1] - offsets[d])
@@ -166,7 +166,7 @@ def winnow(
 
 @jit
 def count_shingles(tokens: Any, offsets: Any, k: int, once: bool, counts: Any, last: Any) -> None:
-    """counts[h mod len] += 1 for each shingle h; with `once`, once for each document. Never below the true count.
+    """counts[h mod len] += 1 for each shingle h (with `once`, once per document): an upper bound of the true count.
 
     tokens u32[total]; offsets i64[n+1]; counts, last u32[2**m], zeros.
     """
@@ -182,8 +182,10 @@ def count_shingles(tokens: Any, offsets: Any, k: int, once: bool, counts: Any, l
 
 @jit
 def common_shingles(tokens: Any, offsets: Any, k: int, counts: Any, limit: int, out: Any) -> int:
-    """Write the shingles whose counter is above the limit, repeats and all; returns how many. out u64[r]: where it is
-    too small, only the number counts. Types as above."""
+    """Write the shingles whose counter is above the limit, with repeats; returns their number.
+
+    out u64[r]: if it is too small, only the returned number is useful. Other types as in `count_shingles`.
+    """
     mask = np.uint64(len(counts) - 1)
     n = 0
     for d in range(len(offsets) - 1):
@@ -198,8 +200,10 @@ def common_shingles(tokens: Any, offsets: Any, k: int, counts: Any, limit: int, 
 
 @jit
 def count_exactly(tokens: Any, offsets: Any, k: int, once: bool, wanted: Any, marks: Any, out: Any) -> None:
-    """out[i] = how often (with `once`, in how many documents) wanted[i] stands. wanted u64[u], sorted; marks: its
-    filter; out i64[u], zeros."""
+    """out[i] = the number of occurrences of wanted[i] (with `once`, the number of documents that contain it).
+
+    wanted u64[u], sorted; marks: its filter; out i64[u], zeros.
+    """
     last = np.zeros(len(wanted), np.int64)
     for d in range(len(offsets) - 1):
         work = np.empty(offsets[d + 1] - offsets[d], np.uint64)

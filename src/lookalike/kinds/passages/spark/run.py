@@ -1,7 +1,7 @@
-"""Passages on Spark: fingerprints are keys; texts travel only where two documents share one, and are compared there.
+"""The Spark engine for shared passages: fingerprints are keys, and only texts that share one are sent and compared.
 
-What two documents share depends on these two alone, as long as no text is left out because it is common: a task
-gives the documents of its pairs to the local engine, and keeps what that tells of the pairs.
+The passages of a pair depend only on its two documents, as long as no common text is excluded: a task runs the local
+engine on the documents of its pairs, and keeps the results for these pairs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PASSAGE_FEATURES = "size int, keys binary, places binary, words string"
-PAIRS_COMPARED_TOGETHER = 256  # pairs of documents that are compared together
+PAIRS_COMPARED_TOGETHER = 256  # pairs of documents that one call of the local engine compares
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 SUMS = ("shared_tokens", "left_in_right", "right_in_left", "longest", "passages")
 PASSAGE_COLUMNS = (
@@ -54,7 +54,7 @@ PASSAGE_COLUMNS = (
 
 @dataclass(frozen=True)
 class SparkPassages:
-    """The answer to `passages` on Spark. DataFrames are evaluated when something is asked of them."""
+    """The result of `passages` on Spark. DataFrames are evaluated lazily."""
 
     asked: ClassVar[str] = "passages"
 
@@ -74,13 +74,14 @@ class SparkPassages:
 
     @cached_property
     def passages(self) -> DataFrame:
-        """Every shared passage: left, right, left_start, left_end, right_start, right_end (characters), tokens."""
+        """The shared passages: left, right, left_start, left_end, right_start, right_end (characters), tokens."""
         with translated_errors(), self.trace.stage("match"):
             return self._named(self._found.select("left", "right", *PLACES))
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """Every pair of documents that shares one: shared_tokens, left_in_right, right_in_left, longest, passages."""
+        """The pairs of documents that share a passage: left, right, shared_tokens, left_in_right, right_in_left,
+        longest, passages."""
         with translated_errors(), self.trace.stage("match"):
             return self._named(self._found.select("left", "right", *SUMS).distinct())
 
@@ -90,7 +91,7 @@ class SparkPassages:
 
     @cached_property
     def receipt(self) -> dict[str, Any]:
-        """What was asked and counted, as on one machine."""
+        """The receipt: the request and the counts, as in the local engine."""
         with translated_errors(), self.trace.stage("count"):
             self.trace.add(**self._counts())
             sides = {row["side"]: row["count"] for row in self.things.groupBy("side").count().collect()}
@@ -114,13 +115,15 @@ class SparkPassages:
             return write_result(tables, lambda: self.receipt, os.fspath(folder), force=force)
 
     def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
-        """Write one DataFrame as Spark does, a folder of parts, in the format that the extension of its name tells."""
+        """Write one DataFrame as a folder of parts, in the format of the file extension."""
         with translated_errors(), self.trace.stage("write"):
             return write_frame(frame, os.fspath(path), force=force)
 
     def report(self, path: str | os.PathLike[str], *, pairs: int, force: bool = False) -> Path:
-        """As on one machine, a page for the browser: the pairs that share most, and their texts side by side, which
-        come to the driver for it."""
+        """Write an HTML report, as the local engine does: the pairs that share most, with their texts side by side.
+
+        The texts of these pairs are collected on the driver.
+        """
         if pairs < 1:
             raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
         with translated_errors(), self.trace.stage("match"):
@@ -165,7 +168,7 @@ class SparkPassages:
         )  # fmt: skip
 
     def _numbered(self, item: int) -> int:
-        """An item's number in a report: documents of the second collection come after all of the first."""
+        """Return an item's number in a report: documents of the second collection come after all of the first."""
         return item if len(self.origins) == 1 else (item >> 1) + (item & 1) * SECOND
 
     @cached_property
@@ -220,14 +223,14 @@ class SparkPassages:
         return named(frame, self.origins, self.things, ["left"], ["right"])
 
     def done(self) -> None:
-        """Let go of what executors keep for the next question."""
+        """Unpersist the cached DataFrames."""
         for name in ("things", "_met", "_paired", "_found"):
             if name in self.__dict__:
                 self.__dict__[name].unpersist()
 
 
 def compared(left: pa.RecordBatch, right: pa.RecordBatch, job: PassageJob, *, cross: bool) -> Iterator[pa.RecordBatch]:
-    """What documents (item, words) at the same rows of two batches share (FOUND)."""
+    """Find the passages shared by the documents (item, words) at the same rows of two batches (PASSAGE_COLUMNS)."""
     wanted = np.stack([numbers(left, "item"), numbers(right, "item")], axis=1)
     items, first = np.unique(wanted.T.reshape(-1), return_index=True)
     texts = pa.chunked_array([left["words"], right["words"]]).take(as_arrow(first)).combine_chunks()
