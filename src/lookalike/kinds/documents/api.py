@@ -47,7 +47,7 @@ class Options(RuleOptions, total=False):
     audit: int  # number of items to sample when measuring recall (0 disables the audit)
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
-    lines: bool  # one document per line of a text file; default: one per file, unless the source is a single file
+    lines: bool  # one document per line of a text file; default: one per file, unless a single file is the only input
     threads: int | None
     memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
     work_dir: str | Path | None  # folder that keeps hashed sets for later runs, and checkpoints

@@ -89,7 +89,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def random_sets(count: int, size: int, *, common: int = 0) -> Items:
-    """Generate random sets; the first `common` elements come from a small universe, so many sets share them."""
+    """Generate random sets; the first `common` elements come from a small universe and are shared by many sets."""
     rng = np.random.default_rng(1)
     elements = rng.integers(1, 1 << 63, count * size, dtype=np.uint64).reshape(count, size)
     if common:

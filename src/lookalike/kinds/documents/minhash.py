@@ -55,10 +55,10 @@ class MinHash:
     @classmethod
     def generator(cls, sets: Iterable[Iterable[bytes | str]], **options: Any) -> Iterator[MinHash]:
         """Yield one MinHash at a time; otherwise the same as `bulk`."""
-        for one in sets:
-            made = cls(**options)
-            made.update_batch(one)
-            yield made
+        for token_set in sets:
+            minhash = cls(**options)
+            minhash.update_batch(token_set)
+            yield minhash
 
     @property
     def num_perm(self) -> int:
@@ -111,9 +111,9 @@ class MinHash:
 
     def copy(self) -> MinHash:
         """Return an independent copy."""
-        made = MinHash(self.num_perm, seed=self.seed, scheme=self.recipe.scheme)  # type: ignore[arg-type]
-        made._pending, made._least = self._pending.copy(), self._least.copy()
-        return made
+        copied = MinHash(self.num_perm, seed=self.seed, scheme=self.recipe.scheme)  # type: ignore[arg-type]
+        copied._pending, copied._least = self._pending.copy(), self._least.copy()
+        return copied
 
     def clear(self) -> None:
         """Remove all tokens."""
@@ -217,18 +217,18 @@ class MinHashLSH:
         """
         if key in self._rows:
             raise UsageError(f"key {key!r} is in the table already; remove it first, or take another key.")
-        found = self._buckets(minhash)
+        buckets = self._buckets(minhash)
         self._recipe = minhash.recipe
-        self._rows[key] = found
-        for table, bucket in zip(self._tables, found, strict=False):
+        self._rows[key] = buckets
+        for table, bucket in zip(self._tables, buckets, strict=False):
             table.setdefault(bucket, {})[key] = None
 
     def query(self, minhash: MinHash) -> list[Hashable]:
         """Return the distinct keys that share a band with this MinHash, in time proportional to the result."""
-        found: dict[Hashable, None] = {}
+        keys: dict[Hashable, None] = {}
         for table, bucket in zip(self._tables, self._buckets(minhash), strict=False):
-            found.update(table.get(bucket, {}))
-        return list(found)
+            keys.update(table.get(bucket, {}))
+        return list(keys)
 
     def remove(self, key: Hashable) -> None:
         """Remove a key; raises UsageError if it is not in the table."""
@@ -259,8 +259,8 @@ class MinHashLSH:
         if minhash.is_empty():
             return []
         signature = Signatures(minhash.digest()[np.newaxis], recipe)
-        found: list[int] = band_keys(signature, self.plan.bands, self.plan.rows)[0].tolist()
-        return found
+        buckets: list[int] = band_keys(signature, self.plan.bands, self.plan.rows)[0].tolist()
+        return buckets
 
 
 def _bytes(token: bytes | str) -> bytes:

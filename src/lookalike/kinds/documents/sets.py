@@ -51,8 +51,8 @@ def similarities(
     >>> {name: round(value, 2) for name, value in found.items() if "_" not in name and name != "estimate"}
     {'jaccard': 0.75, 'containment': 1.0, 'dice': 0.86, 'cosine': 0.87, 'overlap': 3.0}
     """
-    both, made = _pair(a, b, rule)
-    sets, bags = shingle(both, made), shingle(both, replace(made, bag=True))
+    both, shingle_rule = _pair(a, b, rule)
+    sets, bags = shingle(both, shingle_rule), shingle(both, replace(shingle_rule, bag=True))
     estimate, error = 0.0, 0.0
     if sets.sizes.all():
         estimate, error = sketch(sets, Recipe(seed=seed, length=num_hashes)).similarity(0, 1)

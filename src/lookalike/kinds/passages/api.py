@@ -59,7 +59,7 @@ class Options(TypedDict, total=False):
     max_pairs: int  # maximum number of passages
     on_bad_text: Literal["error", "replace", "skip"]
     on_bad_file: Literal["error", "skip"]
-    lines: bool  # one document per line of a text file; default: one per file, unless the source is a single file
+    lines: bool  # one document per line of a text file; default: one per file, unless a single file is the only input
     threads: int | None
     memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
     work_dir: str | Path | None  # folder that keeps tokens for later runs, and checkpoints
@@ -152,7 +152,7 @@ class Passages:
         )  # fmt: skip
 
     def done(self) -> None:
-        """Delete the checkpoints in the work folder, after the result was saved."""
+        """Delete the checkpoints and temporary files of the run, after the result was saved."""
         self.shared.space.finish()
 
     def __repr__(self) -> str:

@@ -116,7 +116,9 @@ def run(
                 "left out (see boilerplate in the receipt). Use --template or --max-share to say what does not count."
             )
         found = partial(_find, placed, prints, lists, read.rivals(split), job, pool, trace)
-        name = f"passages-{crc_of(barred):08x}"  # the name depends on the template, which has no fingerprint of its own
+        name = (
+            f"passages-{crc_of(barred):08x}"  # named by the template's shingles, because a template may be any source
+        )
         rows = space.part(name, lambda: ({"rows": found()}, {}))[0]["rows"]
         with trace.stage("sum up"):
             sums = summed_up(rows, placed, prints)

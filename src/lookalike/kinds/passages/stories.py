@@ -99,7 +99,7 @@ def stories(
     Two articles are a pair if at least `share` of each is in passages that they share, or if the Jaccard similarity of
     their word shingles is at least `jaccard`; stories are the connected components of these pairs.
 
-    lines: one article per line of a text file; default: one per file, unless the source is a single file.
+    lines: one article per line of a text file; default: one per file, unless a single file is the only input.
 
     Passages find text that was copied in part or reordered, shingles find text that was lightly rewritten throughout.
     The search for passages is exact; the receipt has the planned and measured recall of the comparison by shingles.

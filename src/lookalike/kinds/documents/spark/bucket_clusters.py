@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
-    """Return verified pairs (left, right) that connect the same items of each bucket as all its verified pairs would.
+    """Return a few links (left, right) that connect the same items of each bucket as all its verified pairs would.
 
     One task processes a bucket: an item is compared with members of a component only until one matches.
     """

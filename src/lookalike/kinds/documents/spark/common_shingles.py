@@ -22,7 +22,7 @@ DRIVER_ELEMENTS = 1 << 20  # maximum elements that the driver sends to every tas
 
 
 def without_common(things: DataFrame, max_share: float) -> DataFrame:
-    """Remove the elements that occur in more than `max_share` of the non-empty sets; the result has no keys.
+    """Remove the elements that occur in more than `max_share` of the non-empty sets; keys are not updated.
 
     An element in more than a share of all sets is in more than that share of the sets of some partition: each partition
     proposes its own common elements, and these are counted exactly in all partitions. If more than DRIVER_ELEMENTS are

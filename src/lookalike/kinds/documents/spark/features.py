@@ -40,7 +40,10 @@ class DocumentKeys:
     levels: npt.NDArray[np.uint8] | None = None
 
     def of(self, sets: Sets) -> tuple[pa.Array, pa.Array]:
-        """Compute (keys, places) of each set as binary columns; places: position of each element in its prefix."""
+        """Compute (keys, places) of each set as binary columns.
+
+        places: position of each element in its prefix; empty for band keys.
+        """
         n = len(sets)
         none = as_binary(np.empty(0, np.int32), np.zeros(n + 1, np.int64))
         if self.plan is not None:

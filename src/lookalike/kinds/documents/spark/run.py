@@ -70,7 +70,7 @@ class DocumentRun(SparkRun):
 
     @cached_property
     def things(self) -> DataFrame:
-        """All documents as sets, already with keys if the method is given and no shingles must be dropped first."""
+        """All documents as sets, already with band keys if the method is lsh and no common shingles are dropped."""
         fused = self.job.method == "lsh" and self.job.max_share is None
         keys = DocumentKeys(self.job, self.plan if fused else None)
         preferred = preferred_column(self.keep)
@@ -109,7 +109,7 @@ class DocumentRun(SparkRun):
 
     @cached_property
     def edges(self) -> DataFrame:
-        """Every verified pair of classes."""
+        """The verified pairs of classes."""
         if not self.pairs_complete:
             raise UsageError(
                 "the pairs were too many to write down; groups were made straight from the buckets. "
