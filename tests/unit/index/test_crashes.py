@@ -124,8 +124,8 @@ def test_what_goes_between_two_looks_is_not_told(tmp_path: Path, monkeypatch: py
             reader.store.features(items)
         real = type(reader.store).candidates
 
-        def meanwhile(store: Any, keys: Any) -> Any:
-            yield from list(real(store, keys))
+        def meanwhile(store: Any, keys: Any, most: int | None = None) -> Any:
+            yield from list(real(store, keys, most))
             if store is reader.store and "n3" in index:
                 index.remove(["n3"])
                 index.compact()

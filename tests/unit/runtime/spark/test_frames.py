@@ -246,7 +246,7 @@ def test_results_as_folders(tmp_path: Path, spark: Any) -> None:
 # what is too large to be sent to every task
 
 
-@pytest.mark.parametrize("keep", ["longest"])
+@pytest.mark.parametrize("keep", ["last"])
 def test_joins_are_the_same_where_nothing_is_sent_to_every_task(
     keep: str, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
