@@ -72,7 +72,7 @@ class Sample:
         return np.asarray(np.where(self.items[place] == items, place, -1), np.int64)
 
 
-class Groups(NamedTuple):
+class GroupStrata(NamedTuple):
     """Groups that may become separate strata, by ascending group number. All i64[g].
 
     tickets: sum over the items of the group (`Strata.tickets`). partners: sum over the items; most: maximum over them.
@@ -84,10 +84,10 @@ class Groups(NamedTuple):
     partners: I64
     most: I64
 
-    def large(self) -> Groups:
+    def large(self) -> GroupStrata:
         """Select the groups that become strata: several items would be drawn, with similar numbers of partners."""
         kept = (self.tickets >= CELL_DRAWS * TICKETS) & (self.most * self.sizes <= CELL_SPREAD * self.partners)
-        return Groups(*(column[kept] for column in self))
+        return GroupStrata(*(column[kept] for column in self))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Strata:
         """Inclusion probability per stratum in units of 1 / TICKETS, as integers with order-independent sums."""
         return np.asarray(np.rint(TICKETS * self.wanted / np.maximum(self.sizes, 1)), np.int64)
 
-    def divided(self, groups: Groups, outside: I64) -> Strata:
+    def divided(self, groups: GroupStrata, outside: I64) -> Strata:
         """Turn the groups into separate strata. outside i64[STRATA]: items of each stratum that are in no group."""
         least = np.minimum(LEAST_OUTSIDE, self.wanted)
         rest = np.minimum(np.maximum(np.rint(self.tickets * outside / TICKETS).astype(np.int64), least), outside)
@@ -194,7 +194,7 @@ def _divided(strata: Strata, stratum: I64, count: I64, group: I64) -> Strata:
     sizes, most = np.bincount(group), np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     np.maximum.at(most, group, count)
     tickets, partners = (np.bincount(group, each).astype(np.int64) for each in (strata.tickets[stratum], count))
-    groups = Groups(np.arange(len(sizes)), sizes, tickets, partners, most).large()
+    groups = GroupStrata(np.arange(len(sizes)), sizes, tickets, partners, most).large()
     inside = np.zeros(len(sizes), np.bool_)
     inside[groups.numbers] = True
     return strata.divided(groups, np.bincount(stratum[~inside[group]], minlength=STRATA))

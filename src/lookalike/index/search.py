@@ -57,9 +57,10 @@ def scored(
         more = scan.candidates(store, kind, features, probes.scanned, threshold, budget)
         candidates = itertools.chain(candidates, more)
     for batch in candidates:
-        scored_bytes += int((batch.ends - batch.starts).sum())
-        if limit is not None and scored_bytes > limit.scored_bytes:
-            raise TooManyCandidates
+        if limit is not None:
+            scored_bytes += int((batch.ends - batch.starts).sum())
+            if scored_bytes > limit.scored_bytes:
+                raise TooManyCandidates
         scores = kind.score(features, batch, threshold)
         good = scores > -np.inf
         parts.append((batch.query[good], batch.items[good], scores[good]))

@@ -19,11 +19,11 @@ def read(
     column: the column of texts, codes or vectors; id: the column of ids. lines: for documents, read text files line by
     line; otherwise each file is one document.
     """
-    if kind.name == "documents":
-        return read_texts(source, column, id, lines=lines)
-    if lines:
+    if not lines:
+        return kind.read(source, column, id)
+    if kind.name != "documents":
         raise UsageError(f"lines (--lines) goes with documents; this index is of {kind.name}.")
-    return kind.read(source, column, id)
+    return read_texts(source, column, id)
 
 
 def read_texts(

@@ -20,7 +20,7 @@ from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.kernels import bits as kernels
 from lookalike.kernels import hashing
 from lookalike.kinds.bits.joins import BitsJob
-from lookalike.kinds.bits.multi_index import MultiIndexPlan, Segment, SegmentCosts, exact_plan, lsh_plan
+from lookalike.kinds.bits.multi_index import CodeSegment, MultiIndexPlan, SegmentCosts, exact_plan, lsh_plan
 from lookalike.kinds.bits.source import open_codes
 
 EXPECTED = 1_000_000  # number of items for which the keys are planned
@@ -98,13 +98,13 @@ class BitKind:
         return -(-self.bits // 64)
 
     @cached_property
-    def _pieces(self) -> list[Segment]:
+    def _pieces(self) -> list[CodeSegment]:
         """Return the segments of every round, from a random order of the bit positions."""
         out = []
         for number in range(self._plan.rounds):
             places, at = order(self.seed, number, self.bits).astype(np.uint64), 0
             for width, flips in zip(self._plan.widths, self._plan.flips, strict=True):
-                out.append(Segment(places[at : at + width], flips))
+                out.append(CodeSegment(places[at : at + width], flips))
                 at += width
         return out
 
@@ -146,7 +146,7 @@ class BitKind:
     def _codes(self, features: Blobs) -> U64:
         return features.data.view(np.uint64).reshape(-1, self._words)
 
-    def _key(self, number: int, piece: Segment, codes: U64) -> U64:
+    def _key(self, number: int, piece: CodeSegment, codes: U64) -> U64:
         out = np.empty(len(codes), np.uint32)
         kernels.keys_of(codes, piece.places, out)
         return out.astype(np.uint64) | np.uint64(number << 32)

@@ -19,7 +19,7 @@ from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
-from lookalike.kinds.bits.multi_index import MultiIndexPlan, Segment, SegmentCosts, every_pair, exact_plan, lsh_plan
+from lookalike.kinds.bits.multi_index import CodeSegment, MultiIndexPlan, SegmentCosts, every_pair, exact_plan, lsh_plan
 from lookalike.runtime.local.joins import Block, Scored, scored
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
@@ -69,7 +69,7 @@ class BitsJob:
 class SegmentIndex:
     """The codes sorted into the buckets of one segment."""
 
-    piece: Segment
+    piece: CodeSegment
     number: int
     starts: I64
     items: U32

@@ -27,7 +27,7 @@ COST_PER_PAIR, PER_WORD, PER_BUCKET, PER_SORTED, PER_PLACE = 0.7, 1.0, 18.0, 40.
 
 
 @dataclass(frozen=True)
-class Segment:
+class CodeSegment:
     """A segment of a code: bit positions, and the number of these bits that may differ."""
 
     places: U64
@@ -91,14 +91,14 @@ class MultiIndexPlan:
         flipped = f", up to {most} flipped" if most else ""
         return f"{formatting.count(keys, 'keys')} of {bits} {'bit' if bits == '1' else 'bits'}{flipped}"
 
-    def pieces(self, places: U64, seed: int) -> list[Segment]:
+    def pieces(self, places: U64, seed: int) -> list[CodeSegment]:
         """Return the segments of all rounds, each round from a random order of these positions (u64[bits])."""
         draw = np.random.default_rng(seed)
         out = []
         for _ in range(self.rounds):
             order, at = draw.permutation(places), 0
             for width, flips in zip(self.widths, self.flips, strict=True):
-                out.append(Segment(order[at : at + width], flips))
+                out.append(CodeSegment(order[at : at + width], flips))
                 at += width
         return out
 

@@ -164,6 +164,12 @@ class DocumentKind(SetKind):
     def pieces(self, items: Any) -> Iterator[pa.Array]:
         return pieces_of(items, texts, "a list of texts")
 
+    def read(
+        self, source: Any, column: str | None, id: str | None,  # noqa: A002
+    ) -> Iterator[Batch]:  # fmt: skip
+        """Yield the texts and ids of a source in batches; each text file is one document."""
+        return read_texts(source, column, id, lines=False)
+
     def raw(self, piece: pa.Array) -> Blobs:
         data, ends = strings(piece)
         return Blobs(data[ends[0] : ends[-1]], ends - ends[0])

@@ -35,7 +35,7 @@ BINS = 512
 
 
 @dataclass(frozen=True)
-class SampleStatistics:
+class VectorSample:
     """A sample of items, its exact partners, and the plan and costs (seconds by method) estimated from it."""
 
     sample: I64
@@ -80,7 +80,7 @@ def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, 
     return replace(found, plan=look.plan, pairs=pairs, audit=audit)
 
 
-def _look(space: VectorSpace, pool: Pool) -> SampleStatistics | None:
+def _look(space: VectorSpace, pool: Pool) -> VectorSample | None:
     """Find the exact partners of a sample and derive a plan; None for few items, whose pairs are all compared."""
     if len(space) <= MAX_ALL_PAIRS_VECTORS and space.job.method == "auto":
         return None
@@ -100,7 +100,7 @@ def looked_at(count: int, seed: int) -> tuple[I64, I64]:
 
 def look_at(
     space: VectorSpace, sample: I64, others: I64, truth: Pairs, count: int, pairs: float, nearest: float
-) -> SampleStatistics:
+) -> VectorSample:
     """Plan for `count` items that form `pairs` pairs, from a sample, its exact partners and other items.
 
     `space` must contain these items and may contain no others. nearest: smallest distance of any item from the centre.
@@ -112,7 +112,7 @@ def look_at(
     ]
     plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
     exact = exact_seconds(count, pairs, space.width, matches)
-    return SampleStatistics(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
+    return VectorSample(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
 
 
 def _agreements(
@@ -164,7 +164,7 @@ def _binned(values: F64) -> tuple[F64, F64]:
     return centres, counts[used] / max(1, counts.sum())
 
 
-def choose(job: VectorJob, count: int, look: SampleStatistics | None) -> Choice:
+def choose(job: VectorJob, count: int, look: VectorSample | None) -> Choice:
     """Return the method that the job requests, or with "auto" the cheaper one."""
     if job.method != "auto":
         return Choice(job.method, look.seconds if look else {}, "asked for")
@@ -179,7 +179,7 @@ def choose(job: VectorJob, count: int, look: SampleStatistics | None) -> Choice:
     return Choice("lsh", look.seconds, f"tables of sign bits are {exact / lsh:.1f} times cheaper than all pairs here")
 
 
-def _check_size(space: VectorSpace, look: SampleStatistics, trace: Trace) -> None:
+def _check_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:
     """Raise an error, before the work starts, if the result would certainly be too large."""
     expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
     trace.add(expected_pairs=expected)

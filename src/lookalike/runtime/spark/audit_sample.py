@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
-from lookalike.core.audit_sample import CELL_DRAWS, STRATA, TICKETS, Groups, Sample, Strata, keys_of
+from lookalike.core.audit_sample import CELL_DRAWS, STRATA, TICKETS, GroupStrata, Sample, Strata, keys_of
 from lookalike.core.recall_audit import Counted
 from lookalike.runtime.spark.arrow_batches import mapped, numbers
 
@@ -72,7 +72,7 @@ def _divided(known: DataFrame, strata: Strata) -> Strata:
     )  # fmt: skip
     if not rows:
         return strata
-    groups = Groups(*np.array(rows, np.int64).T).large()
+    groups = GroupStrata(*np.array(rows, np.int64).T).large()
     outside = known.where(~known["group"].isin(groups.numbers.tolist())).groupBy("stratum").count().collect()
     left = np.zeros(STRATA, np.int64)
     for row in outside:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.kinds.bits.multi_index import MultiIndexPlan, Segment, SegmentCosts, exact_plan, lsh_plan, missed
+from lookalike.kinds.bits.multi_index import CodeSegment, MultiIndexPlan, SegmentCosts, exact_plan, lsh_plan, missed
 
 shapes = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=3)
 
@@ -52,12 +52,12 @@ def test_approximate_plans_keep_the_wish_and_cost_no_more(bits: int, threshold: 
 
 @pytest.mark.parametrize("flips", [0, 1, 2, 3])
 def test_the_flips_of_a_key(flips: int) -> None:
-    xors = Segment(np.arange(6, dtype=np.uint64), flips).xors
+    xors = CodeSegment(np.arange(6, dtype=np.uint64), flips).xors
     assert xors.tolist() == [key for key in range(64) if key.bit_count() <= flips]
 
 
 def test_a_mask_has_ones_at_the_places() -> None:
-    assert Segment(np.array([0, 63, 64, 70], np.uint64), 0).mask(2).tolist() == [1 | 1 << 63, 1 | 1 << 6]
+    assert CodeSegment(np.array([0, 63, 64, 70], np.uint64), 0).mask(2).tolist() == [1 | 1 << 63, 1 | 1 << 6]
 
 
 def test_rounds_draw_pieces_that_do_not_overlap() -> None:

@@ -21,7 +21,7 @@ from lookalike.kinds.vectors.geometry import VectorSpace, centred
 from lookalike.kinds.vectors.local import (
     MAX_ALL_PAIRS_VECTORS,
     VECTORS_ADVICE,
-    SampleStatistics,
+    VectorSample,
     chances,
     choose,
     look_at,
@@ -124,7 +124,7 @@ class VectorRun(ItemRun):
         return exact_partners(self.listed, sample, self.job, self.centre), others
 
     @cached_property
-    def look(self) -> SampleStatistics | None:
+    def look(self) -> VectorSample | None:
         """Return the sample statistics that the local engine would compute; None if there is no method to choose."""
         if self._truth is None:
             return None
