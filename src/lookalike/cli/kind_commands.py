@@ -19,7 +19,8 @@ class KindCommands:
     """A kind of item on the command line.
 
     noun: plural name. app: the module with the functions pairs, groups and dedup. options: declares the options of all
-    three; pairs_options: the options of `pairs` only. open: (inputs, options, other arguments of the app) to the source
+    three; pairs_options, groups_options: the options of `pairs` or `groups` only.
+    open: (inputs, options, other arguments of the app) to the source
     that the app takes. score: the name of the score column. near: the criterion in words.
     works: large runs use a work folder. passes_force: the app itself writes something that --force lets it replace.
     grouping: the default grouping. aside: options that are not passed to the app; check: raises, before anything is
@@ -31,6 +32,7 @@ class KindCommands:
     options: Callable[..., None]
     open: Callable[[list[str], dict[str, Any], dict[str, Any]], Any]
     pairs_options: Callable[..., None] = o.nothing
+    groups_options: Callable[..., None] = o.nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
     works: bool = False
@@ -134,7 +136,7 @@ class KindCommands:
         Without -o, the largest groups go to the terminal or, in a pipe, all of them to standard output as
         tab-separated lines.
         """
-        return o.takes(self.options)(groups)
+        return o.takes(self.options, self.groups_options)(groups)
 
     def _dedup(self) -> Command:
         def dedup(

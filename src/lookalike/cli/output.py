@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.documents.classify import Classification
     from lookalike.kinds.passages.api import Passages
     from lookalike.kinds.passages.stories import Stories
+    from lookalike.kinds.records.merge import Merged
     from lookalike.result import Result
     from lookalike.runtime.spark.result import SparkResult
 
@@ -194,7 +195,7 @@ def print_table(table: pa.Table, total: int, what: str) -> None:
 
 
 def finish(
-    result: Result | SparkResult | Passages | Stories, wrote: Sequence[str | Path], *, quiet: bool, json: bool
+    result: Result | SparkResult | Passages | Stories | Merged, wrote: Sequence[str | Path], *, quiet: bool, json: bool
 ) -> None:
     """Print the summary on standard error and, if requested, the receipt on standard output."""
     if json:

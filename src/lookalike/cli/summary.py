@@ -10,7 +10,7 @@ from lookalike.core.formatting import count, percent, share, size
 from lookalike.planning.amplification import shape_of
 
 WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
-FOUND = ("pairs", "passages", "stories", "groups", "kept", "removed")  # counts that a summary shows
+FOUND = ("pairs", "passages", "stories", "groups", "entities", "kept", "removed")  # counts that a summary shows
 NOT_COUNTED = {  # shingles of passages that were not compared
     "template_shingles": "shingles of the template",
     "common_shingles": "common shingles",
@@ -92,6 +92,8 @@ def _how(receipt: dict[str, Any]) -> str:
     left_out = [count(counts[name], words) for name, words in NOT_COUNTED.items() if counts.get(name)]
     if plan is None and left_out:
         return f"{WAYS.get(receipt['choice']['method'], 'exact join')}, {' and '.join(left_out)} left out"
+    if receipt["choice"]["method"] == "given":
+        return "no search"
     if plan is None and receipt["items"] == "images":
         return "all pairs of perceptual hashes, none within the bound missed"
     if plan is None:

@@ -74,6 +74,22 @@ def read_truth(source: Any, *, id_column: str | None = None, group_column: str |
     return _pairs(table, first, second, note)
 
 
+def read_pairs(source: Any) -> Listed:
+    """Read pairs (columns left and right, else the first two) with their similarity, if there is one.
+
+    >>> [ids.to_pylist() for ids in read_pairs(pa.table({"a": ["x"], "b": ["y"]})).ids]
+    [['x'], ['y']]
+    """
+    if _is_result(source):
+        source = Path(source) / "pairs.parquet"
+    table = open_table(source, name="the pairs")
+    if not table.columns or {"left", "right"} <= set(table.columns):
+        return _pairs(table, "left", "right")
+    if len(table.columns) < 2:
+        raise InputError(f"{table.name} has one column; expected pairs: left, right. Columns: {listed(table.columns)}.")
+    return _pairs(table, *table.columns[:2])
+
+
 def _answer(table: OpenTable) -> Listed:
     columns = table.columns
     if not columns or {"left", "right"} <= set(columns):

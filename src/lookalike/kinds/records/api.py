@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
+import pyarrow as pa
 
+from lookalike.core.arrays import I64
 from lookalike.core.run_options import LocalEngine, SparkEngine
 from lookalike.core.trace import Progress, Trace, silent
 from lookalike.errors import UsageError
+from lookalike.evaluation.ground_truth import read_pairs
 from lookalike.kinds.records.blocking_analysis import KeyCost, key_costs
+from lookalike.kinds.records.given_pairs import given_output, places, scored_table
 from lookalike.kinds.records.local import found, load, searched
+from lookalike.kinds.records.merge import Merged, MergeSpec, Sources, merged
 from lookalike.kinds.records.rules import RecordRules
-from lookalike.kinds.records.rules_file import read_settings
+from lookalike.kinds.records.rules_file import read_settings, read_survivorship
 from lookalike.kinds.records.source import RecordTable, open_records
 from lookalike.kinds.records.spec import WeightsBy
+from lookalike.kinds.records.survivorship import Rule
 from lookalike.result import Asked, Grouping, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -74,20 +80,31 @@ def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **optio
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def groups(
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., **options: Unpack[OnSpark]
+) -> SparkResult: ...
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def groups(source: Any, *, grouping: Grouping = "stars", keep: str = "first", **options: Any) -> Result | SparkResult:
+def groups(
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., **options: Unpack[Locally]
+) -> Result: ...
+def groups(
+    source: Any, *, grouping: Grouping = "stars", keep: str = "first", pairs: Any = None, **options: Any
+) -> Result | SparkResult:
     """Group the records that refer to the same entity.
 
     Groups are stars, in which every member is a pair with the representative that `keep` selects (see `dedup`), or
-    connected components.
+    connected components. pairs: a path or table of pairs (left, right, and a similarity if there is one), to group
+    these instead of searching.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.groups(people, threshold=0.6).groups["id"].to_pylist()
     [0, 2]
+    >>> la.records.groups(people, pairs=pa.table({"left": [0], "right": [1]})).groups["id"].to_pylist()
+    [0, 1]
     """
+    if pairs is not None:
+        return _grouped(source, pairs, grouping, keep, options)
     return _run("groups", source, None, grouping, keep, False, options)
 
 
@@ -151,14 +168,82 @@ def explain(source: Any, left: Any, right: Any, *, against: Any = None, **option
     tables = _open(options, source, against)
     made = searched(
         tables, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
-        fields=options.get("fields"), also=(left, right),
+        fields=options.get("fields"), also=lambda loaded: _one_pair(loaded.places(left, right)),
     )  # fmt: skip
     a, b = made.loaded.places(left, right)
-    rules, similarity = made.job.rules, made.search.score_of(made.score, a, b)
+    rules, similarity = made.job.rules, float(made.search.scores_of(made.score, *_one_pair((a, b)))[0])
     parts = made.search.contributions(rules, np.array([a]), np.array([b]), np.array([similarity]))
     texts = {field.rule.column: (field.text(a), field.text(b)) for field in made.loaded.fields}
     rows = [(name, *texts.get(name, (None, None)), part[0].as_py()) for name, part in parts.items()]
     return Explanation(similarity, made.job.threshold, rules.prior, rules.score_name, rows)
+
+
+def score(source: Any, pairs: Any, *, against: Any = None, **options: Unpack[Options]) -> pa.Table:
+    """Score pairs of records that come from elsewhere, under the rules that a run would learn.
+
+    source, against: as for `pairs`; pairs: a path or an Arrow table with the columns left and right, else its first two
+    columns. Returns left, right, similarity, whether they match, and the contribution of each field, in the order of
+    `pairs`.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+    >>> scored = la.records.score(people, pa.table({"left": [0, 0], "right": [2, 1]}), threshold=0.6)
+    >>> scored.select(["left", "right", "similarity", "match"]).to_pylist()[0]
+    {'left': '0', 'right': '2', 'similarity': 1.0, 'match': True}
+    """
+    listed = read_pairs(pairs)
+    made = searched(
+        _open(options, source, against), {**job_options(options), "audit": 0},
+        Trace(options.get("progress", silent)), rules=_rules(options), fields=options.get("fields"),
+        also=lambda loaded: places(loaded.ids, listed),
+    )  # fmt: skip
+    return scored_table(made, *places(made.loaded.ids, listed))
+
+
+def merge(
+    source: Any, *, unique: str | Sequence[str] = (), survive: Mapping[str, Rule] | None = None, previous: Any = None,
+    pairs: Any = None, grouping: Grouping = "components", **options: Unpack[Options],
+) -> Merged:  # fmt: skip
+    """Merge the rows that refer to the same entity: one row per entity, and the origin of every value.
+
+    source: one table, or a mapping of source names to tables, which are linked. unique: names of sources without
+    duplicates ("all" for every source); their rows are never merged with each other. survive: the survivorship rule of
+    each column, "*" for all others: most_frequent, longest, shortest, first, last, fullest, max, min, all,
+    newest:COLUMN, oldest:COLUMN, with:COLUMN, priority:SOURCE,SOURCE, a list of rules of which each decides the ties of
+    the one before, or a function from the values to one of them. previous: the members of a previous run, whose entity
+    ids are kept. pairs: pairs that match, instead of a search. grouping: how pairs make entities (see `groups`);
+    components do not depend on the order of the rows.
+
+    >>> import lookalike as la, pyarrow as pa
+    >>> shop = pa.table({"id": ["s1", "s2"], "name": ["Ann Lee", "Bob Ray"], "town": ["York", None]})
+    >>> club = pa.table({"id": ["c1", "c2"], "name": ["Lee, Ann M", "Bob Ray"], "town": ["York", "Leeds"]})
+    >>> merged = la.records.merge({"shop": shop, "club": club}, pairs=pa.table({"l": ["s1", "s2"], "r": ["c1", "c2"]}))
+    >>> merged.golden.select(["id", "records", "name", "town"]).to_pylist()[0]
+    {'id': 's1', 'records': 2, 'name': 'Lee, Ann M', 'town': 'York'}
+    >>> merged.golden["town"].to_pylist()
+    ['York', 'Leeds']
+    """
+    sources = Sources.of(source, unique, options)
+    settings = options.get("settings")
+    saved = {} if settings is None or isinstance(settings, RecordRules) else read_survivorship(settings)
+    spec = MergeSpec({**saved, **(survive or {})}, previous, pairs, grouping)
+    return merged(
+        sources, spec, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
+        fields=options.get("fields"),
+    )  # fmt: skip
+
+
+def _grouped(source: Any, pairs: Any, grouping: Grouping, keep: str, options: Any) -> Result:
+    """Group given pairs."""
+    if spark_options(options) is not None:
+        raise UsageError("pairs that are given are grouped on one machine; leave out the engine.")
+    tables, trace = _open(options, source), Trace(options.get("progress", silent))
+    job, output = given_output(tables, pairs, job_options(options), trace, keep=keep)
+    return answer("groups", grouping, job, tables, output, trace)
+
+
+def _one_pair(records: tuple[int, int]) -> tuple[I64, I64]:
+    return np.array(records[:1]), np.array(records[1:])
 
 
 def _run(

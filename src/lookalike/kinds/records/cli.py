@@ -11,7 +11,7 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
-from lookalike.core.formatting import share
+from lookalike.core.formatting import count, share
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 
     """Describe the fields with their weights, the basis of probabilities, and oversized blocks, in one line each."""
     from lookalike.kinds.records.rules import BASES, CALIBRATED
 
+    if not rules.searches:
+        return []
     whole = sum(field.weight or 0 for field in rules.fields) or 1.0
     parts = []
     for field in rules.fields:
@@ -187,8 +189,46 @@ def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
         sys.stdout.write(reliability_text(made.reliability) + "\n")
 
 
+def groups_options(
+    pairs: Annotated[
+        Path | None, o.option(o.WHAT, help="Group these pairs (left, right, similarity) instead of searching.")
+    ] = None,
+) -> None:
+    """Declare the further options of `lookalike records groups`."""
+
+
+def merge_options(
+    link: Annotated[
+        bool, o.option(o.WHAT, "--link", help="Each INPUT is a source of its own, named after its file.")
+    ] = False,
+    unique: Annotated[
+        list[str] | None,
+        o.option(o.WHAT, help="A source without duplicates: one row per entity at most (repeatable; all: every one)."),
+    ] = None,
+    survive: Annotated[
+        list[str] | None,
+        o.option(
+            o.WHAT,
+            help="COL=RULE (repeatable; *=RULE for all others): most_frequent, longest, shortest, first, last, "
+            "fullest, max, min, all, newest:COL, oldest:COL, with:COL, priority:SOURCE,SOURCE, priority:COL=a,b; "
+            "in RULE/RULE, the second one decides ties.",
+        ),
+    ] = None,
+    previous: Annotated[
+        Path | None, o.option(o.RUN, help="The members file of the previous run: entities keep their ids.")
+    ] = None,
+    pairs: Annotated[Path | None, o.option(o.WHAT, help="Merge by these pairs instead of searching.")] = None,
+    grouping: Annotated[
+        o.Grouping, o.option(o.WHAT, help="How pairs make entities: components (in any order), stars, cliques.")
+    ] = o.Grouping.components,
+    cells: Annotated[bool, o.option(o.RUN, "--cells/--no-cells", help="Also write the origin of every value.")] = True,
+) -> None:
+    """Declare the further options of `lookalike records merge`."""
+
+
 RECORDS = KindCommands(
-    "records", "lookalike.kinds.records.api", record_options, open_table, pair_options, grouping=o.Grouping.stars,
+    "records", "lookalike.kinds.records.api", record_options, open_table, pair_options, groups_options,
+    grouping=o.Grouping.stars,
     aside=("save_settings", "truth"), check=check, after=after,
 )  # fmt: skip
 
@@ -280,8 +320,105 @@ def explain(
     sys.stdout.write(f"{made.score_name} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
 
 
+@o.takes(record_options, merge_options)
+def merge(
+    inputs: o.Inputs, options: dict[str, Any], output: o.Out = None, force: o.RunOptions.Force = False,
+    quiet: o.RunOptions.Quiet = False, json: o.RunOptions.Json = False,
+) -> None:  # fmt: skip
+    """Write one row per entity: rows that mean the same are merged, column by column.
+
+    With -o golden.csv, golden.members.csv says which rows each entity has, and golden.cells.csv where every value
+    comes from and which others were discarded.
+    """
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.io.results import write_json
+    from lookalike.kinds.records import api as records
+
+    if output is None:
+        raise UsageError("merge writes files: give -o OUT, for example -o golden.csv.")
+    check(options)
+    if options.pop("engine") == "spark" or options["truth"] is not None:
+        raise UsageError("merge runs on one machine and has no --truth; use `lookalike records groups` for these.")
+    aside = {name: options.pop(name) for name in ("save_settings", "truth", "cells", "link", "master", "spark_conf")}
+    options["survive"] = dict(map(_survivorship, options["survive"] or ()))
+    options["unique"] = "all" if options["unique"] == ["all"] else options["unique"] or ()
+    files = {name: beside(output, name) for name in ("members", *(["cells"] if aside["cells"] else []))}
+    outputs = show.Outputs.check(output, *(files.values() if output.suffix else ()), force=force)
+    with terminal.progress(quiet) as progress:
+        made = records.merge(_sources(inputs, link=aside["link"]), progress=progress, **options)
+        with outputs.together():
+            if output.suffix:
+                wrote = outputs.write_table(made.golden, output)
+                for name, path in files.items():
+                    wrote += outputs.write_table(getattr(made, name), path)
+                write_json(made.receipt, show.receipt_of(output), force=force)
+                wrote.append(show.receipt_of(output))
+            else:
+                wrote = [made.save(output, force=force)]
+    show.finish(made, wrote, quiet=quiet, json=json)
+    if options.get("previous") is not None and not quiet:
+        moved = sum(made.changes["records"].to_pylist())
+        terminal.err.say("Changed", f"{count(moved, 'records')} with another entity than in the previous run")
+    after(made, {"save_settings": aside["save_settings"], "truth": None}, quiet=quiet)
+
+
+def beside(output: Path, name: str) -> Path:
+    """Return the path of a companion: golden.csv.gz has golden.members.csv.gz next to it."""
+    ending = "".join(output.suffixes[-2:]) if output.suffix in (".gz", ".zst") else output.suffix
+    return output.with_name(f"{output.name.removesuffix(ending)}.{name}{ending}")
+
+
+def _sources(inputs: list[str], *, link: bool) -> Any:
+    """Return the inputs as one table, or by the names of their files as several ones."""
+    paths = o.paths(inputs) or []
+    if not link:
+        return paths
+    named = {path.name.partition(".")[0] or path.name: path for path in paths}
+    if len(named) < len(paths) or len(paths) < 2:
+        raise UsageError("--link needs two or more inputs with different names, such as shop.csv club.csv.")
+    return named
+
+
+def _survivorship(text: str) -> tuple[str, str | list[str]]:
+    column, equals, rules = text.partition("=")
+    if not equals or not column or not rules:
+        raise UsageError(f"--survive {text!r} is not understood; expected COL=RULE, such as --survive phone=longest.")
+    return column, rules.split("/")
+
+
+@o.takes(record_options)
+def score(
+    pairs: Annotated[Path, typer.Argument(help="The pairs to score: left, right.")],
+    inputs: o.Inputs, options: dict[str, Any], output: o.Out = None, against: o.Against = None,
+    force: o.RunOptions.Force = False, quiet: o.RunOptions.Quiet = False,
+) -> None:  # fmt: skip
+    """Score pairs that come from elsewhere: left, right, similarity, whether they match, and what each field adds.
+
+    Weights and threshold are those that a run over the same input would learn; give --settings for ones that were
+    saved.
+    """
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.kinds.records import api as records
+
+    if options.pop("engine") == "spark" or options["truth"] is not None or options["save_settings"] is not None:
+        raise UsageError("score runs on one machine, without --truth and --save-settings.")
+    for name in ("save_settings", "truth", "master", "spark_conf"):
+        options.pop(name)
+    outputs = show.Outputs.check(output, force=force)
+    with terminal.progress(quiet) as progress:
+        table = records.score(o.paths(inputs), pairs, against=o.paths(against), progress=progress, **options)
+        if output is not None:
+            outputs.write_table(table, output)
+    if output is None:
+        show.print_rows(table, "pairs")
+
+
 app = typer.Typer(help="Rows that mean the same person, product or paper.", no_args_is_help=True)
 for name, command in RECORDS.commands().items():
     app.command(name)(command)
 app.command()(preview)
 app.command()(explain)
+app.command()(merge)
+app.command()(score)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from lookalike.kinds.records.equal_records import equal_records
 from lookalike.kinds.records.fields import Field, make_field
 from lookalike.kinds.records.rules import FieldRule, RecordRules
 from lookalike.kinds.records.schema_inference import infer_fields
-from lookalike.kinds.records.search import Search
+from lookalike.kinds.records.search import Compared, Search
 from lookalike.kinds.records.source import RecordTable
 from lookalike.kinds.records.spec import RecordJob
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -53,15 +53,23 @@ class Loaded:
         other = self.ids[-1]
         return _place(self.ids[0], left), _place(other, right) + (len(self) - len(other))
 
+    def apart(self, limited: Sequence[bool]) -> I64:
+        """Return the table of each record if that table has at most one record of an entity, else -1."""
+        tables = [number if one else -1 for number, one in enumerate(limited)]
+        return np.repeat(np.array(tables, np.int64), [len(ids) for ids in self.ids])
+
 
 def load(
     tables: Sequence[RecordTable], rules: RecordRules | None, names: Sequence[str] | None, pool: Pool, trace: Trace,
-    *, keep: str = "first",
+    *, keep: str = "first", joined: bool = False,
 ) -> tuple[Loaded, RecordRules]:  # fmt: skip
-    """Read the tables and make their fields; without rules, infer these from the values of the columns (or `names`)."""
+    """Read the tables and make their fields; without rules, infer these from the values of the columns (or `names`).
+
+    joined: treat several tables as one, so that records of one table can match too.
+    """
     column = preferred_column(keep)
     with trace.stage("read"):
-        wanted = [rule.column for rule in rules.fields] if rules else list(names or _common_columns(tables))
+        wanted = [rule.column for rule in rules.fields] if rules else list(names or common_columns(tables))
         read = [_read(table, wanted, column if number == 0 else None) for number, table in enumerate(tables)]
         ids = [table.ids(made) for table, made in zip(tables, read, strict=True)]
         both = pa.concat_tables([made.select(wanted) for made in read])
@@ -78,11 +86,14 @@ def load(
             # With only one field, its words are those of the whole record.
             rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
         fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
-    split = len(ids[0]) if len(tables) == 2 else -1
+    split = len(ids[0]) if len(tables) == 2 and not joined else -1
     lengths: I64 = (
         _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
     )
     return Loaded(fields, ids, split, lengths, {column: read[0].column(column)} if column else {}), rules
+
+
+Also = Callable[[Loaded], tuple[I64, I64]]  # from the loaded tables to the numbers of records
 
 
 @dataclass(frozen=True)
@@ -100,12 +111,14 @@ class Searched:
 
 def searched(
     tables: Sequence[RecordTable], options: dict[str, Any], trace: Trace, *, rules: RecordRules | None = None,
-    fields: Sequence[str] | None = None, keep: str = "first", also: tuple[Any, Any] | None = None,
+    fields: Sequence[str] | None = None, keep: str = "first", also: Also | None = None,
+    limited: Sequence[bool] | None = None,
 ) -> Searched:  # fmt: skip
     """Compare the records of one table, or those of two tables with each other.
 
     options: those of a RecordJob, without the rules; without a threshold, that of the rules is used, else one is
-    selected from the data. also: the ids of two records that are compared even if they share no key.
+    selected from the data. also: from the loaded tables to records that are compared even if they share no key.
+    limited: to compare the records of several tables as one, whether each table has at most one record of an entity.
     """
     threshold = options.pop("threshold", None)
     asked = RecordJob(
@@ -116,22 +129,22 @@ def searched(
     if asked.one_to_one and len(tables) < 2:
         raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
     with Pool(asked.threads or usable_cores()) as pool:
-        loaded, rules = load(tables, rules, fields, pool, trace, keep=keep)
+        loaded, rules = load(tables, rules, fields, pool, trace, keep=keep, joined=limited is not None)
         best = preference(keep, loaded.lengths, loaded.extra)
         best = np.concatenate([best, np.arange(len(best), len(loaded))])
         with trace.stage("collapse"):
             # Equal records whose blocking columns are all empty are not candidates.
-            collapse = not asked.one_to_one and asked.blocking is None
+            collapse = not asked.one_to_one and asked.blocking is None and not any(limited or ())
             classes = equal_records(loaded.fields, best, loaded.split, collapse=collapse)
             trace.add(exact_duplicates=len(classes.members) - len(classes), empty=len(loaded) - len(classes.members))
-        forced = None if also is None else loaded.places(*also)
-        search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked, also=forced)
+        compared = Compared(also and also(loaded), None if limited is None else loaded.apart(limited))
+        search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked, compared=compared)
         with trace.stage("match"):
             rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
             if loaded.split < 0 and asked.blocking is None:
                 search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
-        checked = audit(search, job, pool, trace) if job.audit else None
+        checked = audit(search, job, pool, trace) if job.audit and not any(limited or ()) else None
     return Searched(loaded, classes, best, search, job, score, checked)
 
 
@@ -154,7 +167,7 @@ def _reason(job: RecordJob) -> str:
     return f"every pair of records that share a value of {' or '.join(job.blocking_columns)} is compared"
 
 
-def _common_columns(tables: Sequence[RecordTable]) -> list[str]:
+def common_columns(tables: Sequence[RecordTable]) -> list[str]:
     """Return the columns that all tables have, without the ids."""
     usable = [set(table.usable()) - {table.id_column} for table in tables]
     shared = [name for name in tables[0].usable() if all(name in names for names in usable)]

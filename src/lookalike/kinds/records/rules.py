@@ -139,6 +139,11 @@ class RecordRules:
         place = {field.column: n for n, field in enumerate(self.fields)}
         return [{place[by]: lift for by, lift in (f.explained or {}).items() if by in place} for f in self.fields]
 
+    @property
+    def searches(self) -> bool:
+        """Return whether fields are compared, rather than pairs given."""
+        return self is not GIVEN_PAIRS
+
     def weighing(self, weights: Sequence[float]) -> RecordRules:
         """Return the rules with these weights, and without match weights."""
         return replace(
@@ -155,3 +160,6 @@ class RecordRules:
         if self.basis is not None:
             made["basis"] = self.basis
         return {**made, "fields": [field.as_dict() for field in self.fields]}
+
+
+GIVEN_PAIRS = RecordRules(fields=(FieldRule(column="pairs that were given"),))  # of a run without a search

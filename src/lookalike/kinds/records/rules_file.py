@@ -17,7 +17,8 @@ HEAD = f"""\
 # compare: {", ".join(COMPARISONS)}.
 # keys, any of: {", ".join(KEYS)}. A line without weight, or without threshold: found from the data.
 """
-OF_RULES = ("threshold", "whole", "rivals", "prior", "basis", "fields")
+SURVIVE = "survive"
+OF_RULES = ("threshold", "whole", "rivals", "prior", "basis", SURVIVE, "fields")
 OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
 
 
@@ -48,8 +49,19 @@ def settings_text(rules: RecordRules) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def read_settings(path: str | os.PathLike[str]) -> RecordRules:
-    """Read the rules from a TOML file that was written by `write_settings` or by hand."""
+def read_survivorship(path: str | os.PathLike[str]) -> dict[str, str | list[str]]:
+    """Read the table [survive] of the settings: the survivorship rule, or a list of rules, of each column."""
+    survive = _parsed(path).get(SURVIVE, {})
+    good = isinstance(survive, dict) and all(
+        isinstance(rule, str) or (isinstance(rule, list) and rule and all(isinstance(one, str) for one in rule))
+        for rule in survive.values()
+    )
+    if not good:
+        raise InputError(f"{os.fspath(path)}: [{SURVIVE}] names a rule or a list of rules for each column.")
+    return dict(survive)
+
+
+def _parsed(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = os.fspath(path)
     try:
         made = tomllib.loads(Path(path).read_text("utf-8"))
@@ -58,6 +70,19 @@ def read_settings(path: str | os.PathLike[str]) -> RecordRules:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{name} is not valid TOML: {error}.") from error
     _check_names(made, OF_RULES, name)
+    return made
+
+
+def read_settings(path: str | os.PathLike[str]) -> RecordRules | None:
+    """Read the rules from a TOML file that was written by `write_settings` or by hand.
+
+    None if the file only has survivorship rules (`read_survivorship`).
+    """
+    name = os.fspath(path)
+    made = _parsed(path)
+    if set(made) == {SURVIVE}:
+        return None
+    made.pop(SURVIVE, None)
     fields = made.pop("fields", None)
     if not isinstance(fields, list) or not all(isinstance(field, dict) and "column" in field for field in fields):
         raise InputError(

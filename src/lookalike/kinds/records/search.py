@@ -42,6 +42,21 @@ CROWDS_SHOWN = 20  # oversized blocks to describe in the receipt
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Exceptions from the selection of candidates.
+
+    also: pairs of records that are compared even if they share no key; apart i64[n]: records with the same number,
+    except -1, are never compared.
+    """
+
+    also: tuple[I64, I64] | None = None
+    apart: I64 | None = None
+
+
+EVERYTHING = Compared()
+
+
+@dataclass(frozen=True)
 class Search:
     """The candidate pairs among the classes of equal records, with the similarity of each field."""
 
@@ -49,14 +64,15 @@ class Search:
     whole: WholeRecords
     table: PairTable
     number: I64  # the class of each record, -1 for a record without values
+    apart: I64 | None = None  # classes with the same number are never compared, except those with -1
 
     @classmethod
     def of(cls, fields: Sequence[Field], classes: Classes, split: int, pool: Pool, trace: Trace, job: RecordJob,
-           *, also: tuple[int, int] | None = None) -> Search:  # fmt: skip
+           *, compared: Compared = EVERYTHING) -> Search:  # fmt: skip
         """Select the candidates and compare them.
 
-        fields: the fields of all records; split: the number of records of the first table, or -1; also: two records
-        that are compared even if they share no key.
+        fields: the fields of all records; split: the number of records of the first table, or -1; compared: pairs
+        that are compared in any case, and pairs that are never compared.
         """
         firsts = classes.firsts
         own = [replace(field, values=field.values[firsts]) for field in fields]
@@ -68,8 +84,11 @@ class Search:
         else:
             made = cls._by_keys(own, side, pool, trace, job.neighbours)
         with trace.stage("candidates"):
-            if also is not None and (low := min(number[list(also)])) >= 0:
-                made.append(np.array([low << 32 | max(number[list(also)])], np.uint64))
+            of_classes = None if compared.apart is None else compared.apart[firsts]
+            if of_classes is not None:
+                made = [pairs[_can_match(pairs, of_classes)] for pairs in made]
+            if compared.also is not None:
+                made.append(_packed(number[compared.also[0]], number[compared.also[1]]))
             pairs = np.concatenate([np.empty(0, np.uint64), *made])
             pairs.sort()
             pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
@@ -78,10 +97,10 @@ class Search:
         with trace.stage("compare"):
             whole = WholeRecords(own)
             alike = in_pieces(whole.compare, left, right, pool)
-            compared = [in_pieces(partial(compare, field), left, right, pool) for field in own]
+            similarities = [in_pieces(partial(compare, field), left, right, pool) for field in own]
         n = len(firsts)
-        table = PairTable(left, right, compared, alike, n, side, RandomPairs.of(own, n, side))
-        return cls(own, whole, table, number)
+        table = PairTable(left, right, similarities, alike, n, side, RandomPairs.of(own, n, side))
+        return cls(own, whole, table, number, of_classes)
 
     @staticmethod
     def _by_keys(own: Sequence[Field], side: int, pool: Pool, trace: Trace, k: int) -> list[U64]:
@@ -161,13 +180,15 @@ class Search:
         left, right = self.table.left[keep].astype(np.int64), self.table.right[keep].astype(np.int64)
         return Pairs(left, right, score[keep].astype(np.float64))
 
-    def score_of(self, score: F32, left: int, right: int) -> float:
-        """Return the score of two records: 1 if they are equal, 0 if one is empty or they are not candidates."""
-        a, b = sorted((int(self.number[left]), int(self.number[right])))
-        if a == b:
-            return float(a >= 0)
-        at = np.flatnonzero((self.table.left == a) & (self.table.right == b))
-        return float(score[at[0]]) if len(at) else 0.0
+    def scores_of(self, score: F32, left: I64, right: I64) -> F64:
+        """Return the scores of pairs of records: 1 if they are equal, 0 if one is empty or they are not candidates."""
+        a, b = self.number[left], self.number[right]
+        packed = np.minimum(a, b).astype(np.uint64) << np.uint64(32) | np.maximum(a, b).astype(np.uint64)
+        known = self.table.packed
+        at = np.minimum(np.searchsorted(known, packed), max(len(known) - 1, 0))
+        seen = known[at] == packed if len(known) else np.zeros(len(packed), np.bool_)
+        scores = np.where(seen, score[at], 0.0) if len(known) else np.zeros(len(packed))
+        return np.where(np.minimum(a, b) < 0, 0.0, np.where(a == b, 1.0, scores)).astype(np.float64)
 
     def contributions(self, rules: RecordRules, left: I64, right: I64, similarity: F64) -> dict[str, pa.Array]:
         """Return the contribution of each field to the similarity of pairs of records, null where a value is missing.
@@ -208,6 +229,8 @@ class Search:
         more: list[tuple[PairTable, F32]] = []
         for _ in range(CIRCLES):
             pairs = two_hop_pairs(friends, self.table.records, room + len(friends))
+            if self.apart is not None:
+                pairs = pairs[_can_match(pairs, self.apart)]
             pairs.sort()
             pairs = pairs[~_among(pairs, known)]
             for table, _ in more:
@@ -227,6 +250,19 @@ class Search:
         order = np.argsort(table.packed, kind="stable")
         trace.add(candidates=len(table) - len(self.table))
         return replace(self, table=table.take(order)), score[order]
+
+
+def _packed(left: I64, right: I64) -> U64:
+    """Return pairs of different classes as lower << 32 | higher, without those of records that have no class (-1)."""
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    kept = (low >= 0) & (low != high)
+    return np.asarray(low[kept].astype(np.uint64) << np.uint64(32) | high[kept].astype(np.uint64))
+
+
+def _can_match(pairs: U64, apart: I64) -> Mask:
+    """Return whether the classes of each pair may be compared."""
+    one, other = apart[(pairs >> np.uint64(32)).astype(np.int64)], apart[pairs.astype(np.uint32)]
+    return np.asarray((one != other) | (one < 0))
 
 
 def _among(pairs: U64, known: U64) -> Mask:  # both sorted

@@ -57,6 +57,8 @@ class RecordJob:
 
     def words(self) -> str:
         """Describe the compared fields and the threshold in one line."""
+        if not self.rules.searches:
+            return self.rules.fields[0].column
         names = [rule.column.strip() for rule in self.rules.fields]
         listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         return f"{self.rules.score_name} at least {self.threshold:.3g} of {listed}" + (
