@@ -27,7 +27,7 @@ from records_unseen import generated
 from unseen_sets import Task
 
 HERE = Path(__file__).parent
-# promise: docs/how-to/records.md | compares what is stated with the truth
+# promise: docs/how-to/records.md | compares the stated probabilities with the truth
 # promise: docs/how-to/records.md | too low where one entity has hundreds of rows
 
 

@@ -257,7 +257,7 @@ def test_twenty_thousand_copies(way: Any) -> None:
         la.pairs(many[:2], against=many[:20_000], method=way, max_pairs=39_999)
 
 
-@pytest.mark.promise("docs/how-to/large.md", "which never write the pairs of a crowd down")
+@pytest.mark.promise("docs/how-to/large.md", "which never materialize the pairs of a crowd")
 @pytest.mark.promise("docs/explanation/cost.md", "`groups` and `dedup` never write such pairs down")
 @pytest.mark.promise("README.md", "a million near-copies cost a million comparisons")
 def test_thousands_of_near_copies() -> None:
@@ -274,7 +274,7 @@ def test_thousands_of_near_copies() -> None:
 
 
 @pytest.mark.promise("docs/explanation/scale.md", "pairs would be (qn)²/2, and are refused before the work")
-@pytest.mark.promise("docs/how-to/large.md", "Above `--max-pairs` (100 million) it stops before the work")
+@pytest.mark.promise("docs/how-to/large.md", "Above `--max-pairs` (100 million) it stops before the search")
 @pytest.mark.parametrize("way", ["lsh", "exact"])
 def test_more_pairs_than_allowed(way: Any) -> None:
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]

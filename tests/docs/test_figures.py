@@ -308,10 +308,10 @@ def test_the_speed_of_the_index_and_the_service() -> None:
     assert min(run["per_second"] for run in data("measured")["service"]["runs"]) > 1000
 
 
-@pytest.mark.promise("docs/how-to/large.md", "at 32 places and prints the documents, pairs and candidates to expect")
-@pytest.mark.promise("docs/how-to/large.md", "(at least 300MB; default: half of what is free)")
-@pytest.mark.promise("docs/how-to/passages.md", "It holds the 300 pairs that share most (`--report-pairs`)")
-@pytest.mark.promise("docs/how-to/passages.md", "at least 40 % of each stands in passages that they share")
+@pytest.mark.promise("docs/how-to/large.md", "at 32 places and estimates the number of documents, candidates and pairs")
+@pytest.mark.promise("docs/how-to/large.md", "(at least 300MB; default: half of the free memory)")
+@pytest.mark.promise("docs/how-to/passages.md", "It shows the 300 pairs that share most (`--report-pairs`)")
+@pytest.mark.promise("docs/how-to/passages.md", "at least 40 % of each lies in passages that they share")
 @pytest.mark.promise("docs/how-to/spark.md", "A bucket with more than 4,096 documents is cut into parts")
 @pytest.mark.promise("docs/how-to/spark.md", "Where the system has Java 17 or newer")
 @pytest.mark.promise("docs/how-to/spark-kinds.md", "from 100,000 records of each table")

@@ -30,7 +30,7 @@ def test_work_folders_are_listed_and_removed(work: Path, lookalike) -> None:
     assert lookalike("runs").out.startswith("No work folders here.")
 
 
-@pytest.mark.promise("docs/how-to/large.md", "removes them, but none that is in use")
+@pytest.mark.promise("docs/how-to/large.md", "removes those that are not in use")
 def test_a_folder_in_use_stays(work: Path, lookalike) -> None:
     place = next(work.glob("sets-*"))
     held = CheckpointFolder(place, {})

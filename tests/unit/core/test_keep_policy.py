@@ -20,7 +20,7 @@ def ranked(policy: str, values: list[Any] | pa.Array, lengths: list[int] | None 
     return [int(item) for item in preference(policy, np.array(lengths or [1] * len(column)), {"c": column})]
 
 
-@pytest.mark.promise("docs/tutorial/first-steps.md", "Ties are decided by the order of the input")
+@pytest.mark.promise("docs/tutorial/first-steps.md", "Ties are broken by input order")
 @given(lengths=st.lists(st.integers(0, 4), max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_policies_without_a_column(lengths: list[int]) -> None:

@@ -82,7 +82,7 @@ def test_stated_probabilities_are_near_the_share_of_true_pairs() -> None:
     assert la.evaluate(result.pairs, truth, worst=0, reliability=True).as_dict()["reliability"] == made.as_dict()
 
 
-@pytest.mark.promise("docs/how-to/records.md", "Scores only rank pairs then")
+@pytest.mark.promise("docs/how-to/records.md", "Scores then only rank pairs")
 @pytest.mark.promise("docs/how-to/records.md", "fewer than 20 matches are expected")
 @pytest.mark.parametrize(
     ("columns", "rows", "basis"), [(["name", "town"], 600, "few fields"), (None, 10, "few matches")]

@@ -190,7 +190,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.promise("docs/how-to/group-the-same-story.md", "The receipt states the recall of the shingles")
+@pytest.mark.promise("docs/how-to/group-the-same-story.md", "The receipt states the planned and the measured recall of the shingles")
 def test_stories_state_the_recall_of_their_shingles(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = la.stories(TEXTS)
     assert (exact.receipt["plan"], exact.receipt["recall_at_threshold"]) == (None, 1.0)

@@ -383,7 +383,7 @@ def test_a_full_disk_behind_a_pipe_is_said_in_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "OutputError: standard output: No space left on device.\n")
 
 
-@pytest.mark.promise("docs/how-to/documents.md", "a name without one is a folder with all tables and the receipt")
+@pytest.mark.promise("docs/how-to/documents.md", "a name without an extension creates a folder with all tables and the receipt")
 @pytest.mark.promise(
     "docs/reference/formats.md", "writes all tables of a run as Parquet into a folder, with `receipt.json`"
 )

@@ -15,7 +15,7 @@ from strategies import families, make_sets
 
 @pytest.mark.promise(
     "docs/how-to/clean-a-training-corpus.md",
-    "`--max-share 0.1` drops shingles that more than a tenth of the documents have",
+    "`--max-share 0.1` drops shingles that occur in more than a tenth of the documents",
 )
 @given(sets=families, percent=st.integers(1, 100))
 @settings(max_examples=200, deadline=None)

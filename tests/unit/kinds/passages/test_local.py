@@ -345,7 +345,7 @@ def test_too_many_passages_stop_the_search() -> None:
         la.passages([" ".join(WORDS[:20])] * 9, max_pairs=5)
 
 
-@pytest.mark.promise("docs/how-to/passages.md", "The least passage is 24 tokens")
+@pytest.mark.promise("docs/how-to/passages.md", "The minimum passage length is 24 tokens")
 def test_what_is_derived() -> None:
     job = PassageJob()
     assert (job.k, job.min_tokens, job.window, job.guaranteed) == (5, 12, 8, 12)

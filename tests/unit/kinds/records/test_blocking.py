@@ -52,7 +52,7 @@ def test_two_tables_meet_only_across() -> None:
 
 
 @pytest.mark.promise(
-    "docs/how-to/records.md", "its records are compared where they share a rarer key, or two crowded ones"
+    "docs/how-to/records.md", "its records are compared only if they also share a rarer key, or two such keys"
 )
 def test_crowds_meet_where_they_share_two_crowded_keys() -> None:
     rng = np.random.default_rng(1)

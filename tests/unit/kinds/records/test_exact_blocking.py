@@ -55,7 +55,7 @@ def test_pairs_that_share_a_value_are_compared(given: list[Any], wanted: list[in
         assert found(cross) == {(i, j) for i, j in between if share(given[i], given[cut + j], wanted)}
 
 
-@pytest.mark.promise("docs/how-to/records.md", "every two records of a block are compared")
+@pytest.mark.promise("docs/how-to/records.md", "in which all pairs of records are compared")
 def test_full_blocks_and_neighbours_drop_nothing() -> None:
     """500 records with one of two names: keys would propose a few of the 62,250 pairs, blocking compares all."""
     given = [(f"name{i % 2}", f"{i} street", None) for i in range(500)]

@@ -93,7 +93,7 @@ mount -o remount,size=200m "$1/disk" && run "$1" "$2"
 """
 
 
-@pytest.mark.promise("docs/how-to/large.md", "A full disk ends the run with one line")
+@pytest.mark.promise("docs/how-to/large.md", "If the disk is full, the run ends with one line")
 def test_a_run_continues_on_a_disk_that_was_full(tmp_path: Path) -> None:
     """The signatures do not fit: without reserved blocks, writing to their map ended the process with SIGBUS."""
     draw = np.random.default_rng(1)
