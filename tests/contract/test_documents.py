@@ -167,7 +167,7 @@ def test_components_are_those_of_all_pairs(way: Any) -> None:
 
 
 @pytest.mark.promise("docs/tutorial/first-steps.md", "each removed text is itself similar to the one that is kept")
-@pytest.mark.promise("README.md", "each removed item is itself similar to the one kept")
+@pytest.mark.promise("README.md", "each removed item is itself similar to the one that is kept")
 @pytest.mark.parametrize("way", METHODS)
 @pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
 def test_dedup_keeps_its_promise(way: Any, keep: str) -> None:
@@ -258,7 +258,7 @@ def test_twenty_thousand_copies(way: Any) -> None:
 
 
 @pytest.mark.promise("docs/how-to/large.md", "which never materialize the pairs of a crowd")
-@pytest.mark.promise("docs/explanation/cost.md", "`groups` and `dedup` never write such pairs down")
+@pytest.mark.promise("docs/explanation/cost.md", "`groups` and `dedup` never materialize such pairs")
 @pytest.mark.promise("README.md", "a million near-copies cost a million comparisons")
 def test_thousands_of_near_copies() -> None:
     """All pairs match, none are equal: groups and dedup never write the pairs down."""

@@ -84,7 +84,9 @@ def test_the_memory_budget_changes_no_byte(files: list[Path], tmp_path: Path, co
     assert len(outputs) == 1
 
 
-@pytest.mark.promise("docs/how-to/large.md", "The second command finds the sets of `old/` there and reports that it uses them")
+@pytest.mark.promise(
+    "docs/how-to/large.md", "The second command finds the sets of `old/` there and reports that it uses them"
+)
 def test_sets_are_kept_for_the_next_run(files: list[Path], tmp_path: Path) -> None:
     """The incremental way: yesterday's sets serve as the other side of today's run, whatever its threshold."""
     work = tmp_path / "work"
@@ -231,7 +233,7 @@ main()
 @pytest.mark.promise("docs/how-to/large.md", "Run the same command again. It continues from the last checkpoint")
 @pytest.mark.promise("docs/tutorial/first-steps.md", "so the same command gives the same bytes")
 @pytest.mark.promise("docs/how-to/large.md", "writes the same bytes as an uninterrupted run")
-@pytest.mark.promise("README.md", "killed at any moment, the same command goes on and writes the same bytes")
+@pytest.mark.promise("README.md", "the same command resumes and writes the same bytes")
 def test_killed_at_any_moment_the_same_command_goes_on(files: list[Path], tmp_path: Path) -> None:
     """kill -9 at random moments, again and again; the answer has the same bytes as that of an undisturbed run."""
     command = [

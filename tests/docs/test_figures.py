@@ -133,7 +133,7 @@ def test_what_the_benchmark_of_choices_measures() -> None:
         assert plan.recall_at_threshold == pytest.approx(row["planned"])
 
 
-@pytest.mark.promise("docs/choosing.md", "even a wish of 0.5 finds 88 % of the pairs or more")
+@pytest.mark.promise("docs/choosing.md", "even `--recall 0.5` finds 88 % of the pairs or more")
 @pytest.mark.promise(
     "docs/choosing.md", "From 0.9 to 0.999 the number of candidates, and with it the cost, grows by less than a third"
 )
@@ -201,7 +201,7 @@ def test_other_tools() -> None:
     assert tools("real")["daft"]["recall_edge"] == 0.415
 
 
-@pytest.mark.promise("docs/comparison.md", "documents of 1.7 kB go in, then 5,000 others are asked for")
+@pytest.mark.promise("docs/comparison.md", "documents of 1.7 kB, then queries 5,000 others")
 @pytest.mark.promise("docs/comparison.md", "Recall was 1 over 1,331 true matches")
 def test_the_index_and_the_service() -> None:
     assert "QUERIES, WARM = 5000, 500" in source("benchmarks/index.py")

@@ -79,7 +79,7 @@ def test_a_curve_falls_from_one(family: Family, a: float, b: float) -> None:
 
 
 @pytest.mark.promise("docs/how-to/plan-any-distance.md", "(w/2, 2w, 1/2, 1/3)-sensitive")
-@pytest.mark.promise("docs/explanation/families.md", "within d1 two items agree with probability p1 at least")
+@pytest.mark.promise("docs/explanation/families.md", "within d1 agree with probability p1 at least")
 @pytest.mark.parametrize(
     ("family", "claim"),
     [

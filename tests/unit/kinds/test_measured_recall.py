@@ -63,8 +63,8 @@ def summary(result: Any) -> str:
     "docs/explanation/curves.md", "Every approximate run, with the exceptions below, takes a sample of items"
 )
 @pytest.mark.promise("docs/how-to/evaluate.md", "Every approximate run measures its own recall")
-@pytest.mark.promise("docs/index.md", "every approximate run measures the recall it had")
-@pytest.mark.promise("README.md", "and every approximate run measures the recall it had")
+@pytest.mark.promise("docs/index.md", "every approximate run measures the recall it achieved")
+@pytest.mark.promise("README.md", "and every approximate run measures the recall it achieved")
 @pytest.mark.parametrize("kind", RUNS)
 def test_every_approximate_run_measures_its_recall(kind: str) -> None:
     result = RUNS[kind]()
@@ -190,7 +190,9 @@ TEXTS = [
 ]
 
 
-@pytest.mark.promise("docs/how-to/group-the-same-story.md", "The receipt states the planned and the measured recall of the shingles")
+@pytest.mark.promise(
+    "docs/how-to/group-the-same-story.md", "The receipt states the planned and the measured recall of the shingles"
+)
 def test_stories_state_the_recall_of_their_shingles(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = la.stories(TEXTS)
     assert (exact.receipt["plan"], exact.receipt["recall_at_threshold"]) == (None, 1.0)

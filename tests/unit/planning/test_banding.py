@@ -210,7 +210,7 @@ def test_a_stated_recall_is_never_too_high(p: float) -> None:
 # the choice
 
 
-@pytest.mark.promise("docs/tutorial/textbook.md", "the one with the fewest false candidates")
+@pytest.mark.promise("docs/tutorial/textbook.md", "those with the fewest false candidates")
 @pytest.mark.promise("docs/explanation/curves.md", "which gives the fewest false candidates")
 @pytest.mark.parametrize("t", [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97])
 def test_the_choice_has_the_fewest_false_candidates_of_all(t: float) -> None:

@@ -107,7 +107,10 @@ def test_text_lines_and_folders(tmp_path: Path, lookalike) -> None:
     assert lookalike("pairs", folder).out == "left\tright\tsimilarity\none.txt\tsub/two.txt\t1\n"
 
 
-@pytest.mark.promise("docs/reference/formats.md", "a document each, however they are named")
+@pytest.mark.promise(
+    "docs/reference/formats.md",
+    "Each text file is one document, whether files are named one by one, by a glob, or by their folder",
+)
 @pytest.mark.parametrize("suffixes", [(".txt", ".txt"), (".md", ".txt"), (".py", ".py"), ("", ".txt.gz")])
 def test_named_text_files_are_documents(tmp_path: Path, lookalike, monkeypatch, suffixes: tuple[str, str]) -> None:
     monkeypatch.chdir(tmp_path)
@@ -383,7 +386,9 @@ def test_a_full_disk_behind_a_pipe_is_said_in_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "OutputError: standard output: No space left on device.\n")
 
 
-@pytest.mark.promise("docs/how-to/documents.md", "a name without an extension creates a folder with all tables and the receipt")
+@pytest.mark.promise(
+    "docs/how-to/documents.md", "a name without an extension creates a folder with all tables and the receipt"
+)
 @pytest.mark.promise(
     "docs/reference/formats.md", "writes all tables of a run as Parquet into a folder, with `receipt.json`"
 )

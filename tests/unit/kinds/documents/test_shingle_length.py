@@ -34,7 +34,7 @@ def test_the_probability_is_that_of_brute_force() -> None:
         assert one.measured == pytest.approx(sum(shares) / len(shares))
 
 
-@pytest.mark.promise("docs/choosing.md", "suggests the least k for which this is rare")
+@pytest.mark.promise("docs/choosing.md", "suggests the smallest k for which this is rare")
 def test_k_is_the_least_that_reaches_the_target() -> None:
     survey = la.suggest_k(texts(2), target=0.05)
     below = [one for one in survey.lengths if one.unit == survey.unit and one.measured <= 0.05]
