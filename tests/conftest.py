@@ -53,20 +53,20 @@ def new_schema() -> Callable[[], str]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on a cluster of one master and two workers. Tests that use it carry the mark xdist_group("spark"): one
-    process runs them all, so that one cluster is started."""
+    """A session with two tasks at a time within one Java process, which needs half the time of a cluster.
+
+    Tests that use it carry the mark xdist_group("spark"): one process runs them all, so that one session is started.
+    tests/unit/runtime/spark/test_failures.py starts a cluster.
+    """
     from lookalike.runtime.spark.session import open_session
-    from spark_cluster import cluster
 
     few = {
         "spark.sql.shuffle.partitions": "3",
         "spark.default.parallelism": "2",
-        "spark.executor.memory": "800m",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than these small jobs
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
-    with cluster(tmp_path_factory.mktemp("cluster")) as made:
-        session = open_session(made.url, few)
-        yield session
-        session.stop()
+    session = open_session("local[2]", few)
+    yield session
+    session.stop()

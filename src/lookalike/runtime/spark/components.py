@@ -17,6 +17,7 @@ from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
 from lookalike.kernels import graph
 from lookalike.runtime.spark.arrow_batches import Batches, mapped, mapped_runs, mapped_whole, numbers, run_starts
+from lookalike.runtime.spark.lineage import LineageCutter
 from lookalike.runtime.spark.session import ClusterError
 
 if TYPE_CHECKING:
@@ -32,17 +33,18 @@ def components(pairs: DataFrame, *, small: int = MAX_LOCAL_PAIRS, rounds: int = 
 
     Raises ClusterError if `rounds` rounds do not suffice. Otherwise it is complete: the last round changed nothing.
     """
-    forest = mapped_whole(pairs.select("left", "right"), contracted, LABEL_COLUMNS).persist()
+    cutter = LineageCutter()  # a plan that grew with the rounds would take longer than their work
+    forest = cutter.keep(mapped_whole(pairs.select("left", "right"), contracted, LABEL_COLUMNS))
     count = forest.count()
     for _ in range(rounds):
         if count <= small:
             whole = forest.toDF("left", "right").repartition(1)
             labels = mapped_whole(whole, contracted, LABEL_COLUMNS)
             return with_roots(labels)
-        new = small_star(large_star(forest)).persist()
-        count = new.count()
-        unchanged = new.exceptAll(forest).isEmpty() and forest.exceptAll(new).isEmpty()
-        forest.unpersist()
+        new = cutter.keep(small_star(large_star(forest)))
+        before, count = count, new.count()
+        unchanged = count == before and new.exceptAll(forest).isEmpty()
+        cutter.kept.pop(0).unpersist()
         forest = new
         if unchanged:
             return with_roots(forest)

@@ -19,8 +19,6 @@ from lookalike.runtime.spark.java import OLDEST, java_home, java_version, wrappe
 from lookalike.runtime.spark.session import ClusterError, check_master
 from spark_cluster import cluster
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 # Runs beside this process: a process has one Spark session. It says when a job has come to its second stage, so that
 # there is work of the first to lose.
 DRIVER = """
@@ -29,7 +27,7 @@ from pathlib import Path
 import lookalike as la
 from lookalike.runtime.spark.session import open_session
 
-master, source, target, word = sys.argv[1:]
+master, source, folder, word = sys.argv[1:]
 few = {"spark.sql.shuffle.partitions": "4", "spark.executor.memory": "700m", "spark.cores.max": "2",
        "spark.sql.codegen.wholeStage": "false", "spark.files.maxPartitionBytes": "20000"}
 session = open_session(master, few)
@@ -49,8 +47,9 @@ def watch():
         time.sleep(0.01)
 
 threading.Thread(target=watch, daemon=True).start()
-result = la.pairs(Path(source), engine="spark", method="lsh", threshold=0.6, audit=0)
-result.write(result.pairs, target)
+result = la.dedup(Path(source), engine="spark", method="lsh", threshold=0.6, audit=0)
+for name in ("pairs", "removed", "kept"):
+    result.write(getattr(result, name), f"{folder}/{name}.parquet")
 executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
 print("alive", len(executors))
 session.stop()
@@ -64,25 +63,27 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
     table = pa.table({"id": [f"d{i}" for i in range(len(lists))], "text": lists})
     source = tmp_path / "in.parquet"
     pq.write_table(table, source, row_group_size=100)
-    expected = la.pairs(table, method="lsh", threshold=0.6, audit=0).pairs
-    assert expected.num_rows > 500
-    word, target = tmp_path / "half-way", tmp_path / "out.parquet"
+    expected = la.dedup(table, method="lsh", threshold=0.6, audit=0)
+    assert expected.pairs.num_rows > 500
+    word, folder = tmp_path / "half-way", tmp_path / "out"
+    folder.mkdir()
     with cluster(tmp_path) as made:
-        command = [sys.executable, "-c", DRIVER, made.url, str(source), str(target), str(word)]
+        command = [sys.executable, "-c", DRIVER, made.url, str(source), str(folder), str(word)]
         driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             while not word.exists() and driver.poll() is None:
                 time.sleep(0.01)
             assert driver.poll() is None, driver.communicate()[0]
             made.kill_worker()
-            assert not target.exists()
+            assert not list(folder.iterdir())
             said, _ = driver.communicate(timeout=300)
         finally:
             driver.kill()
     assert driver.returncode == 0, said
     assert "alive 2" in said, said  # the driver itself, and one worker's executor
-    found = pq.read_table(target)
-    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected.to_pylist()))
+    for name in ("pairs", "removed", "kept"):
+        found = pq.read_table(folder / f"{name}.parquet")
+        assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, getattr(expected, name).to_pylist()))
 
 
 def test_java_is_found() -> None:
