@@ -1,8 +1,10 @@
 """Near-duplicate wallpapers: lookalike by default and with other hashes, and imagehash's phash alone.
 
-    python benchmarks/images.py
+    python benchmarks/images.py [--folder FOLDER]
 
-Truth: pictures of one group, among them portrait crops and dark variants that no hash of the whole can see.
+Truth: pictures of one group, among them portrait crops and dark variants that no hash of the whole can see. Then each
+of some pictures is changed in one way and looked up among all: the share found, and the pictures of other groups.
+--folder: unlike pictures for the second part, each a group by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import csv
 import json
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,6 +23,8 @@ from machine import machine
 from shared_data import place
 
 # promise: docs/how-to/find-look-alike-images.md | Measured on 72 desktop wallpapers in 30 groups
+# promise: docs/how-to/images.md | changes 24 desktop wallpapers and looks for each
+CHANGED = 24
 
 
 def measure(tool: str, truth: dict[str, str], found: set[frozenset[str]], cpu: float) -> dict[str, Any]:
@@ -54,10 +59,77 @@ def plain(folder: Path, files: list[str], bits: int) -> tuple[set[frozenset[str]
     return found, time.process_time() - begin
 
 
+def changes() -> dict[str, Any]:
+    """The changes of the second part, each from picture to picture."""
+    from PIL import Image, ImageDraw, ImageEnhance, ImageOps
+
+    def crop(share: float) -> Any:
+        near, far = (1 - share**0.5) / 2, (1 + share**0.5) / 2
+        return lambda p: p.crop(tuple(int(side * at) for at in (near, far) for side in p.size))
+
+    def caption(p: Any) -> Any:
+        out, top = p.copy(), int(p.height * 0.85)
+        draw = ImageDraw.Draw(out)
+        draw.rectangle((0, top, p.width, p.height), fill="white")
+        draw.text((10, top + 8), "A caption of a picture", fill="black")
+        return out
+
+    def screenshot(p: Any) -> Any:
+        out = Image.new("RGB", (900, 700), "#dde")
+        ImageDraw.Draw(out).rectangle((0, 0, 900, 60), fill="#346")
+        out.paste(p.resize((480, round(480 * p.height / p.width))).crop((0, 0, 480, 480)), (210, 150))
+        return out
+
+    return {
+        "half": lambda p: p.resize((p.width // 2, p.height // 2)),
+        "tenth": lambda p: p.resize((p.width // 10, p.height // 10)),
+        "brighter": lambda p: ImageEnhance.Brightness(p).enhance(1.5),
+        "less contrast": lambda p: ImageEnhance.Contrast(p).enhance(0.5),
+        "grey": lambda p: p.convert("L").convert("RGB"),
+        "crop to 90 %": crop(0.9), "crop to 70 %": crop(0.7), "crop to 50 %": crop(0.5),
+        "frame of 5 %": lambda p: ImageOps.expand(p, int(0.05 * min(p.size)), "black"),
+        "frame of 10 %": lambda p: ImageOps.expand(p, int(0.1 * min(p.size)), "black"),
+        "letter box": lambda p: ImageOps.expand(p, (0, p.height // 5), "black"),
+        "caption": caption, "screenshot": screenshot,
+        "rotated 5": lambda p: p.rotate(5),
+        "rotated 90": lambda p: p.transpose(Image.Transpose.ROTATE_90),
+        "mirrored": lambda p: p.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
+    }  # fmt: skip
+
+
+def changed(folder: Path, truth: dict[str, str]) -> list[dict[str, Any]]:
+    """Look up changed pictures: the share found, and how many pictures of other groups came along."""
+    from PIL import Image
+
+    import lookalike as la
+
+    names = [name for name in truth if "full" in name or "__" not in name][:CHANGED]
+    settings: dict[str, dict[str, Any]] = {
+        "default": {}, "no parts": {"parts": False}, "orientations": {"orientations": True},
+    }  # fmt: skip
+    rows = []
+    for change, make in changes().items():
+        row: dict[str, Any] = {"change": change, "pictures": len(names)}
+        with tempfile.TemporaryDirectory() as place:
+            for name in names:
+                with Image.open(folder / name) as picture:
+                    make(picture.convert("RGB")).save(Path(place, name).with_suffix(".jpg"), quality=85)
+            stems = {Path(name).stem: name for name in names}
+            for setting, options in settings.items():
+                pairs = la.images.pairs(place, against=folder, **options).pairs.to_pylist()
+                met = [(stems[Path(pair["left"]).stem], pair["right"]) for pair in pairs]
+                row[setting] = round(len({left for left, right in met if left == right}) / len(names), 3)
+                row[f"{setting}, other groups"] = sum(truth[left] != truth[right] for left, right in met)
+        rows.append(row)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, default=Path(".bench"))
-    home = parser.parse_args().home
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    home = given.home
     home.mkdir(exist_ok=True)
     data = place("kde-wallpapers")
     truth = {row["file"]: row["group"] for row in csv.DictReader((data / "truth.csv").open())}
@@ -65,13 +137,20 @@ def main() -> None:
     ours(folder, hashes=["phash", "whash"])  # the compiler and the packages are loaded
     runs = [
         measure("lookalike", truth, *ours(folder)),
+        measure("lookalike --no-parts", truth, *ours(folder, parts=False)),
         measure("lookalike --no-crops", truth, *ours(folder, crops=False)),
         measure("lookalike --hash phash --hash dhash", truth, *ours(folder, hashes=["phash", "dhash"])),
         measure("lookalike -d 14", truth, *ours(folder, max_bits=14)),
         measure("imagehash phash, 10 bits", truth, *plain(folder, list(truth), 10)),
     ]
-    (home / "images.json").write_text(json.dumps({"machine": machine(), "runs": runs}, indent=1) + "\n")
-    for one in runs:
+    if given.folder:
+        folder = given.folder
+        truth = {path.name: path.name for path in sorted(folder.iterdir()) if path.suffix in (".jpg", ".png", ".webp")}
+    found = changed(folder, truth)
+    (home / "images.json").write_text(
+        json.dumps({"machine": machine(), "runs": runs, "changes": found}, indent=1) + "\n"
+    )
+    for one in runs + found:
         sys.stdout.write(json.dumps(one) + "\n")
 
 

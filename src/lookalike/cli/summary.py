@@ -95,7 +95,8 @@ def _how(receipt: dict[str, Any]) -> str:
     if receipt["choice"]["method"] == "given":
         return "no search"
     if plan is None and receipt["items"] == "images":
-        return "all pairs of perceptual hashes, none within the bound missed"
+        parts = "; parts looked up by local features" if "compared_parts" in receipt["counts"] else ""
+        return f"all pairs of perceptual hashes, none within the bound missed{parts}"
     if plan is None:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     shape = str(plan.get("shape") or shape_of(plan["bands"], plan["rows"]))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PICTURES = (
     ".jpg", ".jpeg", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm", ".avif",
 )  # fmt: skip
-MIN_DECODED_PIXELS = 128  # a JPEG is decoded at its smallest size with at least this side: several times faster
+MIN_DECODED_PIXELS = 480  # a JPEG is decoded at its smallest size with at least this side: several times faster
+EXIF_ORIENTATION = 0x0112  # the tag that says how a camera was held
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,15 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
     with FILTERS.held(image_module.DecompressionBombWarning):
         try:
             with image_module.open(file if content is None else io.BytesIO(content)) as image:
-                width, height = image.size
+                orientation = _orientation(image)
+                width, height = image.size if orientation < 5 else image.size[::-1]
                 image.draft("L", (MIN_DECODED_PIXELS, MIN_DECODED_PIXELS))
                 if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
                     image = image.convert("RGBA")
                     paper = image_module.new("RGBA", image.size, "white")
                     paper.alpha_composite(image)
                     image = paper
-                grey = image.convert("L")
+                grey = _upright(image.convert("L"), orientation)
         except (Warning, image_module.DecompressionBombError) as warning:
             raise ValueError(str(warning)) from warning
         except SyntaxError as error:  # raised by Pillow for some broken files
@@ -165,6 +167,25 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
     if min(grey.size) < 1:
         raise ValueError("the picture has no pixels")
     return Picture(id, grey, width, height, file.stat().st_size if content is None else len(content))
+
+
+def _orientation(image: Image) -> int:
+    """Return the EXIF orientation of a picture, 1 to 8; 1 if it has none or its metadata cannot be read."""
+    try:
+        orientation = image.getexif().get(EXIF_ORIENTATION, 1)
+    except Exception:  # Pillow raises many types of errors for broken metadata; the pixels may still be good
+        return 1
+    return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1
+
+
+def _upright(image: Image, orientation: int) -> Image:
+    """Turn a picture as its EXIF orientation says, as every viewer does."""
+    turn = pillow().Transpose
+    turns = (
+        turn.FLIP_LEFT_RIGHT, turn.ROTATE_180, turn.FLIP_TOP_BOTTOM, turn.TRANSPOSE, turn.ROTATE_270, turn.TRANSVERSE,
+        turn.ROTATE_90,
+    )  # fmt: skip
+    return image if orientation == 1 else image.transpose(turns[orientation - 2])
 
 
 def is_picture(item: Any) -> bool:

@@ -28,6 +28,8 @@ class Options(TypedDict, total=False):
     hashes: list[Hash] | tuple[Hash, ...]  # default phash
     crops: bool  # also find pairs in which one picture is a crop of the other; default True
     min_likeness: float  # minimum correlation of the thumbnails; default 0.7
+    parts: bool | None  # also find pictures that have a part in common, by local features; default True, on Spark False
+    orientations: bool  # also find pictures that are rotated by 90 degrees or mirrored; default False
     max_pairs: int
     sheet: str | os.PathLike[str] | None  # path of an HTML page with the groups
     force: bool  # replace an existing sheet
@@ -50,10 +52,13 @@ def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Res
 def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
     """Find all near-duplicate pictures in a folder, or between two folders.
 
-    Two pictures match if their perceptual hashes differ in few bits and their thumbnails correlate. Needs the extra
-    `images` (imagehash, Pillow). Files that are not pictures are skipped and listed in the receipt.
+    Two pictures match if their perceptual hashes differ in few bits and their thumbnails correlate, either as a whole
+    or in the part that they have in common. The columns `evidence`, `features`, `likeness`, `left_part` and
+    `right_part` say which. Needs the extra `images` (imagehash, OpenCV, Pillow). Files that are not pictures are
+    skipped and listed in the receipt.
 
-    All pairs of hashes are compared, so none is missed; 10,000 pictures take seconds, in addition to reading them. With
+    All pairs of hashes are compared, so none within the bound is missed; common parts are looked up by local features,
+    without a stated recall. 10,000 pictures take seconds, in addition to reading them. With
     engine="spark", the source may also be a URL or a DataFrame of path and content (Spark's binaryFile), and the
     results are DataFrames.
     """
@@ -91,6 +96,8 @@ def _run(
     cluster = spark_options(job_options)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
+    if job_options.get("parts") is None:
+        job_options.pop("parts", None)
     if "max_bits" in job_options:
         job_options["threshold"] = job_options.pop("max_bits")
     if "hashes" in job_options:
@@ -103,7 +110,9 @@ def _run(
         check_options(job_options)
         if sheet is not None:
             raise UsageError("a sheet (--sheet) is made on one machine; on Spark leave it out.")
-        job = ImageJob(**job_options)
+        if job_options.get("parts") or job_options.get("orientations"):
+            raise UsageError("parts and orientations are compared on one machine; on Spark leave them out.")
+        job = ImageJob(**job_options | {"parts": False})
         there = run_images([source, against], job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
     job = ImageJob(**job_options)

@@ -37,6 +37,18 @@ def image_options(
     min_likeness: Annotated[
         float, o.option(o.WHAT, help="Correlation of the thumbnails from which a pair is believed, -1 to 1.")
     ] = 0.7,
+    parts: Annotated[
+        bool | None,
+        o.option(
+            o.WHAT,
+            "--parts/--no-parts",
+            show_default=False,
+            help="Also find pictures that have a part in common, by local features (default; not on Spark).",
+        ),
+    ] = None,
+    orientations: Annotated[
+        bool, o.option(o.WHAT, "--orientations", help="Also find pictures that are rotated by 90 degrees or mirrored.")
+    ] = False,
     sheet: Annotated[Path | None, o.option(o.RUN, help="Write an HTML page that shows the groups.")] = None,
     max_pairs: o.MaxPairs = 100_000_000,
     threads: o.Threads = None,

@@ -133,7 +133,9 @@ class ImageKind:
 
     @cached_property
     def job(self) -> ImageJob:
-        return ImageJob(threshold=self.threshold, hashes=self.hashes, crops=self.crops, min_likeness=self.min_likeness)
+        return ImageJob(
+            threshold=self.threshold, hashes=self.hashes, crops=self.crops, min_likeness=self.min_likeness, parts=False
+        )
 
     def view(self, item: PathLike[str] | bytes) -> Feature:
         """Decode and hash one picture; raise InputError if it cannot be read."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,10 @@ from lookalike.io.collection import check_ids
 from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, reason_of
 from lookalike.kinds.images.hashes import HASHES, U8, WINDOW_POSITIONS, hash_of, views_of
 from lookalike.kinds.images.kernels import views as codes
-from lookalike.runtime.local.joins import Block, scored
+from lookalike.kinds.images.local_features import LocalFeatures, local_features
+from lookalike.kinds.images.orientations import turned_hashes, turned_pairs
+from lookalike.kinds.images.parts import Proofs, part_pairs, proof_columns
+from lookalike.runtime.local.joins import Block, check_count, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
@@ -40,7 +43,8 @@ class ImageJob:
 
     Two pictures match if their hashes (as a whole, or of one picture and a crop in the other) differ in at most
     `threshold` of 64 bits (the mean of several hashes) and the correlation of their thumbnails is at least
-    `min_likeness`.
+    `min_likeness`. parts: the same is asked of the part that two pictures have in common, if enough local features
+    agree on one similarity transform. orientations: pictures that are rotated by 90 degrees or mirrored match too.
     """
 
     noun: ClassVar[str] = "images"
@@ -51,6 +55,8 @@ class ImageJob:
     hashes: tuple[Hash, ...] = ("phash",)
     crops: bool = True
     min_likeness: float = 0.7
+    parts: bool = True
+    orientations: bool = False
     max_pairs: int = 100_000_000
     threads: int | None = None
 
@@ -65,8 +71,14 @@ class ImageJob:
             raise UsageError(f"min_likeness is {self.min_likeness:g}; expected a correlation from -1 to 1.")
         check_run(self.max_pairs, 0, self.threads)
 
+    @property
+    def bound(self) -> tuple[int, float]:
+        """The largest number of bits and the smallest correlation of a match."""
+        return int(self.threshold), self.min_likeness
+
     def words(self) -> str:
-        crops = ", crops too" if self.crops else ""
+        also = [name for name in ("crops", "parts", "orientations") if getattr(self, name)]
+        crops = f", also {', '.join(also)}" if also else ""
         names = " and ".join(self.hashes)
         return (
             f"{names} at most {self.threshold:g} of 64 bits apart{crops}, thumbnails alike from {self.min_likeness:g}"
@@ -78,13 +90,21 @@ class ImageJob:
 
 @dataclass(frozen=True)
 class Hashed:
-    """The features of the readable pictures, in order. readable i64[m]: their numbers among all files."""
+    """The features of the readable pictures, in order.
+
+    readable i64[m]: their numbers among all files.
+
+    parts: local features, if they were asked for. turned u64[m, 7]: hashes of the other orientations, likewise.
+    """
 
     readable: I64
     whole: U64
     windows: U64
     thumbs: U8
     shapes: I64
+
+    parts: tuple[LocalFeatures, ...] = ()
+    turned: U64 | None = None
 
 
 Feature = tuple[U64, U64, U8, int]
@@ -112,8 +132,38 @@ def run(
         if cross >= 0:
             sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
         pairs = all_pairs(hashed, sides, job, pool, trace)
+        proofs: Proofs = {}
+        if job.orientations or job.parts:
+            pairs = _with_more(pairs, hashed, sides, job, pool, trace, proofs)
         choice = Choice("exact", {}, "all pairs of hashes are compared")
-        return RunOutput(ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs)
+        return RunOutput(
+            ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs,
+            details=partial(proof_columns, proofs, number) if job.orientations or job.parts else None,
+        )  # fmt: skip
+
+
+def _with_more(
+    pairs: Pairs, hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace, proofs: Proofs
+) -> Pairs:
+    """Add the pairs that only another orientation or a common part shows, and put their proofs into `proofs`."""
+    known = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    with trace.stage("parts"):
+        if hashed.turned is not None:
+            proofs |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs[:, 0], sides, job.bound, known)
+        if hashed.parts:
+            compared, parts = part_pairs(
+                hashed.parts, sides, job.bound, pool, known | proofs.keys(), mirrored=job.orientations
+            )
+            proofs |= parts
+            trace.add(compared_parts=compared)
+    if not proofs:
+        return pairs
+    check_count(len(known) + len(proofs), job.max_pairs, IMAGES_ADVICE)
+    left, right = np.array(list(proofs), np.int64).T
+    bits = np.array([-proof.bits for proof in proofs.values()], np.float64)
+    left, right = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
+    order = np.lexsort((right, left))
+    return Pairs(left[order], right[order], np.concatenate([pairs.similarity, bits])[order])
 
 
 def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
@@ -128,6 +178,8 @@ def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
 
 def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace: Trace) -> Hashed:
     features: list[Feature] = []
+    parts: list[LocalFeatures] = []
+    turned: list[U64] = []
     readable: list[int] = []
     at = 0
     with trace.stage("read") as report:
@@ -135,7 +187,7 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
         for folder in folders:
             folder.broken.clear()
             folder.described.clear()
-            for id_, (picture, made, reason) in zip(
+            for id_, (picture, made, more, reason) in zip(
                 folder.ids, pool.map(partial(_feature, job=job), zip(folder.files, folder.ids, strict=True)),
                 strict=True,
             ):  # fmt: skip
@@ -146,6 +198,8 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
                 else:
                     readable.append(at)
                     features.append(made)
+                    parts += more.parts
+                    turned += more.turned
                 at += 1
                 report(at, total)
             if told := left_out(folder.name, folder.broken):
@@ -155,11 +209,31 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
         nothing = np.empty((0, 1), np.uint64)
         return Hashed(np.empty(0, np.int64), nothing, nothing, np.empty((0, 1, 256), np.uint8), np.empty(0, np.int64))
     whole, windows, thumbs, shapes = zip(*features, strict=True)
-    return Hashed(np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes))
+    return Hashed(
+        np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes),
+        tuple(parts), np.stack(turned) if turned else None,
+    )  # fmt: skip
 
 
-def _feature(named: tuple[Path, str], *, job: ImageJob) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
-    return view_of(*named, job)
+class _More(NamedTuple):
+    """What `parts` and `orientations` need of one picture; empty lists if they were not asked for."""
+
+    parts: list[LocalFeatures]
+    turned: list[U64]
+
+
+def _feature(
+    named: tuple[Path, str], *, job: ImageJob
+) -> tuple[tuple[int, int, int] | None, Feature | None, _More, str]:
+    file, id_ = named
+    try:
+        picture = load_picture(file, id_)
+        made = picture_views(picture, job)
+        parts = [local_features(picture.image)] if job.parts else []
+        turned = [turned_hashes(picture.image)] if job.orientations else []
+    except (OSError, ValueError) as error:
+        return None, None, _More([], []), reason_of(error, file)
+    return (picture.width, picture.height, picture.nbytes), made, _More(parts, turned), ""
 
 
 def view_of(
