@@ -42,6 +42,7 @@ def opencv() -> Any:
         import cv2
     except ImportError as error:
         raise MissingExtra("finding parts of pictures", "images") from error
+    cv2.setNumThreads(1)  # the pool of the run has the threads
     return cv2
 
 
