@@ -14,7 +14,7 @@ from lookalike.kinds.images.kernels.features import match_codes
 from lookalike.kinds.images.local_features import CODE_BITS, LocalFeatures, opencv
 
 KEY_BITS = 24  # bits of a code that make one key
-KEYS = CODE_BITS // KEY_BITS
+KEYS_PER_CODE = CODE_BITS // KEY_BITS
 NEIGHBORS_PER_KEY = 32  # features with the same key that are paired: bounds the work of features that are everywhere
 MIN_VOTES = 4  # shared keys from which two pictures are compared
 MAX_CODE_BITS = 36  # of 128: bits in which matching features may differ
@@ -66,7 +66,7 @@ def candidate_pairs(pictures: Sequence[LocalFeatures], *, mirrored: bool) -> Ite
 def _voted(codes: U64, owners: U64) -> Iterator[tuple[int, int]]:
     """Yield the pairs of owners whose codes share at least MIN_VOTES keys."""
     events = [np.empty(0, np.uint64)]
-    for number in range(KEYS):
+    for number in range(KEYS_PER_CODE):
         keys = _key(codes, number)
         order = np.lexsort((owners, keys))
         keys, owner = keys[order], owners[order]

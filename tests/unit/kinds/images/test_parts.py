@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
+from lookalike.kinds.images import geometry
 from lookalike.kinds.images.kernels.features import match_codes
 from lookalike.kinds.images.orientations import turn
 
@@ -50,6 +51,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.promise("docs/how-to/images.md", "both have in common then fulfils the same two")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_copy_is_found_by_its_part_and_strangers_are_not(tmp_path: Path, change: str) -> None:
     folder = save(tmp_path / "in", **{f"s{seed}": street(seed) for seed in range(6)}, z=CHANGES[change](street(0)))
@@ -67,6 +69,7 @@ def test_a_changed_copy_is_found_by_its_part_and_strangers_are_not(tmp_path: Pat
     assert (("s0.png", "z.png") in found(folder, crops=False, parts=False)) == (row["evidence"] == "hash")
 
 
+@pytest.mark.promise("docs/how-to/images.md", "rotated by 90, 180 or 270 degrees, or mirrored")
 def test_rotated_and_mirrored_pictures_match_only_if_asked_for(tmp_path: Path) -> None:
     turned = {f"t{i}": street(7).transpose(i) for i in range(7)}
     folder = save(tmp_path / "in", a=street(7), b=street(8), **turned)
@@ -92,6 +95,7 @@ def test_pictures_that_share_a_logo_are_not_copies(tmp_path: Path) -> None:
     assert found(save(tmp_path / "in", **pictures)) == {}
 
 
+@pytest.mark.promise("docs/how-to/images.md", "photo is always honoured")
 def test_the_camera_orientation_is_honoured(tmp_path: Path) -> None:
     upright = street(5)
     inverse = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_90",
@@ -105,6 +109,38 @@ def test_the_camera_orientation_is_honoured(tmp_path: Path) -> None:
     assert groups.groups["size"].to_pylist() == [8] * 8
     kept = la.images.dedup(folder, parts=False).kept.to_pylist()
     assert {(row["width"], row["height"]) for row in kept} == {(480, 320)}
+
+
+@pytest.mark.promise("docs/how-to/images.md", "up to a quarter of that part may be covered")
+def test_a_covered_part_is_left_out_if_enough_features_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    covered = street(0)
+    covered.paste(255, (0, 250, 480, 320))
+    folder = save(tmp_path / "in", a=street(0), b=covered)
+    (row,) = found(folder, crops=False).values()
+    assert (row["evidence"], row["likeness"] > 0.99) == ("part", True)
+    monkeypatch.setattr(geometry, "MIN_INLIERS_WITH_COVERS", 10_000)
+    assert found(folder, crops=False) == {}
+    monkeypatch.undo()
+    assert geometry.MIN_INLIERS_WITH_COVERS == 12
+    covered.paste(255, (0, 130, 480, 320))  # more than half
+    assert found(save(folder, b=covered), crops=False) == {}
+
+
+@pytest.mark.promise("docs/how-to/images.md", "within the bound of the whole-picture hash is not missed")
+def test_every_pair_within_the_bound_is_found(tmp_path: Path) -> None:
+    folder = save(
+        tmp_path / "in", **{f"s{i}": street(i // 2).point(lambda v, i=i: v * (1 - i % 2 * 0.3)) for i in range(20)}
+    )
+    expected = {(f"s{i}.png", f"s{i + 1}.png") for i in range(0, 20, 2)}
+    assert found(folder, crops=False).keys() == {tuple(sorted(pair)) for pair in expected}
+
+
+@pytest.mark.promise("docs/how-to/images.md", "`--min-likeness` separates them")
+def test_a_higher_likeness_separates_views_of_one_scene(tmp_path: Path) -> None:
+    other = Image.blend(street(0), street(1), 0.35)
+    folder = save(tmp_path / "in", a=street(0), b=other, c=street(0).resize((240, 160)))
+    assert len(found(folder, crops=False)) == 3
+    assert found(folder, crops=False, min_likeness=0.99).keys() == {("a.png", "c.png")}
 
 
 def test_flat_and_tiny_pictures_have_no_parts(tmp_path: Path) -> None:
