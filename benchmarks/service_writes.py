@@ -1,9 +1,10 @@
 """Measure writes per second through HTTP: clients that add one document at a time, or add and remove in turn.
 
-    python benchmarks/service_writes.py [--clients 1 --clients 8 --clients 64] [--seconds 5] [--mixed]
+    python benchmarks/service_writes.py [--clients 1 --clients 8 --clients 64] [--seconds 5] [--mixed] [--replace]
 
 The server (`lookalike serve`) and the clients share the machine. Each client keeps one request under way. With
---mixed, one request in three removes a document that the same client has added before. In the end the index is opened
+--mixed, one request in three removes a document that the same client has added before; with --replace, each client
+has ten ids, whose documents it replaces. In the end the index is opened
 again, and has to hold exactly the documents whose addition was answered and whose removal was not.
 """
 
@@ -50,17 +51,17 @@ async def call(
     return int(answer.split()[1])
 
 
-async def client(number: int, port: int, until: float, mixed: bool, seconds: list[float]) -> set[str]:
+async def client(number: int, port: int, until: float, how: str, seconds: list[float]) -> set[str]:
     """Write until the time is over; return the ids that have to be there."""
     source, mine = random.Random(number), list[str]()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     count = 0
     while time.perf_counter() < until:
         begin = time.perf_counter()
-        if mixed and mine and count % 3 == 2:
+        if how == "mixed" and mine and count % 3 == 2:
             status = await call(reader, writer, "DELETE", f"/items/{mine.pop(source.randrange(len(mine)))}")
         else:
-            mine.append(f"{number}-{time.time_ns()}")
+            mine.append(f"{number}-{count % 10 if how == 'replace' else time.time_ns()}")
             status = await call(reader, writer, "POST", "/items", {"items": [text(source)], "ids": mine[-1:]})
         if status != 200:
             raise RuntimeError(f"status {status}")
@@ -70,10 +71,10 @@ async def client(number: int, port: int, until: float, mixed: bool, seconds: lis
     return set(mine)
 
 
-async def load(clients: int, port: int, seconds: float, mixed: bool) -> tuple[set[str], list[float], float]:
+async def load(clients: int, port: int, seconds: float, how: str) -> tuple[set[str], list[float], float]:
     times: list[float] = []
     begin = time.perf_counter()
-    ids = await asyncio.gather(*(client(number, port, begin + seconds, mixed, times) for number in range(clients)))
+    ids = await asyncio.gather(*(client(number, port, begin + seconds, how, times) for number in range(clients)))
     return set().union(*ids), sorted(times), time.perf_counter() - begin
 
 
@@ -89,7 +90,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--documents", type=int, default=2000, help="in the index before")
     parser.add_argument("--mixed", action="store_true", help="one request in three removes a document")
+    parser.add_argument("--replace", action="store_true", help="replace documents")
     given = parser.parse_args()
+    how = "mixed" if given.mixed else "replace" if given.replace else "add"
     rows = []
     for clients in given.clients or (1, 8, 64):
         with tempfile.TemporaryDirectory() as folder:
@@ -101,9 +104,9 @@ def main() -> None:
             server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             try:
                 port = int(re.search(r":(\d+) \(", server.stdout.readline())[1])
-                before, _, _ = asyncio.run(load(clients, port, 1, given.mixed))  # the kernels are compiled from here on
+                before, _, _ = asyncio.run(load(clients, port, 1, how))  # the kernels are compiled from here on
                 cpu = server_cpu(server.pid)
-                ids, times, took = asyncio.run(load(clients, port, given.seconds, given.mixed))
+                ids, times, took = asyncio.run(load(clients, port, given.seconds, how))
                 cpu = server_cpu(server.pid) - cpu
             finally:
                 server.send_signal(signal.SIGINT)
@@ -122,7 +125,7 @@ def main() -> None:
                 "server_cpu_ms": round(cpu / len(times) * 1000, 2),
             }
         )
-    sys.stdout.write(json.dumps({"machine": machine(), "mixed": given.mixed, "runs": rows}, indent=1) + "\n")
+    sys.stdout.write(json.dumps({"machine": machine(), "writes": how, "runs": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Commit the changes of several clients in one transaction, with the result that each would have had alone.
 
 The changes of a batch are concurrent: none of their clients has been answered, so any order of them is correct. The
-order in a transaction is: additions with `if_new`, then removals, then other additions. Reads in a transaction see what
-was committed before it. A change that depends on another one of the batch therefore waits for the next transaction, and
-so does a change that replaces an item, because the replaced item must be assigned to a group first.
+order in a transaction is: additions with `if_new`, then removals, then additions that replace stored items, which take
+effect together, as in one call of `Index.add`, then other additions. Reads in a transaction see what was committed
+before it. A change that depends on another one of the batch therefore waits for the next transaction, and an addition
+with `if_new` of a stored id is committed alone.
 """
 
 from __future__ import annotations
@@ -42,8 +43,12 @@ class Removal:
     id: Id
 
 
+class Postponed:
+    """The outcome of a change that was not committed because too many items must be put into groups before it."""
+
+
 Change = Addition | Removal
-Outcome = Added | list[Match | None] | int | Exception
+Outcome = Added | list[Match | None] | int | Postponed | Exception
 
 
 @dataclass
@@ -61,10 +66,11 @@ class Prepared:
         return Block(ids, self.features, self.keys, self.raw)
 
 
-def commit(index: Index, changes: Sequence[Change]) -> list[Outcome]:
+def commit(index: Index, changes: Sequence[Change], most_ungrouped: int | None = None) -> list[Outcome]:
     """Commit these changes and return the outcome of each: its result, or the error that it would have raised alone.
 
     Every change with a result is committed. A change that fails writes nothing and does not affect the others.
+    most_ungrouped: postpone removals and replacements while more items than this are not yet in groups; None for never.
     """
     outcomes: list[Outcome] = [0] * len(changes)
     prepared: dict[int, Prepared | Removal] = {}
@@ -73,6 +79,10 @@ def commit(index: Index, changes: Sequence[Change]) -> list[Outcome]:
             prepared[number] = change if isinstance(change, Removal) else _prepare(index, change)
         except Exception as error:
             outcomes[number] = error
+    if most_ungrouped is not None and grouping.has_ungrouped(index.store, most_ungrouped):
+        for number in [number for number, change in prepared.items() if _takes_away(index, change)]:
+            outcomes[number] = Postponed()
+            del prepared[number]
     while prepared:
         together = _compatible(index, prepared)
         try:
@@ -109,6 +119,13 @@ def _prepare(index: Index, addition: Addition) -> Prepared:
     return Prepared(addition, _blobs(features), _keys([kind.keys(part) for part in features]), raw, known)
 
 
+def _takes_away(index: Index, change: Prepared | Removal) -> bool:
+    """Return whether a change removes or replaces a stored item."""
+    if isinstance(change, Removal):
+        return _stored(index, ids_of([change.id])) > 0
+    return change.known is not None and _stored(index, change.known) > 0
+
+
 def _compatible(index: Index, prepared: dict[int, Prepared | Removal]) -> list[int]:
     """Choose changes for one transaction: the first, and all later ones that are independent of those chosen."""
     out: list[int] = []
@@ -123,7 +140,8 @@ def _compatible(index: Index, prepared: dict[int, Prepared | Removal]) -> list[i
         known = change.known
         if known is not None:
             ids = set(known.to_pylist())
-            if len(ids) < len(known) or ids & (used | removed) or _is_stored(index, known):
+            only_alone = len(ids) < len(known) or (change.addition.if_new and _stored(index, known) > 0)
+            if only_alone or ids & (used | removed):
                 if not out:
                     return [number]
                 continue
@@ -141,13 +159,16 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
     additions = [(number, change) for number, change in enumerate(changes) if isinstance(change, Prepared)]
     removals = [(number, change.id) for number, change in enumerate(changes) if isinstance(change, Removal)]
     with store.writing():
+        replaced = {number: 0 if change.known is None else _stored(index, change.known) for number, change in additions}
+        if removals or any(replaced.values()):
+            grouping.catch_up_before_change(store, kind)
         blocks: list[Block] = []
         sieve = NewItemFilter(store, kind)
-        for number, change in sorted(additions, key=lambda pair: not pair[1].addition.if_new):
+        for number, change in sorted(additions, key=lambda pair: (not pair[1].addition.if_new, not replaced[pair[0]])):
             if not len(change.features):
                 outcomes[number] = [] if change.addition.if_new else Added(0, 0)
                 continue
-            if change.known is not None and _is_stored(index, change.known):
+            if change.addition.if_new and replaced[number]:
                 raise UsageError(
                     "an id that was new is there now."
                 )  # added by another process; each change is then committed alone
@@ -156,7 +177,7 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
                 outcomes[number], new = sieve.sift(block)
                 blocks += [] if new is None else [new]
             else:
-                outcomes[number] = Added(len(block), 0)
+                outcomes[number] = Added(len(block), replaced[number])
                 blocks.append(block)
         if removals:
             _remove(index, removals, outcomes)
@@ -165,8 +186,9 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
     return outcomes
 
 
-def _is_stored(index: Index, ids: pa.Array) -> bool:
-    return bool(np.any(index.store.numbers(ids) >= 0))
+def _stored(index: Index, ids: pa.Array) -> int:
+    """Return how many of these ids are stored."""
+    return int(np.count_nonzero(index.store.numbers(ids) >= 0))
 
 
 def _remove(index: Index, removals: Sequence[tuple[int, Id]], outcomes: list[Outcome]) -> None:
@@ -177,7 +199,6 @@ def _remove(index: Index, removals: Sequence[tuple[int, Id]], outcomes: list[Out
         if item >= 0:
             items[item] = None
     if items:
-        grouping.catch_up_before_change(index.store, index.kind)
         index.store.remove(np.unique(np.array(list(items), np.int64)))
 
 

@@ -9,6 +9,7 @@ removed, so that the groups do not depend on when they are requested.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,18 +34,22 @@ class Forest:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._grouped = store.grouped()  # items from here on have no stored parent
         self.fresh: dict[int, int] = {}
         self.merges: list[Merge] = []
 
     def look(self, items: I64) -> dict[int, int]:
         """Return the stored parents of these items and of all groups on the way to their roots."""
         known: dict[int, int] = {}
-        open_ones = np.unique(items)
-        while len(open_ones):
-            parents = self._store.parents(open_ones)
-            known |= zip(open_ones.tolist(), parents.tolist(), strict=True)
-            beyond = {self.fresh.get(item, item) for item in open_ones.tolist()} | set(parents.tolist())
-            open_ones = np.array([item for item in beyond if item not in known], np.int64)
+        level = np.unique(items)
+        while len(level):
+            stored = level[level < self._grouped]
+            parents = self._store.parents(stored).tolist() if len(stored) else []
+            known |= dict(zip(level.tolist(), level.tolist(), strict=True)) | dict(
+                zip(stored.tolist(), parents, strict=True)
+            )
+            beyond = {self.fresh.get(item, item) for item in level.tolist()} | set(parents)
+            level = np.array([item for item in beyond if item not in known], np.int64)
         return known
 
     def root(self, item: int, known: dict[int, int]) -> int:
@@ -92,12 +97,20 @@ def current(store: Store, kind: IndexKind) -> Forest:
             continue
 
 
-def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> None:
-    """Assign all remaining items to groups and write the groups. budget: limit of the scans, None for no limit."""
-    if not len(store.after(store.grouped() - 1, 1)):
+def has_ungrouped(store: Store, more_than: int = 0) -> bool:
+    """Return whether more than this many items are not yet assigned to groups."""
+    return len(store.after(store.grouped() - 1, more_than + 1)) > more_than
+
+
+def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None, steps: int | None = None) -> None:
+    """Assign all remaining items to groups and write the groups.
+
+    budget: limit of the scans; steps: limit of the steps of ITEMS_PER_STEP items, oldest first. None for no limit.
+    """
+    if not has_ungrouped(store):
         return
     with store.writing():
-        forest, grouped = _caught_up(store, kind, budget)
+        forest, grouped = _caught_up(store, kind, budget, steps)
         items = np.array(list(forest.fresh), np.int64)
         parents = np.array(list(forest.fresh.values()), np.int64)
         store.join(items, parents, forest.merges, grouped)
@@ -128,8 +141,10 @@ class GroupPage:
     copies: list[tuple[int, int]]
 
 
-def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> tuple[Forest, int]:
-    """Return the groups of all items, and the number after the last item."""
+def _caught_up(
+    store: Store, kind: IndexKind, budget: Budget | None = None, steps: int | None = None
+) -> tuple[Forest, int]:
+    """Return the groups of all items, or those of the next `steps` steps, and the number after the last of them."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -150,12 +165,13 @@ def _caught_up(store: Store, kind: IndexKind, budget: Budget | None = None) -> t
         return page.items, rows[order], others[order]
 
     with Pool(usable_cores()) as pool:
-        for items, query, others in pool.map(near, _with_copies(store, grouped - 1)):
+        for items, query, others in pool.map(near, itertools.islice(_with_copies(store, grouped - 1), steps)):
             grouped = int(items[-1]) + 1
             known = forest.look(others)
-            numbers, starts = np.unique(query, return_index=True)
-            for number, matched in zip(numbers.tolist(), np.split(others, starts[1:]), strict=False):
-                forest.put(int(items[number]), matched.tolist(), known, now)
+            rows, starts = np.unique(query, return_index=True)
+            near_items, ends = others.tolist(), [*starts[1:].tolist(), len(others)]
+            for item, start, end in zip(items[rows].tolist(), starts.tolist(), ends, strict=False):
+                forest.put(item, near_items[start:end], known, now)
     return forest, grouped
 
 

@@ -243,7 +243,8 @@ class Manifest:
     def put_groups(self, items: I64, parents: I64) -> None:
         """Insert or replace rows of the table `groups`."""
         query = "SELECT item, parent FROM groups WHERE item = ?"
-        old = [row for item in items.tolist() for row in self.rows(query, (item,))]
+        stored = items[items < self.get("grouped")]  # the others are not in the table yet
+        old = [row for item in stored.tolist() for row in self.rows(query, (item,))]
         both = np.array(old, np.int64).reshape(-1, 2)
         self._more["groups"] += pairs_sum(items, parents) - pairs_sum(both[:, 0], both[:, 1])
         rows = zip(items.tolist(), parents.tolist(), strict=True)

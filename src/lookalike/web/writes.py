@@ -8,32 +8,42 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from lookalike.index.group_commit import Addition, Change, Outcome, commit
+from lookalike.errors import IndexBusy, LookalikeError
+from lookalike.index import grouping
+from lookalike.index.group_commit import Addition, Change, Outcome, Postponed, commit
+from lookalike.index.scan import Budget
 from lookalike.web.admission import Refused
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
+MAX_UNGROUPED = grouping.ITEMS_PER_STEP  # most items that are put into groups together with a removal or replacement
 ITEMS_TOGETHER = 1024  # most items of a transaction of several requests; a larger request has its own
 
 
 class Waiting:
-    """A change in the queue. begun: set when its commit begins."""
+    """A change in the queue. deadline: time of the event loop until which it may wait."""
 
-    def __init__(self, change: Change) -> None:
-        self.change = change
+    def __init__(self, change: Change, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.change, self.deadline = change, loop.time() + seconds
         self.items = len(change.items) if isinstance(change, Addition) else 1
-        self.begun, self.outcome = asyncio.Event(), asyncio.get_running_loop().create_future()
+        self.outcome: asyncio.Future[Outcome] = loop.create_future()
 
 
 class Writes:
-    """The writes of one service, which a single thread commits."""
+    """The writes of one service, which a single thread commits.
+
+    Items are put into groups in steps between the commits, so that a removal or replacement, which needs the groups of
+    all items, does not have to wait for many of them, and nobody else has to wait for it.
+    """
 
     def __init__(self, index: Index, seconds: float) -> None:
         self._index, self._seconds = index, seconds
         self._queue: deque[Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lookalike-writer")
+        self._groups_ahead = True  # False once the next step would exceed its limit
 
     def close(self) -> None:
         """Wait for the running commit; queued commits are cancelled."""
@@ -44,38 +54,64 @@ class Writes:
 
         A change waits in the queue at most `seconds`; once its commit has begun, it is completed and answered.
         """
-        waiting = Waiting(change)
+        waiting = Waiting(change, self._seconds)
         self._queue.append(waiting)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
-        try:
-            async with asyncio.timeout(self._seconds):
-                await waiting.begun.wait()
-        except TimeoutError:
+        await asyncio.wait([waiting.outcome], timeout=self._seconds)
+        if waiting in self._queue:
             self._queue.remove(waiting)
             message = f"other writes took longer than {self._seconds:g} s; nothing was written. Try again."
-            raise Refused(503, "WritersWait", message, {"Retry-After": "1"}) from None
+            raise Refused(503, "WritersWait", message, {"Retry-After": "1"})
         outcome = await asyncio.shield(waiting.outcome)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
     async def _run(self) -> None:
-        """Commit batches of changes until the queue is empty."""
+        """Commit batches of changes until the queue is empty and nearly all items are in groups."""
         loop = asyncio.get_running_loop()
+        behind = True
         try:
-            while self._queue:
-                batch = self._next()
+            while self._queue or behind:
+                batch = self._next() if self._queue else []
+                most = MAX_UNGROUPED if self._groups_ahead else None
                 try:
                     outcomes: Sequence[Outcome] = await loop.run_in_executor(
-                        self._thread, commit, self._index, [waiting.change for waiting in batch]
+                        self._thread, commit, self._index, [waiting.change for waiting in batch], most
                     )
                 except Exception as error:
                     outcomes = [error] * len(batch)
-                for waiting, outcome in zip(batch, outcomes, strict=True):
-                    waiting.outcome.set_result(outcome)
+                self._answer(batch, outcomes)
+                behind = await loop.run_in_executor(self._thread, self._group_some)
         finally:
             self._task = None
+
+    def _answer(self, batch: Sequence[Waiting], outcomes: Sequence[Outcome]) -> None:
+        """Set the outcome of each change; postponed ones return to the front of the queue."""
+        now = asyncio.get_running_loop().time()
+        for waiting, outcome in zip(reversed(batch), reversed(outcomes), strict=True):
+            if not isinstance(outcome, Postponed):
+                waiting.outcome.set_result(outcome)
+            elif now < waiting.deadline:
+                self._queue.appendleft(waiting)
+            else:
+                words = "items are put into groups before one is removed or replaced, which is not done yet; try again."
+                waiting.outcome.set_result(IndexBusy(words))
+
+    def _group_some(self) -> bool:
+        """Put the next items into groups if there are many; return whether there still are many."""
+        store = self._index.store
+        try:
+            if not self._groups_ahead or not grouping.has_ungrouped(store, MAX_UNGROUPED):
+                return False
+            grouping.catch_up(store, self._index.kind, Budget(), steps=1)
+            return grouping.has_ungrouped(store, MAX_UNGROUPED)
+        except IndexBusy:  # another process writes
+            return False
+        except LookalikeError:  # too long strings, or a full disk: a removal says so itself
+            self._groups_ahead = False
+            return False
 
     def _next(self) -> list[Waiting]:
         """Remove from the front of the queue the changes that fit into one transaction."""
@@ -84,6 +120,4 @@ class Writes:
         while self._queue and items + self._queue[0].items <= ITEMS_TOGETHER:
             batch.append(self._queue.popleft())
             items += batch[-1].items
-        for waiting in batch:
-            waiting.begun.set()
         return batch

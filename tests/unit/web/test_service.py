@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from lookalike.index import grouping
+from lookalike.index.folder import FolderStore
 from lookalike.index.index import Index
 from lookalike.index.search import WorkLimit
-from lookalike.web import service
+from lookalike.web import service, writes
 from lookalike.web.service import Service
 from web_server import JSON, ROSE, TULIP, ask, serving
 
@@ -251,3 +253,24 @@ def test_many_read_while_one_writes(served: tuple[str, int]) -> None:
 
 
 # The command
+
+
+@pytest.mark.promise("docs/how-to/serve.md", "put into groups in steps, between which other writes are committed")
+def test_a_removal_waits_for_groups_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "ITEMS_PER_STEP", 10)
+    monkeypatch.setattr(writes, "MAX_UNGROUPED", 10)
+    steps: list[int] = []
+    join = FolderStore.join
+
+    def noted(store: FolderStore, items: Any, parents: Any, merges: Any, grouped: int) -> None:
+        steps.append(grouped - store.grouped())
+        join(store, items, parents, merges, grouped)
+
+    monkeypatch.setattr(FolderStore, "join", noted)
+    with Index.create(tmp_path / "index", k=2) as index:
+        index.add([f"item number {n // 2} here" for n in range(75)])
+        with serving(Service(index)) as where:
+            assert ask(where, "DELETE", "/items/70") == (200, {"removed": 1})
+            assert steps == [10] * 7 + [5]
+            assert ask(where, "POST", "/items", {"items": ["other"], "ids": [3]})[1] == {"added": 0, "replaced": 1}
+        assert index.groups().num_rows == 70  # two of each but for the last one and what was removed or replaced

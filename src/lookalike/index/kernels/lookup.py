@@ -65,17 +65,25 @@ def find_runs(
                 at = middle + 1
             else:
                 end = middle
-        stop = -1
-        while at < len(keys):
+        checked = -1
+        while at < len(keys):  # a binary search can end before the last key of the run
             block = (keys_at + 8 * at) >> BLOCK_SHIFT
-            if is_damaged(words, sums, seen, block):
+            if block != checked and is_damaged(words, sums, seen, block):
                 return -1 - block
-            if stop < 0 and keys[at] >= key:
-                stop = at
-            if stop >= 0 and keys[at] != key:
+            checked = block
+            if keys[at] >= key:
                 break
             at += 1
-        low[i], high[i] = at if stop < 0 else stop, at
+        low[i] = at
+        while at < len(keys):
+            block = (keys_at + 8 * at) >> BLOCK_SHIFT
+            if block != checked and is_damaged(words, sums, seen, block):
+                return -1 - block
+            checked = block
+            if keys[at] != key:
+                break
+            at += 1
+        high[i] = at
         total += high[i] - low[i]
     return total
 
