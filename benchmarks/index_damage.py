@@ -54,7 +54,9 @@ def _answer(question: Callable[[Path, str], Any], place: Path, kind: str, writin
     code = 0
     try:
         found = question(place, kind)
-        text = repr(found if isinstance(found, str) else (found[:6], [(row["merged"], row["into"]) for row in found[6]]))
+        text = repr(
+            found if isinstance(found, str) else (found[:6], [(row["merged"], row["into"]) for row in found[6]])
+        )
     except BaseException as error:
         text, code = f"{type(error).__name__}: {error}", 1
     with contextlib.suppress(OSError), os.fdopen(writing, "wb") as pipe:

@@ -189,6 +189,8 @@ class Manifest:
     def meta(self) -> dict[str, Any]:
         """Return all entries of `meta` after checking their checksum."""
         meta = dict(self.rows("SELECT name, value FROM meta"))
+        if not all(isinstance(name, str) for name in meta):
+            raise self.damaged("a name in meta is not text")
         if CHECKSUM in meta and meta[CHECKSUM] != _meta_sum(meta):
             raise self.damaged("meta does not match its checksum")
         if not META.keys() <= meta.keys() or not isinstance(meta["change"], int):
@@ -280,8 +282,8 @@ class Manifest:
             return
         try:
             self._begin_reading()
-        except sqlite3.OperationalError as error:
-            if not self.read_only:
+        except sqlite3.DatabaseError as error:
+            if not self.read_only or not isinstance(error, sqlite3.OperationalError):
                 raise self._failed(error) from error
             self._again()
             self._begin_reading()
@@ -289,7 +291,8 @@ class Manifest:
             yield
         finally:
             if self.link.in_transaction:
-                self.link.execute("COMMIT")
+                with suppress(sqlite3.Error):  # of a damaged file; what was read has been checked
+                    self.link.execute("ROLLBACK")
 
     def _begin_reading(self) -> None:
         self.link.execute("BEGIN")

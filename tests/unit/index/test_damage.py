@@ -117,6 +117,40 @@ def test_an_index_of_format_1_gets_checksums(tmp_path: Path) -> None:
         assert index.check().unprotected == []
 
 
+def test_a_name_that_is_not_text_is_damage(tmp_path: Path) -> None:
+    with la.Index.create(tmp_path / "index", k=2) as index:
+        index.add(["a b c"])
+    with sqlite3.connect(tmp_path / "index" / "manifest.sqlite") as link:
+        link.execute("UPDATE meta SET name = x'00' WHERE name = 'ids'")
+    link.close()
+    with pytest.raises(DamagedIndex, match="a name in meta is not text"):
+        la.Index.open(tmp_path / "index")
+
+
+def test_the_end_of_a_read_hides_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite can refuse to end a transaction on a damaged file."""
+
+    class Malformed:
+        def __init__(self, link: sqlite3.Connection) -> None:
+            self._link = link
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._link, name)
+
+        def execute(self, query: str, *values: Any) -> Any:
+            if query in ("COMMIT", "ROLLBACK"):
+                raise sqlite3.DatabaseError("database disk image is malformed")
+            return self._link.execute(query, *values)
+
+    with la.Index.create(tmp_path / "index", k=2) as index:
+        manifest = index.store._manifest  # type: ignore[attr-defined]
+        monkeypatch.setattr(manifest, "link", Malformed(manifest.link))
+        with pytest.raises(DamagedIndex, match="manifest.sqlite is damaged: this"), manifest.reading():
+            raise manifest.damaged("this")
+        monkeypatch.undo()
+        manifest.link.execute("ROLLBACK")
+
+
 def test_a_lost_log_is_noticed(tmp_path: Path) -> None:
     """A log that was cut or left out of a copy loses whole commits, of which SQLite says nothing."""
     place, copy = tmp_path / "index", tmp_path / "copy"
