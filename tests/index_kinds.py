@@ -35,16 +35,30 @@ def score(index: Any, one: Any, other: Any) -> float | None:
     return None if found == -np.inf else kind.scale.sign * found
 
 
+def scores(index: Any, one: Any, others: Sequence[Any]) -> list[float | None]:
+    """`score` of an item and each of the others."""
+    kind = index.kind
+    pieces = [_features(kind, other).data for other in others]
+    ends = np.cumsum([0, *map(len, pieces)])
+    met = StoreCandidates(
+        np.zeros(len(others), np.int64), np.arange(len(others)), np.concatenate(pieces), ends[:-1], ends[1:]
+    )
+    found = kind.score(_features(kind, one), met, kind.threshold)
+    return [None if value == -np.inf else kind.scale.sign * value for value in found.tolist()]
+
+
 def _features(kind: Any, item: Any) -> Any:
-    if isinstance(item, bytes):
-        return _features_of_file(kind, item)
-    return next(kind.features(piece) for piece in kind.pieces([item]))
+    """Features take as long as many comparisons; they are kept for the last kind."""
+    if _kept.get("kind") is not kind:
+        _kept.clear()
+        _kept["kind"] = kind
+    text = item if isinstance(item, bytes) else repr(item)
+    if text not in _kept:
+        _kept[text] = next(kind.features(piece) for piece in kind.pieces([item]))
+    return _kept[text]
 
 
-@functools.lru_cache(maxsize=2000)
-def _features_of_file(kind: Any, item: bytes) -> Any:
-    """Decoding a picture takes as long as a thousand comparisons."""
-    return next(kind.features(piece) for piece in kind.pieces([item]))
+_kept: dict[Any, Any] = {}
 
 
 def _chain(n: int, seed: int, fresh: Callable[[random.Random], Any], near: Callable[[random.Random, Any], Any]) -> list:

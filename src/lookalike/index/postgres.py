@@ -260,9 +260,14 @@ class PostgresStore:
         count, rows = self._one("SELECT (SELECT items FROM {s}.state), (SELECT count(*) FROM {s}.items)")
         newest = "SELECT (SELECT next_item FROM {s}.state), (SELECT coalesce(max(item), -1) FROM {s}.items)"
         next_item, last = self._one(newest)
+        early, grouped = self._one(
+            "SELECT (SELECT count(*) FROM {s}.groups WHERE parent >= item), (SELECT grouped FROM {s}.state)"
+        )
         tests = {
             f"{count:,} items are counted, and {rows:,} are there": count == rows,
             f"item {last} is newer than the newest, {next_item - 1}": last < next_item,
+            f"groups of {early:,} items are younger than the items": early == 0,
+            f"{grouped:,} items are in groups, and there were {next_item:,}": grouped <= next_item,
         }
         out.damages = [
             f"{self.place} is damaged: {what}. {RESTORE}" for what, is_right in tests.items() if not is_right

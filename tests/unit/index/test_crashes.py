@@ -25,12 +25,12 @@ def text_of(one: str) -> str:
 
 
 def test_killed_under_load(tmp_path: Path) -> None:
-    """Five times: kill a writer after a random number of its lines, and check every item that it acknowledged."""
+    """Three times: kill a writer after a random number of its lines, and check every item that it acknowledged."""
     place = tmp_path / "index"
     la.Index.create(place, k=2).close()
     draw = random.Random(1)
     sure: set[str] = set()
-    for life in range(5):
+    for life in range(3):
         child = subprocess.Popen([sys.executable, WRITER, place, str(life)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         said = [child.stdout.readline() for _ in range(draw.randint(1, 60))]
@@ -63,7 +63,7 @@ def test_killed_under_load(tmp_path: Path) -> None:
             index.remove(["again"])
             sure = there
         assert not list(place.glob("*.draft"))
-    assert len(sure) > 100
+    assert len(sure) > 50
 
 
 def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

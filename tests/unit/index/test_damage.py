@@ -145,7 +145,7 @@ def test_the_end_of_a_read_hides_no_damage(tmp_path: Path, monkeypatch: pytest.M
     with la.Index.create(tmp_path / "index", k=2) as index:
         manifest = index.store._manifest  # type: ignore[attr-defined]
         monkeypatch.setattr(manifest, "link", Malformed(manifest.link))
-        with pytest.raises(DamagedIndex, match="manifest.sqlite is damaged: this"), manifest.reading():
+        with pytest.raises(DamagedIndex, match="is damaged: this"), manifest.reading():
             raise manifest.damaged("this")
         monkeypatch.undo()
         manifest.link.execute("ROLLBACK")
@@ -224,7 +224,7 @@ import sys, lookalike as la
 from lookalike.index import compaction, folder
 folder.MAX_RECENT_ITEMS, compaction.BIG, who = 2, 1 << 40, int(sys.argv[2])
 with la.Index.open(sys.argv[1]) as index:
-    for number in range(25):
+    for number in range(12):
         ids = [f"{who} {number} {i}" for i in range(4)]
         index.add([[who, number, i] for i in range(4)], ids=ids)
         assert all(one in index for one in ids)
@@ -241,7 +241,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     ]
     assert [child.communicate(timeout=120)[1] for child in children] == ["", "", ""]
     with la.Index.open(place) as index:
-        assert len(index) == len(set(index)) == 300
+        assert len(index) == len(set(index)) == 144
         assert index.check().is_sound
 
 

@@ -34,6 +34,31 @@ def url(postgres: str, new_schema: Callable[[], str]) -> str:
     return place
 
 
+def test_check_compares_the_tables(url: str, postgres: str) -> None:
+    with la.Index.open(url) as index:
+        index.add(["a b c d", "a b c d", "x y z"])
+        index.groups()
+        sound = index.check()
+        assert (sound.is_sound, sound.items) == (True, 3)
+        assert not sound.unprotected or "data_checksums" in sound.unprotected[0]
+    schema = url.rpartition("=")[2]
+    with psycopg.connect(postgres) as link:
+        link.execute(f"UPDATE {schema}.state SET items = 4, grouped = 9")
+        link.execute(f"UPDATE {schema}.groups SET parent = item + 1")
+    with la.Index.open(url) as index:
+        damages = index.check().damages
+    assert [line.partition(" is damaged: ")[2].partition(". ")[0] for line in damages] == [
+        "4 items are counted, and 3 are there",
+        "groups of 1 items are younger than the items",
+        "9 items are in groups, and there were 3",
+    ]
+    command = [sys.executable, "-m", "lookalike", "index", "check", url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "4 items are counted, and 3 are there" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def together(work: Callable[[int], None], count: int) -> None:
     """Do the work in several threads that begin at the same time; an error of one is an error."""
     start, failed = threading.Barrier(count), []
