@@ -1,60 +1,125 @@
-"""The only module of the package that imports numba: the `jit` decorator and its compilation cache."""
+"""The `jit` decorator: kernels are compiled once for the types of their arguments, then loaded without the compiler."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
+import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numba
+import numpy as np
 
-PACKAGE = Path(__file__).parents[1]
-IMPORTS = re.compile(r"^from lookalike\.((?:\w+\.)*kernels)(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
+if TYPE_CHECKING:
+    from lookalike.kernels._image import Image
 
+C_ORDER, FORTRAN_ORDER = 1, 2  # of numpy's flags
+LAYOUT = 0x503  # order, alignment and write access of numpy's flags
+PLAIN_TYPES = 12  # numpy's type numbers up to here are booleans, integers and floats of up to 64 bits
+SCALARS: dict[type, str] = {
+    bool: "b",
+    float: "f",
+    **{kind: np.dtype(kind).str for kind in (np.bool_, np.float32, np.float64)},
+    **{kind: np.dtype(kind).str for kind in (np.int8, np.int16, np.int32, np.int64)},
+    **{kind: np.dtype(kind).str for kind in (np.uint8, np.uint16, np.uint32, np.uint64)},
+}
 
-def _file(module: str) -> Path:
-    """Return the file of a module, whose name is relative to the package."""
-    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-
-
-def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return a kernel module (such as `kernels.hashing`) and the kernel modules it imports, directly or indirectly."""
-    if module in seen or not _file(module).exists():
-        return seen
-    seen = seen | {module}
-    for folder, home, names in IMPORTS.findall(_file(module).read_text()):
-        for name in [home] if home else re.findall(r"\w+", names):
-            seen = sources(f"{folder}.{name}", seen)
-    return seen
+MAKING = threading.Lock()  # numba reads the folder of its cache from a global setting
 
 
-@cache
-def _cache_folder(module: str) -> str:
-    """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
-
-    Its name contains a hash of all sources that the module depends on, because numba's cache only checks the file of a
-    function, not the functions that it calls.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    for name in sorted(sources(module) | {"kernels._jit"}):
-        digest.update(_file(name).read_bytes())
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    base = home / "lookalike" / "kernels" / f"{module}-{digest.hexdigest()}"
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=base):
-            return str(base)
-    except OSError:
-        return tempfile.mkdtemp(prefix="lookalike-kernels-")
-
-
-def jit(function: Callable[..., Any]) -> Any:
+def jit(function: Callable[..., Any]) -> Kernel:
     """Compile a function on its first call, cache the machine code on disk, release the GIL; no fast-math."""
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = _cache_folder(function.__module__.partition(".")[2])  # type: ignore[attr-defined]
-    return numba.njit(nogil=True, cache=True)(function)
+
+    def folder() -> Path:
+        from lookalike.kernels import _folders
+
+        return _folders.folder(function.__module__.partition(".")[2])
+
+    return Kernel(function, folder)
+
+
+def kind_of(value: Any) -> Any:
+    """Return a hashable description of a value's type, as precise as the compiler's; None for unusual types."""
+    kind = type(value)
+    if kind is np.ndarray or kind is np.memmap:
+        dtype = value.dtype
+        flags = value.flags.num & LAYOUT
+        if flags & C_ORDER:
+            flags &= ~FORTRAN_ORDER
+        return (dtype.num, value.ndim, flags) if dtype.num <= PLAIN_TYPES and dtype.isnative else None
+    if kind is int:
+        return "i" if -(1 << 63) <= value < 1 << 63 else "u"
+    if isinstance(value, tuple):
+        parts = tuple(map(kind_of, value))
+        return None if None in parts else (kind.__module__, kind.__qualname__, parts)
+    return SCALARS.get(kind)
+
+
+class Kernel:
+    """A compiled function. Calling it loads or compiles the machine code for the types of the arguments once."""
+
+    def __init__(self, function: Callable[..., Any], folder: Callable[[], Path]) -> None:
+        self.py_func = function
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
+        self._folder = folder
+        self._dispatcher: Any = None
+        self._entries: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        kinds = tuple(map(kind_of, arguments))
+        try:
+            entry = self._entries[kinds]
+        except KeyError:
+            entry = self._entries[kinds] = self._entry(kinds, arguments)
+        return entry(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    @property
+    def dispatcher(self) -> Any:
+        """Return numba's dispatcher, which compiles."""
+        from lookalike.kernels._compiler import dispatcher_of
+
+        with MAKING:
+            if self._dispatcher is None:
+                self._dispatcher = dispatcher_of(self.py_func, self._folder())
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Return the type that numba gives to this kernel where another one calls it."""
+        return self.dispatcher._numba_type_
+
+    def _entry(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Return the compiled function for arguments of these types."""
+        from lookalike.kernels._image import Image, UnsupportedCode
+        from lookalike.kernels._loader import fingerprint, load
+
+        if None in kinds or not fingerprint():
+            return self.dispatcher
+        digest = hashlib.blake2b(repr(kinds).encode() + fingerprint(), digest_size=8).hexdigest()
+        file = self._folder() / f"{self.__name__}-{digest}.code"
+        try:
+            return load(Image.from_bytes(file.read_bytes()), self.py_func)
+        except (OSError, UnsupportedCode):
+            pass
+        from lookalike.kernels._compiler import compile_for
+
+        entry, image = compile_for(self.dispatcher, arguments)
+        if image is not None:
+            _save(image, file)
+        return entry
+
+
+def _save(image: Image, file: Path) -> None:
+    """Write an image atomically; where the folder does not allow it, the next process compiles again."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=file.stem, delete=False) as target:
+            target.write(image.to_bytes())
+        os.replace(target.name, file)
+    except OSError:
+        pass

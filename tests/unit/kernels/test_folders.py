@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.kernels import _jit
+from lookalike.kernels import _folders
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(_jit, "PACKAGE", tmp_path)
+    monkeypatch.setattr(_folders, "PACKAGE", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, text in {
-        "kernels/_jit": "",
+        "kernels/_compiler": "",
+        "kernels/_image": "",
         "kinds/x/kernels/caller": "from lookalike.kernels.middle import (\n    one,\n    two,\n)\n",
         "kernels/middle": "from lookalike.kernels import callee, other\n",
         "kernels/callee": "",
@@ -27,15 +28,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def folder() -> str:
-    _jit._cache_folder.cache_clear()
-    return _jit._cache_folder("kinds.x.kernels.caller")
+def folder() -> Path:
+    _folders._content.cache_clear()
+    _folders.folder.cache_clear()
+    return _folders.folder("kinds.x.kernels.caller")
 
 
 def test_all_sources_that_a_kernel_is_made_from_are_known(home: Path) -> None:
     shared = {"kernels.middle", "kernels.callee", "kernels.other"}
-    assert _jit.sources("kinds.x.kernels.caller") == {"kinds.x.kernels.caller", *shared}
-    assert _jit.sources("kernels.callee") == {"kernels.callee"}
+    assert _folders.sources("kinds.x.kernels.caller") == {"kinds.x.kernels.caller", *shared}
+    assert _folders.sources("kernels.callee") == {"kernels.callee"}
 
 
 def test_a_changed_callee_means_another_cache_a_stranger_does_not(home: Path) -> None:
@@ -48,9 +50,9 @@ def test_a_changed_callee_means_another_cache_a_stranger_does_not(home: Path) ->
 
 
 def test_the_cache_is_in_the_users_folder_or_a_temporary_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Path(folder()).parent == home / "cache" / "lookalike" / "kernels"
+    assert folder().parent == home / "cache" / "lookalike" / "kernels"
     (home / "file").write_text("no folder can be made here")
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(home))
-    assert Path(folder()).name.startswith("lookalike-kernels-")
-    _jit._cache_folder.cache_clear()
+    assert folder().name.startswith("lookalike-kernels-")
+    _folders.folder.cache_clear()

@@ -1,0 +1,57 @@
+"""Folders of compiled kernels, one per kernel module, with names that change when a source changes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+COMPILATION = {"kernels._compiler", "kernels._image"}  # modules that determine the machine code and its format
+PACKAGE = Path(__file__).parents[1]
+IMPORTS = re.compile(r"^from lookalike\.((?:\w+\.)*kernels)(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+def _file(module: str) -> Path:
+    """Return the file of a module, whose name is relative to the package."""
+    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+
+
+@cache
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return a kernel module (such as `kernels.hashing`) and the kernel modules it imports, directly or indirectly."""
+    if module in seen or not _file(module).exists():
+        return seen
+    seen = seen | {module}
+    for parent, home, names in IMPORTS.findall(_content(_file(module)).decode()):
+        for name in [home] if home else re.findall(r"\w+", names):
+            if not name.startswith("_"):
+                seen = sources(f"{parent}.{name}", seen)
+    return seen
+
+
+@cache
+def folder(module: str) -> Path:
+    """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
+
+    Its name contains a hash of all sources that the module depends on, because numba's cache only checks the file of a
+    function, not the functions that it calls.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(sources(module) | COMPILATION):
+        digest.update(_content(_file(name)))
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    base = home / "lookalike" / "kernels" / f"{module}-{digest.hexdigest()}"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        if os.access(base, os.W_OK | os.X_OK):
+            return base
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="lookalike-kernels-"))
