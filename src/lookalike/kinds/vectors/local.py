@@ -36,10 +36,10 @@ BINS = 512
 
 @dataclass(frozen=True)
 class VectorSample:
-    """A sample of items, its exact partners, and the plan and costs (seconds by method) estimated from it."""
+    """A sample of items, the number of its exact pairs, the plan, and costs (seconds by method) estimated from them."""
 
     sample: I64
-    truth: Pairs
+    matches: int
     plan: SignPlan | None
     seconds: dict[str, float]
 
@@ -88,7 +88,7 @@ def _look(space: VectorSpace, pool: Pool) -> VectorSample | None:
     lefts, rights = (int((space.rows.sides & side > 0).sum()) for side in (1, 2))
     pairs = float(lefts) * rights if space.rows.split >= 0 else len(space) * (len(space) - 1) / 2
     nearest = float(space.radius.min(initial=math.inf))
-    return look_at(space, sample, others, partners(space, sample, pool), len(space), pairs, nearest)
+    return look_at(space, sample, others, len(partners(space, sample, pool)), len(space), pairs, nearest)
 
 
 def looked_at(count: int, seed: int) -> tuple[I64, I64]:
@@ -99,20 +99,20 @@ def looked_at(count: int, seed: int) -> tuple[I64, I64]:
 
 
 def look_at(
-    space: VectorSpace, sample: I64, others: I64, truth: Pairs, count: int, pairs: float, nearest: float
+    space: VectorSpace, sample: I64, others: I64, matches: int, count: int, pairs: float, nearest: float
 ) -> VectorSample:
-    """Plan for `count` items that form `pairs` pairs, from a sample, its exact partners and other items.
+    """Plan for `count` items that form `pairs` pairs, from a sample, the number of its exact pairs and other items.
 
     `space` must contain these items and may contain no others. nearest: smallest distance of any item from the centre.
     """
-    matches = len(truth) * count / max(1, len(sample)) / 2
+    expected = matches * count / max(1, len(sample)) / 2
     samples = [
-        Sampled(width, shrink, near, far, weights, pairs, count, space.width, matches)
+        Sampled(width, shrink, near, far, weights, pairs, count, space.width, expected)
         for width, shrink, near, far, weights in _agreements(space, sample, others, nearest)
     ]
     plan, seconds = plan_signs(samples, space.job.threshold, space.job.recall)
-    exact = exact_seconds(count, pairs, space.width, matches)
-    return VectorSample(sample, truth, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
+    exact = exact_seconds(count, pairs, space.width, expected)
+    return VectorSample(sample, matches, plan, {"lsh": round(seconds, 3), "exact": round(exact, 3)})
 
 
 def _agreements(
@@ -181,10 +181,10 @@ def choose(job: VectorJob, count: int, look: VectorSample | None) -> Choice:
 
 def _check_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:
     """Raise an error, before the work starts, if the result would certainly be too large."""
-    expected = round(len(look.truth) * len(space) / max(1, len(look.sample)) / 2)
+    expected = round(look.matches * len(space) / max(1, len(look.sample)) / 2)
     trace.add(expected_pairs=expected)
     sample = f"{len(look.sample):,} sampled vectors have"
-    check_size(expected, space.job.max_pairs, sampled=len(look.truth), sample=sample, advice=VECTORS_ADVICE)
+    check_size(expected, space.job.max_pairs, sampled=look.matches, sample=sample, advice=VECTORS_ADVICE)
 
 
 def _audit(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:

@@ -155,19 +155,22 @@ def exact_edges(listed: DataFrame, job: VectorJob, centre: F32, count: int, widt
 class Truth:
     """The exact partners of sampled items.
 
-    items i64[k], values f32[k, d]: all items in a pair or in the sample, by their numbers, and their vectors; pairs:
-    positions in `items`; sample i64: positions of the sampled items in `items`.
+    items i64[k], radius f64[k]: all items in a pair or in the sample, by their numbers, and their distances from the
+    centre; pairs: positions in `items`; sample i64: positions of the sampled items in `items`.
     """
 
     items: I64
-    values: F32
+    radius: F64
     pairs: Pairs
     sample: I64
 
 
-def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32) -> Truth:
-    """Find the exact partners of sampled items, in one pass that compares every row with the sample."""
-    chosen = listed_rows(listed, sampled)
+def sample_matches(listed: DataFrame, chosen: pa.RecordBatch, job: VectorJob, centre: F32) -> DataFrame:
+    """Return the exact pairs of sampled rows in one pass that compares every row with the sample.
+
+    chosen: the sample, as `listed_rows` returns it. The result has a row (number, other, similarity, radius of the
+    other) for each pair, once where both are in the sample; vectors stay on the executors.
+    """
     sample, mine, sides = numbers(chosen, "number"), rows_of(chosen), numbers(chosen, "side")
     several = len(np.unique(sides)) > 1
 
@@ -178,32 +181,27 @@ def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32)
         with Pool(1) as pool:
             found = partners(space, np.arange(k), pool)
         keep = (found.left < k) & (found.right >= k)
-        place, row = found.left[keep], found.right[keep] - k
-        other = sample[place] != there[row]
-        place, row, similarity = place[other], row[other], found.similarity[keep][other]
-        yield pa.record_batch(
-            {
-                "place": as_arrow(place),
-                "number": as_arrow(there[row]),
-                "similarity": as_arrow(similarity),
-                "values": batch["values"].take(as_arrow(row)),
-            }
-        )
+        number, row = sample[found.left[keep]], found.right[keep] - k
+        other, similarity = there[row], found.similarity[keep]
+        once = (number != other) & ~(np.isin(other, sample) & (number > other))
+        columns = [number[once], other[once], similarity[once], space.radius[k + row[once]]]
+        yield pa.record_batch(list(map(as_arrow, columns)), ["number", "other", "similarity", "radius"])
 
-    schema = "place long, number long, similarity double, values binary"
-    table = mapped(listed, stage, schema).toArrow().combine_chunks()
-    batch = table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
-    place, other = numbers(batch, "place"), numbers(batch, "number")
+    return mapped(listed, stage, "number long, other long, similarity double, radius double")
+
+
+def exact_partners(listed: DataFrame, sampled: I64, job: VectorJob, centre: F32) -> Truth:
+    """Find the exact partners of sampled items."""
+    chosen = listed_rows(listed, sampled)
+    sample, own = numbers(chosen, "number"), space_of(rows_of(chosen), job, centre).radius
+    table = sample_matches(listed, chosen, job, centre).toArrow()
+    number, other, similarity, radius = (table[name].to_numpy() for name in table.column_names)
     # in the order in which the local engine finds them: block by block, then by the sampled item
-    order = np.lexsort((other, place, other // TILE))
-    place, other, similarity = place[order], other[order], numbers(batch, "similarity")[order]
-    twice = np.isin(other, sample) & (sample[place] > other)
-    place, other, similarity = place[~twice], other[~twice], similarity[~twice]
-    items, first = np.unique(np.concatenate([sample, numbers(batch, "number")]), return_index=True)
-    values = np.concatenate([mine, rows_of(batch).reshape(-1, mine.shape[1])])[first]
-    one, two = np.searchsorted(items, sample[place]), np.searchsorted(items, other)
-    pairs = Pairs(np.minimum(one, two), np.maximum(one, two), similarity)
-    return Truth(items, values, pairs, np.searchsorted(items, sample))
+    order = np.lexsort((other, number, other // TILE))
+    items, first = np.unique(np.concatenate([sample, other]), return_index=True)
+    one, two = (np.searchsorted(items, side[order]) for side in (number, other))
+    pairs = Pairs(np.minimum(one, two), np.maximum(one, two), similarity[order])
+    return Truth(items, np.concatenate([own, radius])[first], pairs, np.searchsorted(items, sample))
 
 
 def listed_rows(listed: DataFrame, wanted: I64) -> pa.RecordBatch:

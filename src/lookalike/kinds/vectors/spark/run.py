@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import F32, I64
+from lookalike.core.arrays import F32
 from lookalike.core.keep_policy import preferred_column
 from lookalike.core.method_choice import Choice
 from lookalike.core.recall_audit import Audit, audit_of
 from lookalike.core.size_limit import check_size
 from lookalike.errors import InputError, UsageError
 from lookalike.io.list_columns import numbers_of
-from lookalike.kinds.vectors.geometry import VectorSpace, centred
+from lookalike.kinds.vectors.geometry import centred
 from lookalike.kinds.vectors.local import (
     MAX_ALL_PAIRS_VECTORS,
     VECTORS_ADVICE,
@@ -30,13 +30,13 @@ from lookalike.kinds.vectors.local import (
 from lookalike.kinds.vectors.lsh_plan import SignPlan
 from lookalike.kinds.vectors.spark.joins import (
     VECTOR_FEATURES,
-    Truth,
     exact_edges,
     exact_partners,
     features,
     listed_rows,
     nearest_to_centre,
     rows_of,
+    sample_matches,
     space_of,
     table_keys,
     vector_score,
@@ -116,29 +116,22 @@ class VectorRun(ItemRun):
         return space_of(rows_of(some.to_batches()[0]), self.job).centre
 
     @cached_property
-    def _truth(self) -> tuple[Truth, I64] | None:
-        count = self._size[0]
-        if self.job.method == "exact" or (count <= MAX_ALL_PAIRS_VECTORS and self.job.method == "auto") or not count:
-            return None
-        sample, others = looked_at(count, self.job.seed)
-        return exact_partners(self.listed, sample, self.job, self.centre), others
-
-    @cached_property
     def look(self) -> VectorSample | None:
         """Return the sample statistics that the local engine would compute; None if there is no method to choose."""
-        if self._truth is None:
+        count, _, pairs = self._size
+        if self.job.method == "exact" or (count <= MAX_ALL_PAIRS_VECTORS and self.job.method == "auto") or not count:
             return None
-        (truth, others), (count, _, pairs) = self._truth, self._size
-        batch = listed_rows(self.listed, others)
-        values = np.concatenate([truth.values, rows_of(batch)])
-        space = space_of(values, self.job, self.centre)
-        places = np.arange(len(truth.values), len(values))
+        drawn, others = looked_at(count, self.job.seed)
+        sample, other = (listed_rows(self.listed, wanted) for wanted in (drawn, others))
+        matches = sample_matches(self.listed, sample, self.job, self.centre).count()
+        space = space_of(np.concatenate([rows_of(sample), rows_of(other)]), self.job, self.centre)
+        places = np.arange(len(space))
         nearest = nearest_to_centre(self.listed, self.job, self.centre)
-        look = look_at(space, truth.sample, places, truth.pairs, count, pairs, nearest)
+        look = look_at(space, places[: len(drawn)], places[len(drawn) :], matches, count, pairs, nearest)
         if self.want == "pairs":
-            expected = round(len(truth.pairs) * count / max(1, len(truth.sample)) / 2)
-            sampled = f"{len(truth.sample):,} sampled vectors have"
-            check_size(expected, self.job.max_pairs, sampled=len(truth.pairs), sample=sampled, advice=VECTORS_ADVICE)
+            expected = round(matches * count / max(1, len(drawn)) / 2)
+            sampled = f"{len(drawn):,} sampled vectors have"
+            check_size(expected, self.job.max_pairs, sampled=matches, sample=sampled, advice=VECTORS_ADVICE)
         return look
 
     @cached_property
@@ -198,7 +191,7 @@ class VectorRun(ItemRun):
         """Measure the share of the exact partners of sampled items that were found."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        if self.banded is None or not self.job.audit or self._truth is None:
+        if self.banded is None or not self.job.audit:
             return None
         sample, _ = draw(self.listed.select("number", "item"), ends_of(self.edges), self.job.audit, self.job.seed)
         truth = exact_partners(self.listed, sample.items, self.job, self.centre)
@@ -209,7 +202,7 @@ class VectorRun(ItemRun):
         batch = pairs.select("left_number", "right_number").toArrow()
         ends = [np.searchsorted(truth.items, batch[f"{side}_number"].to_numpy()) for side in ("left", "right")]
         one, other = np.minimum(*ends), np.maximum(*ends)
-        space: VectorSpace = space_of(truth.values, self.job, self.centre)
+        space = replace(space_of(np.ones((1, self._size[1]), np.float32), self.job, self.centre), radius=truth.radius)
         places = np.int64(len(truth.items)) * np.minimum(truth.pairs.left, truth.pairs.right)
         hit = np.isin(places + np.maximum(truth.pairs.left, truth.pairs.right), len(truth.items) * one + other)
         chance = chances(space, truth.pairs, self.banded)
