@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 import lookalike as la
 from lookalike.errors import InputError, OutputError
 from lookalike.result import Result
+from snippets import in_process
 
 KINDS: dict[str, Callable[[Path], Result]] = {
     "documents": lambda path: la.dedup(path, text="text", k=1, threshold=0.9),
@@ -254,6 +255,26 @@ def test_tables_as_text_keep_their_values_or_are_refused(
         assert repr(meaning) == repr(rows[name])
 
 
+@settings(max_examples=15, deadline=None)
+@given(items=st.lists(FIELDS, min_size=1, max_size=6), extension=st.sampled_from(["jsonl", "csv", "parquet"]))
+def test_an_index_exports_the_items_that_were_added(items: list[str], extension: str, tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("index")
+    output = folder / f"all.{extension}"
+    for kind, options in (("strings", {"threshold": 1}), ("documents", {"threshold": 0.5, "k": 1})):
+        with la.Index.create(folder / kind, kind=kind, **options) as index:
+            index.add(items, ids=[f"i{number}" for number in range(len(items))])
+            index.export(output, force=True)
+        rows: list[tuple[str, str]]
+        if extension == "csv":
+            with open(output, newline="", encoding="utf-8") as file:
+                rows = [(row["id"], row["item"]) for row in csv.DictReader(file)]
+        elif extension == "jsonl":
+            rows = [(row["id"], row["item"]) for row in map(json.loads, output.read_text().split("\n")[:-1])]
+        else:
+            rows = [(row["id"], row["item"]) for row in pq.read_table(output).to_pylist()]
+        assert rows == [(f"i{number}", item) for number, item in enumerate(items)]
+
+
 ON_SPARK = pytest.mark.xdist_group("spark")
 ODD_LINES = [
     b'{"text":"red green blue", "n": 1.5}\r\n',
@@ -272,27 +293,43 @@ def lines_of(folder: Path) -> list[bytes]:
 @ON_SPARK
 @pytest.mark.promise("docs/how-to/spark.md", "Kept rows of JSON Lines are the lines of the input")
 @pytest.mark.promise("docs/how-to/spark.md", "the run stops with the column and the file where")
-@pytest.mark.parametrize("asked", [{}, {"against": "other.jsonl"}], ids=["one", "against"])
-def test_spark_keeps_json_lines_byte_for_byte(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str]
-) -> None:
+@pytest.mark.promise("docs/how-to/spark.md", "Parts of JSON Lines have the extension of the folder")
+def test_spark_keeps_json_lines_byte_for_byte(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"".join(ODD_LINES))
-    Path("other.jsonl").write_bytes(b'{"text": "4 5 6"}\n')
-    result = la.strings.dedup("a.jsonl", text="text", max_edits=0, engine="spark", **asked)
+    result = la.strings.dedup("a.jsonl", text="text", max_edits=0, engine="spark")
     result.write(result.kept, "b.jsonl")
-    rows = [ODD_LINES[0], ODD_LINES[1], *(ODD_LINES[3:4] if asked else [ODD_LINES[4] + b"\n"])]
-    assert lines_of(tmp_path / "b.jsonl") == sorted(rows)
-    assert {part.suffix for part in Path("b.jsonl").glob("part-*")} == {".json"}
+    result.write(result.kept, f"{tmp_path.as_uri()}/c.ndjson")  # a URL, as of an object store
+    for output in ("b.jsonl", "c.ndjson"):
+        assert lines_of(tmp_path / output) == sorted([ODD_LINES[0], ODD_LINES[1], ODD_LINES[4] + b"\n"])
+        assert {part.suffix for part in Path(output).glob("part-*")} == {Path(output).suffix}
     assert la.pairs("b.jsonl", text="text").receipt["counts"]["documents"] == 3
-    for output in ("b.parquet", "b.csv"):
+    for write in (lambda name: result.write(result.kept, f"{name}.parquet"),
+                  lambda name: result.write(result.kept, f"{name}.csv"), result.save):  # fmt: skip
+        before = sorted(tmp_path.iterdir())
         with pytest.raises(
             InputError, match=r"column 'n' is .* in a row of a\.jsonl, but string on Spark, which would ch"
         ):
-            result.write(result.kept, output)
-        assert not Path(output).exists()
-    result.write(result.removed, "removed.csv")
+            write("refused")
+        assert sorted(tmp_path.iterdir()) == before
+    result.write(result.removed, "removed.jsonl")
+    assert [json.loads(line) for line in lines_of(tmp_path / "removed.jsonl")] == [
+        {"id": 2, "kept": 0, "distance": 0.0}
+    ]
     result.done()
+
+
+@ON_SPARK
+def test_spark_keeps_the_lines_of_baskets(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Baskets that are texts with separators, by the command, between two files."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(b"".join(ODD_LINES))
+    Path("other.jsonl").write_bytes(b'{"text": "6 5 4"}\n')
+    asked = "--item text --separator ' ' -t 1 --against other.jsonl --engine spark -q"
+    done = in_process(f"lookalike baskets dedup a.jsonl {asked} -o b.jsonl --removed removed.csv")
+    assert done.code == 0, done.err
+    assert lines_of(tmp_path / "b.jsonl") == sorted(ODD_LINES[at] for at in (0, 1, 3))
+    assert set(lines_of(tmp_path / "removed.csv")) == {b"id,kept,similarity\n", b"3,0,1.0\n"}
 
 
 @ON_SPARK
@@ -307,6 +344,10 @@ def test_spark_keeps_the_fields_of_csv(spark: Any, tmp_path: Path, monkeypatch: 
     (part,) = Path("b.csv").glob("part-*")
     with open(part, newline="") as file:
         assert sorted(csv.reader(file)) == sorted([["text", "one", "two"], *rows[:3]])
+    result.save("all")
+    values = pq.read_table("all/kept.parquet").to_pylist()
+    assert sorted([value or "" for value in row.values()] for row in values) == sorted(rows[:3])
+    assert pq.read_table("all/removed.parquet").to_pylist() == [{"id": 3, "kept": 2, "distance": 0.0}]
     result.done()
     refused = {
         b"text,n\na b,1\nc d\n": "a CSV record has not as many fields as the header: 'c d'",

@@ -123,6 +123,7 @@ WorkDir = Annotated[
     ),
 ]
 Where = Annotated[Engine, option(CLUSTER_PANEL, help="Where to run: this machine, or Apache Spark.")]
+OnlyHere = Annotated[Engine, option(CLUSTER_PANEL, help="Where to run: only on this machine.", hidden=True)]
 Master = Annotated[
     str | None,
     option(CLUSTER_PANEL, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),

@@ -28,6 +28,7 @@ def stories(
     ] = o.OnBadTextChoice.error,
     lines: o.Lines = False,
     threads: o.Threads = None,
+    engine: o.OnlyHere = o.Engine.local,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
     json: o.RunOptions.Json = False,
@@ -46,7 +47,8 @@ def stories(
     with terminal.progress(quiet) as progress:
         result = find(
             o.paths(inputs), text=text, id=id, share=share, jaccard=jaccard, min_tokens=min_tokens,
-            max_share=max_share, on_bad_text=on_bad_text.value, lines=lines, threads=threads, progress=progress,
+            max_share=max_share, on_bad_text=on_bad_text.value, lines=lines, threads=threads, engine=engine.value,
+            progress=progress,
         )  # fmt: skip
         wrote = outputs.write_result(result, output)
     if output is None and not json:

@@ -24,3 +24,16 @@ def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
     if given := [name for name, value in cluster.items() if value]:
         raise UsageError(f"{given[0]} goes with engine='spark' (--engine spark).")
     return None
+
+
+def only_local(options: dict[str, Any], noun: str, reason: str) -> None:
+    """Remove `engine` from the options of a kind that has only the local engine; raise UsageError for another engine.
+
+    >>> only_local({"engine": "spark"}, "faces", "they need one machine")
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: faces do not run on Spark: they need one machine. Leave the engine out.
+    """
+    engine = options.pop("engine", "local")
+    check_choice("engine", engine, ("local", "spark"))
+    if engine == "spark":
+        raise UsageError(f"{noun} do not run on Spark: {reason}. Leave the engine out.")

@@ -13,6 +13,9 @@ from lookalike.kinds.faces.local import run
 from lookalike.kinds.faces.source import open_faces
 from lookalike.kinds.faces.spec import FaceJob
 from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.runtime.engine_choice import only_local
+
+NOT_ON_SPARK = "a probe looks up neighbouring ranges of measurements, and Spark joins equal keys"
 
 
 class Options(TypedDict, total=False):
@@ -33,6 +36,7 @@ class Options(TypedDict, total=False):
     audit: int
     on_bad: Literal["error", "skip"]
     threads: int | None
+    engine: Literal["local"]  # the only one
     progress: Progress
 
 
@@ -94,6 +98,7 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
     refuse_unknown(options, Options)
     job_options: dict[str, Any] = {"tolerance": 10.0, **options}
+    only_local(job_options, "faces", NOT_ON_SPARK)
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}
     if "share" in job_options:

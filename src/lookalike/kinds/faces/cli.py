@@ -40,11 +40,19 @@ def face_options(
     max_pairs: o.MaxPairs = 100_000_000,
     on_bad: Bad = o.OnBad.error,
     threads: o.Threads = None,
+    engine: o.OnlyHere = o.Engine.local,
 ) -> None:
     """Declare the options of faces pairs, groups, dedup and query; this function is never called."""
 
 
-FACES = KindCommands("faces", "lookalike.kinds.faces.api", face_options, open_given, score="agreement")
+def check(options: dict[str, Any]) -> None:
+    from lookalike.kinds.faces.api import NOT_ON_SPARK
+    from lookalike.runtime.engine_choice import only_local
+
+    only_local(options, "faces", NOT_ON_SPARK)
+
+
+FACES = KindCommands("faces", "lookalike.kinds.faces.api", face_options, open_given, score="agreement", check=check)
 
 
 @o.takes(face_options)

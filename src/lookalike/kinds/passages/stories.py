@@ -24,6 +24,7 @@ from lookalike.kinds.passages import local as passages
 from lookalike.kinds.passages.local import Shared
 from lookalike.kinds.passages.receipt import passages_receipt
 from lookalike.kinds.passages.spec import PassageJob
+from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.receipt import recall_facts, recall_warnings
 from lookalike.runtime.run_output import RunOutput
 
@@ -92,7 +93,7 @@ def stories(
     source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
     share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
     on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
-    progress: Progress = silent,
+    engine: Literal["local"] = "local", progress: Progress = silent,
 ) -> Stories:  # fmt: skip
     """Group articles that tell the same story.
 
@@ -110,6 +111,7 @@ def stories(
     >>> la.stories([told, "something else altogether", told_again]).stories["id"].to_pylist()
     [0, 2]
     """
+    only_local({"engine": engine}, "stories", "there, ask for passages and for pairs, and connect the pairs of both")
     for name, value in (("share", share), ("jaccard", jaccard)):
         if not 0 < value <= 1:
             raise UsageError(f"{name} is {value}; expected a share above 0 and at most 1.")

@@ -16,7 +16,7 @@ from lookalike.runtime.spark.exact_rows import as_exact_text, as_json_lines
 from lookalike.runtime.spark.job_errors import root_cause
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 JSON_OPTIONS = {"ignoreNullFields": False}
 CSV_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
@@ -74,13 +74,7 @@ def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
     """Write a folder of part files; on this machine it appears complete or not at all."""
     check_target(path, force=force)
     form, options = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
-    writer = frame.write.format(form).options(**options)
-    if is_url(path):
-        writer.mode("overwrite" if force else "error").save(as_url(path))
-        return as_url(path)
-    with replacing(Path(path), force=force) as draft:
-        writer.save(draft.path.absolute().as_uri())
-    return path
+    return _save(frame.write.format(form).options(**options), frame.sparkSession, path, force=force)
 
 
 def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, *, force: bool) -> str:
@@ -94,24 +88,35 @@ def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, 
         return write_frame(as_exact_text(frame, name), path, force=force)
     if form != "json":
         return write_frame(frame, path, force=force)
-    writer = (as_json_lines(frame, name) if lines is None else lines).write.options(lineSep="\n")
+    rows = as_json_lines(frame, name) if lines is None else lines
+    return _save(rows.write.format("text").options(lineSep="\n"), frame.sparkSession, path, force=force)
+
+
+def _save(writer: DataFrameWriter, session: SparkSession, path: str, *, force: bool) -> str:
+    """Let Spark write the parts to a path or a URL; parts of JSON Lines get the extension of the folder's name."""
     if is_url(path):
-        writer.mode("overwrite" if force else "error").text(as_url(path))
+        writer.mode("overwrite" if force else "error").save(as_url(path))
+        _name_parts(session, as_url(path))
         return as_url(path)
     with replacing(Path(path), force=force) as draft:
-        writer.text(draft.path.absolute().as_uri())
-        _rename_parts(frame.sparkSession, draft.path)
+        url = draft.path.absolute().as_uri()
+        writer.save(url)
+        _name_parts(session, url, os.path.splitext(path)[1])
     return path
 
 
-def _rename_parts(session: SparkSession, folder: Path) -> None:
-    """Rename parts of JSON Lines from .txt, the extension of Spark's text writer, so that readers recognise them."""
+def _name_parts(session: SparkSession, url: str, ending: str | None = None) -> None:
+    """Rename parts of JSON Lines, which Spark names .txt or .json, so that readers recognise them by extension."""
+    ending = os.path.splitext(url)[1] if ending is None else ending
+    if FORMATS.get(ending.lower(), ("",))[0] != "json":
+        return
     jvm: Any = session._jvm
-    where = jvm.org.apache.hadoop.fs.Path(folder.absolute().as_uri())
-    system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-    for part in folder.glob("part-*.txt"):
-        old, new = (jvm.org.apache.hadoop.fs.Path(where, file.name) for file in (part, part.with_suffix(".json")))
-        system.rename(old, new)  # Hadoop renames the checksum file too
+    folder = jvm.org.apache.hadoop.fs.Path(url)
+    system = folder.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+    for status in system.listStatus(folder):
+        stem, old = os.path.splitext(status.getPath().getName())
+        if stem.startswith("part-") and old != ending:
+            system.rename(status.getPath(), jvm.org.apache.hadoop.fs.Path(folder, stem + ending))
 
 
 def write_result(
