@@ -93,7 +93,7 @@ def stories(
     source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
     share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
     on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
-    engine: Literal["local"] = "local", progress: Progress = silent,
+    engine: str = "local", progress: Progress = silent,
 ) -> Stories:  # fmt: skip
     """Group articles that tell the same story.
 

@@ -38,5 +38,5 @@ def test_functions() -> None:
     with pytest.raises(UsageError, match=FACES):
         la.faces.groups(np.zeros((2, 3)), engine="spark")  # type: ignore[typeddict-item]
     with pytest.raises(UsageError, match=STORIES):
-        la.stories(["a"], engine="spark")  # type: ignore[arg-type]
+        la.stories(["a"], engine="spark")
     assert la.faces.pairs(np.zeros((2, 3)), engine="local").pairs.num_rows == 1
