@@ -34,7 +34,8 @@ def modules() -> dict[str, ast.Module]:
 
 
 def is_command_line(module: str) -> bool:
-    return module.startswith("cli/") or module.endswith("/cli.py")
+    """Whether a module belongs to the command line, or declares options with their flags."""
+    return module.startswith("cli/") or module.endswith(("/cli.py", "options.py"))
 
 
 def repeated_classes(parsed: dict[str, ast.Module]) -> dict[str, list[str]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import lookalike as la
+from lookalike.core.options import CLUSTER_PANEL, Declared, Option
 
 PAGE = Path(__file__).parents[1] / "docs/reference/python.md"
 FIRST = (
@@ -34,36 +33,11 @@ MORE = (
     "lookalike.planning.families",
     "lookalike.errors",
 )  # public, by their own names
-USUAL = {  # options that mean the same wherever they occur; a comment beside one says more
-    "id": "the column of ids; guessed, else row numbers",
-    "column": "the column of lists of numbers",
-    "num_hashes": "length of a signature: 128",
-    "bands": "taken over from the plan",
-    "rows": "taken over from the plan",
-    "scheme": "of signatures: fss-1",
-    "seed": "of all that is drawn at random: 42",
-    "verify": "score every candidate exactly: yes",
-    "max_share": "leave out what is in more than this share of the items",
-    "max_pairs": "refuse a larger answer: 100 million",
-    "audit": "items whose recall is measured: 2,000",
-    "on_bad": "what to do with a broken item: error",
-    "on_bad_text": "what to do with a text that is not UTF-8: error",
-    "on_bad_file": "what to do with a file that cannot be read: error",
-    "threads": "all cores",
-    "progress": "called with (stage, done, total)",
-    "bag": "repeated shingles count: no",
-    "fold_case": "ignore upper and lower case (documents: yes, strings: no)",
-    "normalize": "a Unicode normal form: none",
-    "strip_accents": "é is e: no",
-    "ignore_punctuation": "leave it out: no; it never belongs to a word",
-    "squeeze_space": "several blanks are one: yes",
-    "hash_bits": "of a shingle: 64",
-}
-
 INTRO = """# Python
 
 Made from the docstrings by `scripts/make_python_reference.py`; a test keeps it current. `import lookalike as la` costs
-nothing: names are loaded when they are first used. All options are keyword-only. Examples are run as doctests."""
+nothing: names are loaded when they are first used. All options are keyword-only; `**options` are those of the
+table after the functions, and `help(la.pairs)` shows them all. Examples are run as doctests."""
 
 
 def markdown(doc: str | None) -> str:
@@ -85,21 +59,29 @@ def markdown(doc: str | None) -> str:
 def signature(thing: Any, *, method: bool = False) -> str:
     """(a, *, b: int = 1) -> int, with annotations as they are written; self is left out."""
     found = inspect.signature(thing)
+    hidden = set(getattr(thing, "__options__", ())) - set(
+        inspect.signature(getattr(thing, "__wrapped__", thing)).parameters
+    )
     words: list[str] = []
     stars = False
     for at, (name, one) in enumerate(found.parameters.items()):
-        if method and at == 0:
+        if (method and at == 0) or name in hidden:
             continue
         if one.kind is one.KEYWORD_ONLY and not stars:
             words.append("*")
             stars = True
         stars = stars or one.kind is one.VAR_POSITIONAL
         prefix = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-        kind = "" if one.annotation is one.empty or prefix == "**" else f": {one.annotation}"
+        kind = "" if one.annotation is one.empty or prefix == "**" else f": {_annotation(one.annotation)}"
         value = "" if one.default is one.empty else f" = {_default(one.default)}"
         words.append(f"{prefix}{name}{kind}{value}")
+    words += ["**options"] if hidden else []
     result = "" if found.return_annotation is found.empty else f" -> {found.return_annotation}"
     return f"({', '.join(words)}){result}"
+
+
+def _annotation(kind: Any) -> str:
+    return kind if isinstance(kind, str) else Declared("", kind, Option(None, "")).type_words
 
 
 def _default(value: Any) -> str:
@@ -112,7 +94,8 @@ def directive(kind: str, head: str, body: str, depth: int = 4) -> str:
 
 
 def function(thing: Any, name: str) -> str:
-    return directive("function", name + signature(thing), markdown(thing.__doc__))
+    parts = [markdown(thing.__doc__), parameters_of(thing)]
+    return directive("function", name + signature(thing), "\n\n".join(part for part in parts if part))
 
 
 def class_(thing: Any, name: str) -> str:
@@ -139,41 +122,66 @@ def _made_with(thing: Any) -> str:
     return signature(thing.__init__, method=True).removesuffix(" -> None") if known else ""
 
 
-def option_table(module: ModuleType, used: str) -> str:
-    """The fields of a TypedDict of options, with the comments beside them."""
-    rows = [f"| `{name}` | {kind} | {said} |" for name, kind, said in _fields(getattr(module, used))]
-    return "\n".join(["| option | type | meaning, default |", "|---|---|---|", *rows])
+def option_table(options: Mapping[str, Declared]) -> str:
+    """A row for every option: its name, type, default, range, engines, flag and meaning."""
+    rows = [
+        f"| `{name}` | {_cell(f'`{one.type_words}`')} | {_cell(_shown_default(one.option))} | {one.option.range} | "
+        f"{_engines(one.option, options)} | {_cell(_flag(one))} | {_cell(_meaning(one.option))} |"
+        for name, one in options.items()
+    ]
+    return "\n".join(
+        ["| option | type | default | range | engines | flag | meaning |", "|---|---|---|---|---|---|---|", *rows]
+    )
 
 
-def _fields(options: Any) -> Iterator[tuple[str, str, str]]:
-    source = Path(sys.modules[options.__module__].__file__ or "").read_text(encoding="utf-8")
-    lines = source.splitlines()
-    node = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef) and n.name == options.__name__)
-    for field in node.body:
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            comment = lines[field.lineno - 1].partition("  # ")[2]
-            kind = ast.unparse(field.annotation).replace("|", "\\|")
-            comment = comment or USUAL.get(field.target.id, "")
-            assert comment, f"{options.__module__}: write a comment beside the option {field.target.id}"
-            yield field.target.id, f"`{kind}`", re.sub(r"([*<|])", r"\\\1", comment)
-    for base in node.bases:
-        if isinstance(base, ast.Name) and base.id != "TypedDict":
-            yield from _fields(getattr(sys.modules[options.__module__], base.id))
+def _cell(text: str) -> str:
+    """Text for a cell of a table: bars are escaped, in code too, and other signs outside of code."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*<\[\]])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts).replace("|", "\\|")
 
 
-def options_of(module: ModuleType, things: list[Any]) -> str:
-    """The table of the options that these functions take, once."""
-    used = {}
+def _shown_default(option: Option) -> str:
+    value = f"`{_default(option.default)}`" if not callable(option.default) else "none"
+    return f"{value}: {option.unset}" if option.unset else value
+
+
+def _engines(option: Option, options: Mapping[str, Declared]) -> str:
+    if option.panel == CLUSTER_PANEL and not option.local_only:
+        return "both" if option is options["engine"].option else "spark"
+    return "local" if option.local_only or "master" not in options else "both"
+
+
+def _flag(one: Declared) -> str:
+    return "" if one.option.python_only else f"`{', '.join(one.option.flags) or one.flag}`"
+
+
+def _meaning(option: Option) -> str:
+    return f"{option.help} {option.reason[0].upper()}{option.reason[1:]}." if option.reason else option.help
+
+
+def options_of(things: Iterable[Any], name: str = "") -> str:
+    """The tables of options: functions with the same options share one."""
+    tables: dict[str, list[str]] = {}
     for thing in things:
-        for one in inspect.signature(thing).parameters.values() if inspect.isfunction(thing) else ():
-            found = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
-            if found:
-                used.setdefault(found[1], []).append(thing.__name__)
-    parts = []
-    for name, users in used.items():
-        home = sys.modules[things[0].__module__]
-        parts.append(f"Options of `{'`, `'.join(users)}`:\n\n{option_table(home, name)}")
-    return "\n\n".join(parts)
+        if options := getattr(thing, "__options__", None):
+            own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep")}
+            tables.setdefault(option_table({k: v for k, v in options.items() if k not in own}), []).append(
+                thing.__name__
+            )
+    return "\n\n".join(
+        f"Options of `{'`, `'.join(f'{name}.{user}' for user in users)}`:\n\n{table}" for table, users in tables.items()
+    )
+
+
+def parameters_of(thing: Any) -> str:
+    """The table of the parameters that only some of the functions with the same options have."""
+    options = getattr(thing, "__options__", {})
+    own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep")}
+    rows = [
+        f"- `{key}` (default {_cell(_shown_default(one.option))}): {_cell(one.option.help)}" for key, one in own.items()
+    ]
+    return "\n".join(rows)
 
 
 def module_part(module: ModuleType, name: str) -> str:
@@ -181,10 +189,10 @@ def module_part(module: ModuleType, name: str) -> str:
     own = [v for k, v in vars(module).items() if not k.startswith("_") and getattr(v, "__doc__", None)]
     own = [v for v in own if getattr(v, "__module__", "") == module.__name__]
     functions = [v for v in own if inspect.isfunction(v)]
-    classes = [v for v in own if inspect.isclass(v) and v.__name__ != "Options"]
+    classes = [v for v in own if inspect.isclass(v)]
     parts = [f"## {name}", markdown(module.__doc__)]
     parts += [function(v, f"{name}.{v.__name__}") for v in functions]
-    parts.append(options_of(module, functions))
+    parts.append(options_of(functions, name))
     parts += [class_(v, f"{name}.{v.__name__}") for v in classes]
     return "\n\n".join(part for part in parts if part)
 
@@ -200,9 +208,9 @@ def reference() -> str:
             parts.append(class_(thing, f"la.{name}"))
         elif name not in modules:
             parts.append(function(thing, f"la.{name}"))
-            if name in ("forecast", "passages"):  # the last of those that share a table
+            if name in ("forecast", "passages", "stories"):  # the last of those that share a table
                 known = [v for v in things.values() if getattr(v, "__module__", "") == thing.__module__]
-                parts.append(options_of(sys.modules[thing.__module__], [v for v in known if inspect.isfunction(v)]))
+                parts.append(options_of([v for v in known if inspect.isfunction(v)], "la"))
     parts += [module_part(thing, f"la.{name}") for name, thing in modules.items()]
     parts += [module_part(__import__(name, fromlist=["_"]), name) for name in MORE]
     return "\n\n".join(part for part in parts if part) + "\n"

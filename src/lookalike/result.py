@@ -12,27 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.core import clusters
 from lookalike.core.arrays import F64, Groups, Pairs
 from lookalike.core.arrow import as_arrow
-from lookalike.core.exact_duplicates import expand
 from lookalike.core.formatting import count, share
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.run_options import Grouping as Grouping
 from lookalike.core.trace import Trace
 from lookalike.errors import InputChanged, TooManyPairs, UsageError
-from lookalike.io.canonical import canonical, converted
-from lookalike.io.paths import kind_of
-from lookalike.io.reader import name_of_row
-from lookalike.io.results import write_folder
-from lookalike.io.selection import select_rows
-from lookalike.io.texts import repaired
-from lookalike.io.verbatim import can_copy, copied_rows
-from lookalike.io.write import write_bytes, write_table
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
 Asked = Literal["pairs", "groups", "dedup"]
-Grouping = Literal["components", "stars", "cliques"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +51,8 @@ class Result:
                 "the pairs were too many to write down; groups were made straight from the buckets. "
                 "Ask for pairs with a higher threshold or a larger max_pairs."
             )
+        from lookalike.core.exact_duplicates import expand
+
         whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
         left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
@@ -125,6 +117,8 @@ class Result:
 
         Raises InputChanged if the input no longer has the rows that were compared.
         """
+        from lookalike.io.selection import select_rows
+
         stays = self._rows_that_stay()
         at = 0
         for batch in self.source.given_rows() if isinstance(self.source, ManyRows) else self.source.rows():
@@ -141,6 +135,13 @@ class Result:
 
         Kept rows of JSON Lines, CSV, TSV and text files are copied byte for byte if the output has the same format.
         """
+        from lookalike.io.canonical import canonical, converted
+        from lookalike.io.paths import kind_of
+        from lookalike.io.reader import name_of_row
+        from lookalike.io.texts import repaired
+        from lookalike.io.verbatim import can_copy, copied_rows
+        from lookalike.io.write import write_bytes, write_table
+
         path = Path(path)
         readers = getattr(self.source, "readers", ())
         repair = getattr(self.source, "on_bad_text", "error") == "replace"
@@ -202,6 +203,8 @@ class Result:
 
         For groups and dedup, the pairs are left out if there are more than `max_pairs`.
         """
+        from lookalike.io.results import write_folder
+
         pairs = self.listed_pairs()
         tables = {} if pairs is None else {"pairs": pairs}
         if pairs is None and self.receipt["pairs_complete"]:
@@ -254,12 +257,16 @@ class Result:
 
     @cached_property
     def _stars(self) -> Groups:
+        from lookalike.core import clusters
+
         if self.found.split >= 0:
             pairs = self._class_pairs()
             return clusters.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
         return self._groups("stars")
 
     def _groups(self, grouping: Grouping) -> Groups:
+        from lookalike.core import clusters
+
         found = self.found
         if found.groups is not None and grouping == self.grouping:
             made = found.groups

@@ -266,7 +266,7 @@ def test_few_faces_are_compared_exactly() -> None:
 @pytest.mark.promise("docs/how-to/find-look-alike-images.md", "(10 of 64 is the default)")
 @pytest.mark.promise("docs/how-to/images.md", "differ in at most `--max-bits` (10) of 64 bits")
 def test_bits_of_pictures() -> None:
-    from lookalike.kinds.images.local import ImageJob
+    from lookalike.kinds.images.spec import ImageJob
 
     assert ImageJob().threshold == 10
     assert ImageJob(threshold=64).threshold == 64

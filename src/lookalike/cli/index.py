@@ -8,15 +8,19 @@ import time
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from lookalike.cli import options as o
 from lookalike.cli import summary
 from lookalike.core import formatting
+from lookalike.core.options import Option, changed
+from lookalike.core.run_options import Recall
 from lookalike.errors import UsageError
-from lookalike.kinds.images.cli import ImageHash
+from lookalike.kinds.documents.options import DocumentOptions
+from lookalike.kinds.faces.options import FaceOptions
+from lookalike.kinds.images.options import ImageOptions
 from lookalike.planning.amplification import rounded_down
 
 if TYPE_CHECKING:
@@ -46,88 +50,46 @@ class KindOfItem(Enum):
     faces = "faces"
 
 
-def create_options(
+class CreateOptions(TypedDict, total=False):
+    """The options of `create` that mean something else than in the runs of a kind, or that no run has."""
+
     threshold: Annotated[
         float | None,
-        o.option(o.WHAT, "-t", "--threshold", show_default=False,
-                 help="How near items must be to match: similarity (documents, sets 0.8), degrees (vectors 10), bits "
-                 "(8), edits (strings 2), bits of a hash (images 10), share of the measurements (faces 0.5), or found "
-                 "from the sample (records)."),
-    ] = None,
-    recall: Annotated[
-        float | None,
-        o.option(o.WHAT, help="Share of the items at the threshold that must be found (default: 0.99, faces 0.95).",
-                 show_default=False),
-    ] = None,
+        Option(None, "How near items must be to match: a similarity (documents, sets, records), degrees (vectors), "
+               "bits (bits), edits (strings), bits of a hash (images), or a share of the measurements (faces).",
+               unset="documents and sets 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records from the "
+               "sample", flags=("-t", "--threshold"), panel=o.WHAT),
+    ]  # fmt: skip
+    recall: Annotated[float | None, changed(Recall, default=None, unset="0.99; faces 0.95")]
     measure: Annotated[
         str | None,
-        o.option(o.WHAT, show_default=False,
-                 help="jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
-                 "indel (strings)."),
-    ] = None,
-    unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
-    ] = None,
-    k: Annotated[
+        Option(None, "jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
+               "indel (strings).", unset="the first of these", panel=o.WHAT),
+    ]  # fmt: skip
+    dimensions: Annotated[
         int | None,
-        o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle (word 5, char 9, token 1).", show_default=False),
-    ] = None,
-    bag: Annotated[
-        bool | None, o.option(o.SHINGLES_PANEL, "--bag", help="Count repeated shingles.", show_default=False)
-    ] = None,
-    fold_case: Annotated[
-        bool | None,
-        o.option(o.SHINGLES_PANEL, "--fold-case/--keep-case", help="Ignore upper and lower case (documents, strings).",
-                 show_default=False),
-    ] = None,
-    strip_accents: Annotated[
-        bool | None, o.option(o.SHINGLES_PANEL, "--strip-accents", help="Ignore accents (documents, strings).",
-                              show_default=False)
-    ] = None,
-    dimensions: Annotated[int | None, o.option(o.WHAT, help="Numbers in a vector, or measurements of a face.")] = None,
-    bits: Annotated[int | None, o.option(o.WHAT, help="Bits in a code.")] = None,
+        Option(None, "Numbers of a vector, or measurements of a face.", unset="needed for vectors", panel=o.WHAT),
+    ]
+    bits: Annotated[int | None, Option(None, "Bits of a code.", unset="needed for bits", panel=o.WHAT)]
     sample: Annotated[
         Path | None,
-        o.option(o.WHAT, help="Records to learn fields, weights and threshold from, or faces to choose the keys by; "
-                 "they are not added."),
-    ] = None,
-    hashes: Annotated[
-        list[ImageHash] | None,
-        o.option(o.WHAT, "--hash", help="Hash of the whole picture (default: phash); several: the mean of their bits.",
-                 show_default=False),
-    ] = None,
-    crops: Annotated[
-        bool | None,
-        o.option(o.WHAT, "--crops/--no-crops", help="Also compare windows of pictures, to find crops (default: yes).",
-                 show_default=False),
-    ] = None,
-    min_likeness: Annotated[
-        float | None,
-        o.option(o.WHAT, help="Correlation of the thumbnails from which pictures match (default: 0.7).",
-                 show_default=False),
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        o.option(o.WHAT, help="Difference up to which measurements of faces agree (default: 10).", show_default=False),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        o.option(o.WHAT, help="Blocks of a picture of a face, columns x rows (default: 24x28, unless --dimensions is "
-                 "given).", show_default=False),
-    ] = None,
-    settings: Annotated[Path | None, o.option(o.WHAT, help="Rules for records from a TOML file.")] = None,
-    num_hashes: Annotated[
-        int | None, o.option(o.MECHANISM, help="Slots of a signature (default: 128).", show_default=False)
-    ] = None,
-    seed: Annotated[
-        int | None, o.option(o.MECHANISM, help="Seed of the keys (default: 42).", show_default=False)
-    ] = None,
-) -> None:  # fmt: skip
-    """Declare the options of `lookalike index create`; never called."""
+        Option(None, "Records to learn fields, weights and threshold from, or faces to choose the keys by; they are "
+               "not added.", unset="needed for records and faces", panel=o.WHAT),
+    ]  # fmt: skip
+    settings: Annotated[
+        Path | None, Option(None, "Rules for records from a TOML file.", unset="learned from the sample", panel=o.WHAT)
+    ]
+
+
+OF_KINDS = {
+    **o.unset(DocumentOptions, "unit", "k", "bag", "fold_case", "strip_accents", "num_hashes", "seed"),
+    **o.unset(ImageOptions, "hashes", "crops", "min_likeness"),
+    **o.unset(FaceOptions, "tolerance", "grid"),
+}
 
 
 @app.command()
-@o.takes(create_options)
+@o.takes(CreateOptions, OF_KINDS)
 def create(
     place: Place,
     options: dict[str, Any],

@@ -6,39 +6,70 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
+from lookalike.core import run_options as shared
+from lookalike.core.options import Option, declared
+from lookalike.core.run_options import Grouping, GroupingOption
 from lookalike.errors import UsageError
 
 Command = Callable[..., None]
+
+
+class Nothing(TypedDict, total=False):
+    """No options."""
+
+
+class PairsArguments(TypedDict, total=False):
+    """The parameters of `pairs`."""
+
+    against: shared.Against
+
+
+class GroupsArguments(TypedDict, total=False):
+    """The parameters of `groups`."""
+
+    grouping: GroupingOption
+    keep: shared.KeepPolicy
+
+
+class DedupArguments(TypedDict, total=False):
+    """The parameters of `dedup`."""
+
+    removed: Annotated[
+        Path | None, Option(None, "Also write the removed rows: id, kept, and their similarity.", unset="not written")
+    ]
+    against: shared.Against
+    keep: shared.KeepPolicy
 
 
 @dataclass(frozen=True)
 class KindCommands:
     """A kind of item on the command line.
 
-    noun: plural name. app: the module with the functions pairs, groups and dedup. options: declares the options of all
-    three; pairs_options, groups_options: the options of `pairs` or `groups` only.
-    open: (inputs, options, other arguments of the app) to the source
-    that the app takes. score: the name of the score column. near: the criterion in words.
+    noun: plural name. app: the module with the functions pairs, groups and dedup. options: the TypedDict that declares
+    the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`. open: (inputs,
+    options, other arguments of the app) to the source that the app takes. score: the name of the score column.
+    near: the criterion in words.
     works: large runs use a work folder. passes_force: the app itself writes something that --force lets it replace.
-    grouping: the default grouping. aside: options that are not passed to the app; check: raises, before anything is
-    read, for options that do not fit together; after: called with (result, the `aside` options, quiet) after writing.
+    grouping: the default grouping. aside: declares options that are not passed to the app; check: raises, before
+    anything is read, for options that do not fit together; after: called with (result, the `aside` options, quiet)
+    after writing.
     """
 
     noun: str
     app: str
-    options: Callable[..., None]
+    options: type
     open: Callable[[list[str], dict[str, Any], dict[str, Any]], Any]
-    pairs_options: Callable[..., None] = o.nothing
-    groups_options: Callable[..., None] = o.nothing
+    pairs_options: type = Nothing
+    groups_options: type = Nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
     works: bool = False
     passes_force: bool = False
-    grouping: o.Grouping = o.Grouping.components
-    aside: tuple[str, ...] = ()
+    grouping: Grouping = "components"
+    aside: type = Nothing
     check: Callable[[dict[str, Any]], None] | None = None
     after: Callable[..., None] | None = None
 
@@ -47,9 +78,8 @@ class KindCommands:
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
 
     def _run(
-        self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None, *,
-        removed: Path | None = None, force: bool, quiet: bool, json: bool,
-    ) -> None:  # fmt: skip
+        self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], target: o.Target
+    ) -> None:
         """Check, open, run, write and show, for all three commands. given: arguments of the app other than options."""
         from lookalike.cli import output as show
         from lookalike.cli import terminal
@@ -57,109 +87,84 @@ class KindCommands:
 
         if self.check is not None:
             self.check(options)
+        aside = {name: options.pop(name) for name in declared(self.aside)}
         if options.get("engine") == "spark":
             from lookalike.cli.spark import run_on_spark
 
-            aside = {name: options.pop(name) for name in self.aside}
-            with run_on_spark(
-                self.app, asked, inputs, options, given, output, removed, force=force, quiet=quiet, json=json
-            ) as told:
+            with run_on_spark(self.app, asked, inputs, options, given, target) as result:
                 if self.after is not None:
-                    self.after(told, aside, quiet=quiet)
+                    self.after(result, aside, quiet=target.quiet)
             return
-        outputs = show.Outputs.check(output, removed, force=force)
+        outputs = show.Outputs.check(target.output, target.removed, force=target.force)
         if self.works:
-            options["beside"] = o.beside(output or removed)
+            options["beside"] = o.beside(target.output or target.removed)
         source = self.open(inputs, options, given)
-        if asked == "dedup" and output is not None:
-            check_output(output, force=force, columns=getattr(source, "columns", ()))
+        if asked == "dedup" and target.output is not None:
+            check_output(target.output, force=target.force, columns=getattr(source, "columns", ()))
         if self.passes_force:
-            options["force"] = force
-        aside = {name: options.pop(name) for name in self.aside}
-        with terminal.progress(quiet) as progress:
+            options["force"] = target.force
+        with terminal.progress(target.quiet) as progress:
             # The app is loaded while the source is being read.
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
             with outputs.together():
-                wrote = outputs.write_result(result, output)
-                if removed is not None:
-                    wrote += outputs.write_table(result.removed, removed)
-        if output is None and not json and asked != "dedup":
+                wrote = outputs.write_result(result, target.output)
+                if target.removed is not None:
+                    wrote += outputs.write_table(result.removed, target.removed)
+        if target.output is None and not target.json and asked != "dedup":
             (show.print_pairs if asked == "pairs" else show.print_groups)(result)
-        show.finish(result, wrote, quiet=quiet, json=json)
+        show.finish(result, wrote, quiet=target.quiet, json=target.json)
         if self.after is not None:
-            self.after(result, aside, quiet=quiet)
+            self.after(result, aside, quiet=target.quiet)
         result.done()
 
+    def _command(self, asked: str, arguments: type, summary: str) -> Command:
+        """Return a command that passes the `arguments` and the options of the kind on to the app."""
+
+        def command(inputs: o.Inputs, options: dict[str, Any]) -> None:
+            given = {name: options.pop(name) for name in declared(arguments)}
+            target = o.Target.of(options, given.pop("removed", None))
+            if asked == "dedup" and target.output is None and target.removed is None and not target.json:
+                raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
+            if "against" in given:
+                given["against"] = o.paths(given["against"])
+            self._run(asked, inputs, options, given, target)
+
+        command.__name__, command.__doc__ = asked, summary
+        own = o.command_parameters(arguments)
+        if "grouping" in own:
+            own["grouping"] = o.with_default(own["grouping"], self.grouping)
+        further = {"pairs": self.pairs_options, "groups": self.groups_options}.get(asked, Nothing)
+        return o.takes(o.OutputOptions, own, self.options, further, self.aside)(command)
+
     def _pairs(self) -> Command:
-        def pairs(
-            inputs: o.Inputs,
-            options: dict[str, Any],
-            output: o.Out = None,
-            against: o.Against = None,
-            force: o.RunOptions.Force = False,
-            quiet: o.RunOptions.Quiet = False,
-            json: o.RunOptions.Json = False,
-        ) -> None:
-            given = {"against": o.paths(against)}
-            self._run("pairs", inputs, options, given, output, force=force, quiet=quiet, json=json)
+        return self._command(
+            "pairs",
+            PairsArguments,
+            f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
 
-        pairs.__doc__ = f"""Find pairs of {self.noun} that are nearly the same: left, right, {self.score}.
-
-        Without -o, pairs go to the terminal (the nearest ones) or, in a pipe, to standard output as
-        tab-separated lines.
-        """
-        return o.takes(self.options, self.pairs_options)(pairs)
+            Without -o, pairs go to the terminal (the nearest ones) or, in a pipe, to standard output as
+            tab-separated lines.
+            """,
+        )
 
     def _groups(self) -> Command:
-        def groups(
-            inputs: o.Inputs,
-            options: dict[str, Any],
-            output: o.Out = None,
-            grouping: Annotated[
-                o.Grouping,
-                o.option(
-                    o.WHAT,
-                    help="components (chained pairs), stars (all members similar to the representative), or cliques "
-                    "(every two members similar).",
-                ),
-            ] = self.grouping,
-            keep: o.Keep = "first",
-            force: o.RunOptions.Force = False,
-            quiet: o.RunOptions.Quiet = False,
-            json: o.RunOptions.Json = False,
-        ) -> None:
-            given = {"grouping": grouping.value, "keep": keep}
-            self._run("groups", inputs, options, given, output, force=force, quiet=quiet, json=json)
+        return self._command(
+            "groups",
+            GroupsArguments,
+            f"""Group {self.noun} that are nearly the same: id, group, size, representative.
 
-        groups.__doc__ = f"""Group {self.noun} that are nearly the same: id, group, size, representative.
-
-        Without -o, the largest groups go to the terminal or, in a pipe, all of them to standard output as
-        tab-separated lines.
-        """
-        return o.takes(self.options, self.groups_options)(groups)
+            Without -o, the largest groups go to the terminal or, in a pipe, all of them to standard output as
+            tab-separated lines.
+            """,
+        )
 
     def _dedup(self) -> Command:
-        def dedup(
-            inputs: o.Inputs,
-            options: dict[str, Any],
-            output: o.Out = None,
-            removed: Annotated[
-                Path | None, o.option(o.RUN, help="Also write what went: id, kept, and how near.")
-            ] = None,
-            against: o.Against = None,
-            keep: o.Keep = "first",
-            force: o.RunOptions.Force = False,
-            quiet: o.RunOptions.Quiet = False,
-            json: o.RunOptions.Json = False,
-        ) -> None:
-            if output is None and removed is None and not json:
-                raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
-            given = {"against": o.paths(against), "keep": keep}
-            self._run("dedup", inputs, options, given, output, removed=removed, force=force, quiet=quiet, json=json)
+        return self._command(
+            "dedup",
+            DedupArguments,
+            f"""Write the rows without near-duplicates, with all their columns, in the order of the input.
 
-        dedup.__doc__ = f"""Write the rows without near-duplicates, with all their columns, in the old order.
-
-        Every one of the {self.noun} that go is {self.near} to the one kept in its stead. With --against,
-        removes what is similar to one of the {self.noun} there.
-        """
-        return o.takes(self.options)(dedup)
+            Each of the {self.noun} that are removed is {self.near} to one that is kept. With --against,
+            those are removed that are similar to one of the {self.noun} there.
+            """,
+        )

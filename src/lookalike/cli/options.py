@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
-from collections.abc import Callable
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 import typer
 
 from lookalike.cli.signals import stoppable
+from lookalike.core import options as core
+from lookalike.core.options import SHINGLES_PANEL as SHINGLES_PANEL
+from lookalike.core.options import Declared, declared, is_optional
+from lookalike.core.options import Option as DeclaredOption
 from lookalike.errors import InputError
 
 WORK = ".work"  # suffix of a work folder
-WHAT, SHINGLES_PANEL, MECHANISM, RUN = "What is similar", "Shingles", "Signatures and bands", "Input, output and run"
-CLUSTER_PANEL = "Many machines"
+WHAT, MECHANISM, RUN = core.SIMILARITY_PANEL, core.SIGNATURES_PANEL, core.RUN_PANEL
 
 
 class Unit(Enum):
@@ -122,105 +129,8 @@ WorkDir = Annotated[
         show_default=False,
     ),
 ]
-Where = Annotated[Engine, option(CLUSTER_PANEL, help="Where to run: this machine, or Apache Spark.")]
-OnlyHere = Annotated[Engine, option(CLUSTER_PANEL, help="Where to run: only on this machine.", hidden=True)]
-Master = Annotated[
-    str | None,
-    option(CLUSTER_PANEL, help="Spark's master, as spark://host:7077 (default: all cores here).", show_default=False),
-]
-SparkConf = Annotated[
-    list[str] | None,
-    option(CLUSTER_PANEL, help="A setting of Spark's, as spark.executor.memory=4g (repeatable).", show_default=False),
-]
 Threshold = Annotated[float, option(WHAT, "-t", "--threshold", help="Similarity from which two items match.")]
 Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold that must be found.")]
-
-
-def document_options(
-    text: Annotated[str | None, option(RUN, help="Column of the texts (or token lists).")] = None,
-    id: Id = None,  # noqa: A002
-    threshold: Threshold = 0.8,
-    recall: Recall = 0.99,
-    exact: Annotated[bool, option(WHAT, "--exact", help="Find every pair, none missed.")] = False,
-    method: Annotated[
-        Method, option(WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise.")
-    ] = Method.auto,
-    measure: Annotated[SetMeasureChoice, option(WHAT, help="What similar means.")] = SetMeasureChoice.jaccard,
-    min_shared: Annotated[
-        int | None, option(WHAT, help="Match where so many shingles are shared, instead of a threshold.")
-    ] = None,
-    unit: Annotated[
-        Unit | None, option(SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
-    ] = None,
-    k: Annotated[
-        int | None,
-        option(
-            SHINGLES_PANEL,
-            "-k",
-            help="Units in a shingle (word 5, char 9, byte 9, line 1, token 1).",
-            show_default=False,
-        ),
-    ] = None,
-    bag: Annotated[bool, option(SHINGLES_PANEL, "--bag", help="Count repeated shingles (bag, not set).")] = False,
-    fold_case: Annotated[
-        bool, option(SHINGLES_PANEL, "--fold-case/--keep-case", help="Ignore upper and lower case.")
-    ] = True,
-    normalize: Annotated[
-        Normalize, option(SHINGLES_PANEL, help="Unicode normalisation before shingling.")
-    ] = Normalize.none,
-    strip_accents: Annotated[
-        bool, option(SHINGLES_PANEL, "--strip-accents", help="Ignore accents of Latin, Greek and Cyrillic letters.")
-    ] = False,
-    ignore_punctuation: Annotated[
-        bool, option(SHINGLES_PANEL, "--ignore-punctuation", help="Leave punctuation and symbols out (unit char).")
-    ] = False,
-    squeeze_space: Annotated[
-        bool,
-        option(
-            SHINGLES_PANEL,
-            "--squeeze-space/--keep-space",
-            help="Runs of white space count as one blank (units char, line).",
-        ),
-    ] = True,
-    hash_bits: Annotated[int, option(SHINGLES_PANEL, help="Bits of a shingle's hash: 64 or 32.")] = 64,
-    max_share: Annotated[
-        float | None, option(SHINGLES_PANEL, help="Drop shingles that stand in more than this share of the documents.")
-    ] = None,
-    num_hashes: Annotated[int, option(MECHANISM, help="Slots of a signature.")] = 128,
-    bands: Annotated[int | None, option(MECHANISM, help="Bands, instead of the planned number.")] = None,
-    rows: Annotated[int | None, option(MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
-    scheme: Annotated[Scheme, option(MECHANISM, help="How signatures are made.")] = Scheme.fss,
-    seed: Annotated[int, option(MECHANISM, help="Seed of the signatures.")] = 42,
-    audit: Audit = 2000,
-    max_pairs: MaxPairs = 100_000_000,
-    on_bad_text: Annotated[
-        OnBadTextChoice, option(RUN, help="What to do with text that is not UTF-8.")
-    ] = OnBadTextChoice.error,
-    on_bad_file: OnBadFile = OnBad.error,
-    lines: Lines = False,
-    threads: Threads = None,
-    memory: Memory = None,
-    work_dir: WorkDir = None,
-    engine: Where = Engine.local,
-    master: Master = None,
-    spark_conf: SparkConf = None,
-) -> None:
-    """Declare the options that pairs, groups and dedup share; never called."""
-
-
-def nothing() -> None:
-    """Declare no options."""
-
-
-def together(*parts: Callable[..., None]) -> Callable[..., None]:
-    """Combine several declarations of options."""
-
-    def declared() -> None:
-        """Never called."""
-
-    parameters = [p for part in parts for p in inspect.signature(part, eval_str=True).parameters.values()]
-    declared.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return declared
 
 
 def beside(output: Path | None) -> Path:
@@ -246,8 +156,38 @@ class RunOptions:
     """Options for the output and messages of a run, declared like those above."""
 
     Force = Annotated[bool, option(RUN, "--force", help="Replace outputs that exist.")]
-    Quiet = Annotated[bool, option(RUN, "-q", "--quiet", help="Say nothing unless something is wrong.")]
+    Quiet = Annotated[bool, option(RUN, "-q", "--quiet", help="Print errors and warnings only.")]
     Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
+
+
+class OutputOptions(TypedDict, total=False):
+    """The options of every command with a result: where it goes, and what is printed."""
+
+    output: Annotated[
+        Path | None,
+        DeclaredOption(None, "Where to write, by extension; a folder for all tables.", unset="standard output",
+                       flags=("-o", "--output")),
+    ]  # fmt: skip
+    force: Annotated[bool, DeclaredOption(False, "Replace outputs that exist.")]
+    quiet: Annotated[bool, DeclaredOption(False, "Print errors and warnings only.", flags=("-q", "--quiet"))]
+    json: Annotated[bool, DeclaredOption(False, "Print the receipt as JSON on standard output.")]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the result of a command goes: files, and what is printed."""
+
+    output: Path | None
+    removed: Path | None
+    force: bool
+    quiet: bool
+    json: bool
+
+    @classmethod
+    def of(cls, options: dict[str, Any], removed: Path | None = None) -> Target:
+        """Take the `OutputOptions` out of `options`."""
+        values = {name: options.pop(name) for name in declared(OutputOptions)}
+        return cls(removed=removed, **values)
 
 
 def one_line_each(doc: str) -> str:
@@ -259,14 +199,127 @@ def one_line_each(doc: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(doc).split("\n\n"))
 
 
-def takes(*shared: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds the parameters of `shared` to a command, and lets Ctrl-C end it at once.
+def command_parameter(one: Declared, options: Mapping[str, Declared]) -> inspect.Parameter:
+    """Return the parameter of a command for a declared option. options: all of the command, whose names a help has."""
+    kind, default = _command_type(one), one.option.default
+    if isinstance(default, tuple):
+        default = list(default)
+    elif default is not None and isinstance(kind, type) and issubclass(kind, Enum):
+        default = kind(default)
+    meaning = one.option.command_help or one.option.help
+    if one.option.unset:
+        meaning = f"{meaning.removesuffix('.')} (default: {one.option.unset})."
+    made = option(
+        one.option.panel,
+        *_flags(one),
+        help=_in_flags(meaning, options),
+        show_default=not one.option.unset,
+        metavar=one.option.metavar,
+        hidden=one.option.rare,
+    )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.name, keyword, default=default, annotation=Annotated[kind, made])
 
-    The command receives these as one dict `options`, if it has such a parameter.
+
+def _flags(one: Declared) -> tuple[str, ...]:
+    """Return the flags of an option; one that is off by default has none to turn it off."""
+    is_switch = one.type is bool or (is_optional(one.type) and bool in get_args(one.type))
+    return one.option.flags or ((one.flag,) if is_switch and not one.option.default else ())
+
+
+def _command_type(one: Declared) -> Any:
+    """Return the type of an option on the command line: choices are an Enum, as typer wants them."""
+    if one.option.command_type is not None:
+        return one.option.command_type
+    kind: Any = next(iter(set(get_args(one.type)) - {type(None)}), None) if is_optional(one.type) else one.type
+    if one.choices:
+        item = type(one.choices[0]) if not isinstance(one.choices[0], str) else _enum(one.name, one.choices)
+        kind = item if get_origin(kind) is Literal else types.GenericAlias(list, item)
+    return kind | None if is_optional(one.type) else kind
+
+
+def _enum(name: str, values: tuple[str, ...]) -> Any:
+    return Enum(name, {value: value for value in values})
+
+
+def _in_flags(text: str, options: Mapping[str, Declared]) -> str:
+    """Replace names of options in backquotes by their flags.
+
+    >>> _in_flags("Without `work_dir`, see `x`.", {"work_dir": Declared("work_dir", str, DeclaredOption(None, ""))})
+    'Without --work-dir, see x.'
     """
-    parameters = {n: p for one in shared for n, p in inspect.signature(one, eval_str=True).parameters.items()}
+    return re.sub(r"`(\w+)`", lambda name: options[name[1]].flag if name[1] in options else name[1], text)
+
+
+def command_parameters(options: type, command: str = "") -> dict[str, inspect.Parameter]:
+    """Return the parameters of a command that takes these options, by name."""
+    known = declared(options)
+    return {
+        name: command_parameter(one, known)
+        for name, one in known.items()
+        if not one.option.python_only and (not one.option.commands or command in one.option.commands)
+    }
+
+
+def with_default(parameter: inspect.Parameter, value: str) -> inspect.Parameter:
+    """Return the parameter of a choice with another default."""
+    return parameter.replace(default=type(parameter.default)(value))
+
+
+def with_help(parameters: dict[str, inspect.Parameter], **helps: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters with other help texts for some of them."""
+    changed = dict(parameters)
+    for name, text in helps.items():
+        kind, made = get_args(parameters[name].annotation)
+        made = copy.copy(made)
+        made.help = text
+        changed[name] = parameters[name].replace(annotation=Annotated[kind, made])
+    return changed
+
+
+def unset(options: type, *names: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters for these of the options, without values: None selects the default that the help names."""
+    known = declared(options)
+    parameters = {}
+    for name in names:
+        one = known[name]
+        changes: dict[str, Any] = {"default": None, "unset": one.option.unset or _written(one.option.default)}
+        if one.option.command_type is not None:
+            changes["command_type"] = one.option.command_type | None
+        parameters[name] = command_parameter(
+            replace(one, type=one.type | None, option=replace(one.option, **changes)), known
+        )
+    return parameters
+
+
+def _written(value: Any) -> str:
+    """Return a default as it is written on the command line.
+
+    >>> _written(False), _written(("phash",)), _written(0.7)
+    ('no', 'phash', '0.7')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def only(options: type, *names: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a command that takes only these of the options."""
+    known = command_parameters(options)
+    return {name: known[name] for name in names}
+
+
+def takes(*shared: type | dict[str, inspect.Parameter]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds options to a command, and lets Ctrl-C end it at once.
+
+    shared: TypedDicts that declare options, or parameters that `only` returned. The command receives these as one dict
+    `options`, if it has such a parameter.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: dict[str, inspect.Parameter] = {}
+        for one in shared:
+            parameters |= command_parameters(one, command.__name__) if isinstance(one, type) else one
         own = inspect.signature(command, eval_str=True).parameters
 
         @functools.wraps(command)

@@ -10,13 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from lookalike.cli.options import Target
 from lookalike.errors import UsageError
 
 
 @contextmanager
 def run_on_spark(
-    app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], output: Path | None,
-    removed: Path | None, *, force: bool, quiet: bool, json: bool, write: Callable[[Any], list[str]] | None = None,
+    app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], place: Target, *,
+    write: Callable[[Any], list[str]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
     """Run a command on Spark like `KindCommands._run`; yield the result after writing and showing it.
 
@@ -29,7 +30,8 @@ def run_on_spark(
     from lookalike.runtime.spark.sources import PathArguments
     from lookalike.runtime.spark.writing import as_url, check_reached, check_target, is_url
 
-    targets = [None if path is None else as_url(os.fspath(path)) for path in (output, removed)]
+    output, force = place.output, place.force
+    targets = [None if path is None else as_url(os.fspath(path)) for path in (output, place.removed)]
     for path in targets[1 if write is not None else 0 :]:
         if path is not None:
             check_target(path, force=force)
@@ -54,9 +56,9 @@ def run_on_spark(
                 wrote = [] if target is None else _write(result, target, force=force)
             if gone is not None:
                 wrote.append(result.write(result.removed, gone, force=force))
-        if target is None and not json and asked != "dedup":
+        if target is None and not place.json and asked != "dedup":
             _show(result, show)
-        show.finish(result, wrote, quiet=quiet, json=json)
+        show.finish(result, wrote, quiet=place.quiet, json=place.json)
         yield result
         result.done()
 

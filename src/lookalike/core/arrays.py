@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, histogram, table
-from lookalike.errors import RecipeMismatch, UsageError, nearest
+from lookalike.core.options import check_choice as check_choice
+from lookalike.core.options import defaults
+from lookalike.core.shingle_options import DEFAULT_K as DEFAULT_K
+from lookalike.core.shingle_options import UNITS as UNITS
+from lookalike.core.shingle_options import HashBits, Normalize
+from lookalike.core.shingle_options import RuleOptions as RuleOptions
+from lookalike.core.shingle_options import Unit as Unit
+from lookalike.errors import RecipeMismatch, UsageError
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
@@ -17,29 +24,7 @@ I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
-Unit = Literal["word", "char", "byte", "line", "token"]
-UNITS: tuple[Unit, ...] = ("word", "char", "byte", "line", "token")
-DEFAULT_K: dict[str, int] = {"word": 5, "char": 9, "byte": 9, "line": 1, "token": 1}
-
-
-class RuleOptions(TypedDict, total=False):
-    """The fields of `ShingleRule` as options of a function; lists of tokens use `k` and `bag` only."""
-
-    unit: Unit  # default: word; token for lists of tokens
-    k: int | None  # number of tokens per shingle; default: that of the unit (DEFAULT_K)
-    bag: bool
-    fold_case: bool
-    normalize: Literal["none", "NFC", "NFKC"]
-    strip_accents: bool
-    ignore_punctuation: bool
-    squeeze_space: bool
-    hash_bits: Literal[32, 64]
-
-
-def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise UsageError if `value` is not one of the choices; the message suggests the nearest one."""
-    if value not in choices:
-        raise UsageError(f"{what} {value!r} is unknown.{nearest(value, choices)} Choices: {', '.join(choices)}.")
+RULE = defaults(RuleOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +35,14 @@ class ShingleRule:
     """
 
     unit: Unit = "word"
-    k: int = 5
-    bag: bool = False
-    fold_case: bool = True
-    normalize: Literal["none", "NFC", "NFKC"] = "none"
-    strip_accents: bool = False
-    ignore_punctuation: bool = False
-    squeeze_space: bool = True
-    hash_bits: Literal[32, 64] = 64
+    k: int = DEFAULT_K["word"]
+    bag: bool = RULE["bag"]
+    fold_case: bool = RULE["fold_case"]
+    normalize: Normalize = RULE["normalize"]
+    strip_accents: bool = RULE["strip_accents"]
+    ignore_punctuation: bool = RULE["ignore_punctuation"]
+    squeeze_space: bool = RULE["squeeze_space"]
+    hash_bits: HashBits = RULE["hash_bits"]
 
     def __post_init__(self) -> None:
         check_choice("unit", self.unit, UNITS)

@@ -1,57 +1,157 @@
-"""Options that runs of all kinds of items have in common, and their validation."""
+"""Options that runs of several kinds of items have in common: each is declared here, once, with its default."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, TypedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
 
-from lookalike.errors import UsageError, nearest
+from lookalike.core.options import (
+    CLUSTER_PANEL,
+    LARGEST_SEED,
+    SIGNATURES_PANEL,
+    SIMILARITY_PANEL,
+    Option,
+    changed,
+)
 
+Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: unknown)
 RowMethod = Literal["auto", "lsh", "exact"]  # for vectors, bit codes and faces
+Grouping = Literal["components", "stars", "cliques"]
+OnBadFile = Literal["error", "skip"]
+OnBadText = Literal["error", "replace", "skip"]
+OnBadItem = Literal["error", "skip"]
+SHARE = "a share above 0 and at most 1"  # what options between 0 and 1 expect
 
 
-class LocalEngine(TypedDict, total=False):
-    """Options that select the local engine, which is the default."""
-
-    engine: Literal["local"]
+def silent(_stage: str, _done: int, _total: int | None) -> None:
+    """Ignore progress; the default callback."""
 
 
-class SparkEngine(TypedDict):
-    """Options that select the Spark engine and its cluster."""
+# Parameters of pairs, groups and dedup.
+Against = Annotated[Any, Option(
+    None, "Another collection: find the pairs between it and the first.", unset="pairs within one collection",
+    panel=SIMILARITY_PANEL, command_help="Another collection: find the pairs between it and INPUT (repeatable).",
+    command_type=list[str] | None,
+)]  # fmt: skip
+GroupingOption = Annotated[Grouping, Option(
+    "components", "Form of the groups: components (connected by pairs, through chains too), stars (all members similar "
+    "to the representative) or cliques (any two members similar).", panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+KeepPolicy = Annotated[str, Option(
+    "first", "Item of each group to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c.",
+    panel=SIMILARITY_PANEL,
+)]  # fmt: skip
 
-    engine: Literal["spark"]
-    master: NotRequired[str | None]  # URL of the cluster; default: all cores of this machine
-    spark_conf: NotRequired[Mapping[str, str] | None]  # settings of the session, used if none is active
+# What is similar, and how surely it is found.
+Threshold = Annotated[float, Option(
+    0.8, "Lowest similarity of a pair.", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL, range="(0, 1]",
+)]  # fmt: skip
+Recall = Annotated[float, Option(
+    0.99, "Probability to find a pair at the threshold.", range="(0, 1)", panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+Exact = Annotated[bool, Option(False, "Find every pair; the same as method exact.", panel=SIMILARITY_PANEL)]
+RowMethodOption = Annotated[RowMethod, Option(
+    "auto", "How candidates are generated; auto takes the cheapest method that keeps the promised recall.",
+    panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+MinShared = Annotated[int | None, Option(
+    None, "Lowest number of shared shingles of a pair, instead of a threshold.", unset="the threshold decides",
+    panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+Audit = Annotated[int, Option(
+    2000, "Number of items whose recall is measured; 0 for none.", panel=SIMILARITY_PANEL, range="[0, inf)",
+    expected="a number of items to check, or 0 for none",
+)]  # fmt: skip
+MaxShare = Annotated[float | None, Option(
+    None, "Drop shingles that occur in a larger share of the documents.", unset="keep all", range="(0, 1]",
+    expected=SHARE, panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+RowAudit = Annotated[int, changed(Audit, default=128, reason="each audited row is compared with all others")]
+
+# Signatures and other random choices.
+Seed = Annotated[int, Option(
+    42, "Seed of all random choices.", panel=SIGNATURES_PANEL, range=f"[0, {LARGEST_SEED}]",
+    expected=f"a whole number from 0 to {LARGEST_SEED}",
+)]  # fmt: skip
+NumHashes = Annotated[int, Option(128, "Length of a signature.", panel=SIGNATURES_PANEL)]
+
+# Input, output and run.
+Id = Annotated[str | None, Option(None, "Column of the ids; none for row numbers.", unset="id, if there is one")]
+Text = Annotated[str | None, Option(None, "Column of the texts.", unset="guessed")]
+MaxPairs = Annotated[
+    int,
+    Option(100_000_000, "Largest number of pairs of a result; the run stops where there are more.", range="[1, inf)"),
+]
+OnBadTextOption = Annotated[
+    OnBadText,
+    Option("error", "What to do with text that is not UTF-8: stop, replace the bad bytes by U+FFFD, or skip the item."),
+]
+Column = Annotated[
+    str | None, Option(None, "Column of the lists of numbers, or array of a .npz file.", unset="guessed")
+]
+OnBadItemOption = Annotated[
+    OnBadItem,
+    Option(
+        "error",
+        "What to do with an item with NaN, infinite or missing numbers, or of zeros only (angle): stop, or skip it.",
+    ),
+]
+OnBadFileOption = Annotated[
+    OnBadFile,
+    Option(
+        "error",
+        "What to do with a file that cannot be read: stop, or skip it and list it in the receipt.",
+        local_only=True,
+    ),
+]
+Lines = Annotated[
+    bool,
+    Option(
+        False, "Read text files line by line; without, each file is a document, but one file alone is read by lines."
+    ),
+]
+Threads = Annotated[
+    int | None, Option(None, "Number of threads.", unset="all cores", range="[1, inf)", local_only=True)
+]
+Memory = Annotated[int | str | None, Option(
+    None, "Memory budget of the process, such as 2GB.", unset="half of the free memory", command_type=str | None,
+    local_only=True,
+)]  # fmt: skip
+WorkDir = Annotated[str | Path | None, Option(
+    None, "Folder that keeps what was read for later runs, and checkpoints.",
+    unset="beside the output, until a large run is done", command_type=Path | None, local_only=True,
+)]  # fmt: skip
+Beside = Annotated[str | Path | None, Option(
+    None, "Without `work_dir`: where a large run keeps these files until it is done.", unset="nowhere",
+    python_only=True, local_only=True, rare=True,
+)]  # fmt: skip
+ProgressOption = Annotated[
+    Progress, Option(silent, "Function that is called with (stage, done, total).", python_only=True)
+]
 
 
-def refuse_unknown(given: Mapping[str, Any], *declared: Any) -> None:
-    """Raise UsageError, with the nearest name, for an option that is in none of the given TypedDicts.
+class LocalOptions(TypedDict, total=False):
+    """The base of the options of a kind that runs on this machine only."""
 
-    >>> refuse_unknown({"engin": "local"}, LocalEngine)
-    Traceback (most recent call last):
-    lookalike.errors.UsageError: there is no option 'engin'. Nearest: 'engine'.
-    """
-    known = {name for one in declared for name in one.__annotations__}
-    for name in given:
-        if name not in known:
-            close = nearest(name, sorted(known))
-            raise UsageError(f"there is no option {name!r}.{close or ' Options: ' + ', '.join(sorted(known)) + '.'}")
+    engine: Annotated[
+        Literal["local"],
+        Option("local", "Where to run: only on this machine.", panel=CLUSTER_PANEL, command_type=str, local_only=True,
+               rare=True),
+    ]  # fmt: skip
 
 
-def check_run(max_pairs: int, audit: int, threads: int | None) -> None:
-    """Raise UsageError for settings that are invalid for any data and any kind of item."""
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; expected at least 1.")
-    if max_pairs < 1:
-        raise UsageError(f"max_pairs is {max_pairs}; expected at least 1.")
-    if audit < 0:
-        raise UsageError(f"audit is {audit}; expected a number of items to check, or 0 for none.")
+class SparkOptions(TypedDict, total=False):
+    """The options of a run on Spark; a kind whose options include these also has the option `engine`."""
 
-
-def check_rows(recall: float, seed: int, max_pairs: int, audit: int, threads: int | None) -> None:
-    """Raise UsageError for invalid settings of a run over vectors, bit codes or faces."""
-    if not 0 < recall < 1:
-        raise UsageError(f"recall is {recall}; expected a number above 0 and below 1.")
-    if not 0 <= seed < 1 << 64:
-        raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^64-1.")
-    check_run(max_pairs, audit, threads)
+    master: Annotated[
+        str | None,
+        Option(None, "Master of the Spark cluster, such as spark://host:7077.", unset="all cores of this machine",
+               panel=CLUSTER_PANEL),
+    ]  # fmt: skip
+    spark_conf: Annotated[
+        Mapping[str, str] | None,
+        Option(None, "Settings of the Spark session, used if none is active.", unset="those of the session",
+               panel=CLUSTER_PANEL, command_type=list[str] | None,
+               command_help="A setting of the Spark session, such as spark.executor.memory=4g (repeatable)."),
+    ]  # fmt: skip

@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.arrays import I64
-
-Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: unknown)
-
-
-def silent(_stage: str, _done: int, _total: int | None) -> None:
-    """Ignore progress; the default callback."""
-
+from lookalike.core.run_options import Progress as Progress
+from lookalike.core.run_options import silent as silent
 
 DOUBLINGS = 32  # number of bins for bucket sizes: 1, 2 to 3, 4 to 7, ...
 

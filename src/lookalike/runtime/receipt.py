@@ -7,15 +7,16 @@ import resource
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike import __version__
 from lookalike.core.formatting import share
-from lookalike.core.recall_audit import Audit
-from lookalike.core.trace import Trace
-from lookalike.kernels.unicode import unicode_version
-from lookalike.runtime.local.work_folder import Workspace
-from lookalike.runtime.run_output import RunOutput, RunSpec, Source
+
+if TYPE_CHECKING:
+    from lookalike.core.recall_audit import Audit
+    from lookalike.core.trace import Trace
+    from lookalike.runtime.local.work_folder import Workspace
+    from lookalike.runtime.run_output import RunOutput, RunSpec, Source
 
 NO_WORK: dict[str, Any] = {"folder": None, "memory_mb": None, "notes": []}  # for a run without a work folder
 
@@ -93,6 +94,8 @@ def work_summary(space: Workspace) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of everything that may change a result."""
+    from lookalike.kernels.unicode import unicode_version
+
     return {
         "lookalike": __version__,
         "unicode": unicode_version(),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.core.arrays import F64, I64, Groups, Pairs, Scale
-from lookalike.core.exact_duplicates import Classes
-from lookalike.core.method_choice import Choice
-from lookalike.core.recall_audit import Audit
-from lookalike.runtime.local.memory_budget import MemoryBudget
-from lookalike.runtime.local.work_folder import Workspace
+
+if TYPE_CHECKING:
+    from lookalike.core.exact_duplicates import Classes
+    from lookalike.core.method_choice import Choice
+    from lookalike.core.recall_audit import Audit
+    from lookalike.runtime.local.work_folder import Workspace
 
 OutputKind = Literal["pairs", "components", "stars"]
 
@@ -75,6 +76,14 @@ class Planned(Protocol):
     def as_dict(self) -> dict[str, Any]: ...  # has a readable "shape" unless it has bands and rows
 
 
+def in_memory() -> Workspace:
+    """Return a workspace in memory, without a limit."""
+    from lookalike.runtime.local.memory_budget import MemoryBudget
+    from lookalike.runtime.local.work_folder import Workspace
+
+    return Workspace(MemoryBudget(1 << 62))
+
+
 @dataclass(frozen=True)
 class RunOutput:
     """The result of an engine, in numbers of classes of equal items.
@@ -98,7 +107,7 @@ class RunOutput:
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None
-    space: Workspace = field(default_factory=lambda: Workspace(MemoryBudget(1 << 62)))
+    space: Workspace = field(default_factory=in_memory)
     details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
 
     def __len__(self) -> int:

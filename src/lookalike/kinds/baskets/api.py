@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import ShingleRule
 from lookalike.core.keep_policy import preferred_column
-from lookalike.core.run_options import LocalEngine, SparkEngine
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.baskets.formats import BasketRule, open_baskets
-from lookalike.kinds.baskets.local import BasketJob, ItemJob, search, through_groups
+from lookalike.kinds.baskets.local import search, through_groups
+from lookalike.kinds.baskets.options import BasketOptions, Limit, Neighbours
 from lookalike.kinds.baskets.source import Baskets, aligned
+from lookalike.kinds.baskets.spec import BasketJob, ItemJob
 from lookalike.kinds.baskets.suggestions import Suggestions, find, neighbours_of, suggestions
-from lookalike.kinds.documents.spec import Method
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -24,46 +26,16 @@ if TYPE_CHECKING:
 READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "dual")
 
 
-class Options(TypedDict, total=False):
-    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
-
-    set: str | None  # the column that identifies the basket, such as the customer
-    item: str | None  # the column of items, or of lists of items
-    lines: bool  # each line of the file is a basket
-    separator: str | None  # separator between the items of a line, or of a text in the column `item`
-    rating: str | None  # the column of ratings
-    min_rating: float | None  # items with a lower rating are not in the basket
-    bag: bool  # repeated items, or ratings, count as multiplicities
-    dual: bool  # compare items by the baskets that contain them
-    via_groups: bool  # group items first, then compare baskets by the groups of their items
-    group_threshold: float | None  # threshold of these groups; default: `threshold`, or 0.2 with `min_shared`
-    threshold: float  # default 0.2
-    measure: str  # default "jaccard"
-    min_shared: int | None  # find pairs that share this many items (groups with `via_groups`); sets measure="overlap"
-    method: Method  # default "exact"
-    recall: float  # at the threshold, if the method is not exact; default 0.99
-    num_hashes: int
-    seed: int
-    max_share: float | None  # items in more than this share of the baskets are left out
-    max_pairs: int
-    audit: int  # number of baskets to sample when measuring recall
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """Options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """Options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[BasketOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[BasketOptions]
+) -> Result: ...
+@accepts(BasketOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of similar baskets in `source`, or between `source` and `against`.
 
     The result is that of comparing every pair, unless `method` requests one that is not exact. With `dual`, find pairs
@@ -84,11 +56,26 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["spark"],
+    **options: Unpack[BasketOptions],
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[BasketOptions],
+) -> Result: ...
+@accepts(BasketOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group similar baskets (or, with `dual`, items) by their verified pairs.
 
@@ -104,10 +91,20 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[BasketOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any,
+    *,
+    against: Any = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[BasketOptions],
+) -> Result: ...
+@accepts(BasketOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Return the rows without baskets that are similar to one that is kept.
 
     keep: first, last, longest, shortest; if each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
@@ -119,7 +116,15 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def suggest(source: Any, who: Any, *, limit: int = 10, neighbours: int = 20, **options: Unpack[Options]) -> Suggestions:
+@accepts(BasketOptions)
+def suggest(
+    source: Any,
+    who: Any,
+    *,
+    limit: Limit = 10,
+    neighbours: Neighbours = 20,
+    **options: Unpack[BasketOptions],
+) -> Suggestions:
     """Suggest at most `limit` items that the baskets most similar to that of `who` contain and this one does not.
 
     At most `neighbours` baskets are used. Options are as for `pairs`; without a threshold, every basket that shares an

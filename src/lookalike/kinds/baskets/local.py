@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from lookalike.core.clusters import of_items, stars
 from lookalike.core.trace import Trace
 from lookalike.kinds.baskets.source import Baskets, together
+from lookalike.kinds.baskets.spec import BasketJob
 from lookalike.kinds.documents.local import run
-from lookalike.kinds.documents.spec import Job, Method
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
 GROUP_THRESHOLD = 0.2  # Jaccard similarity at which items form a group if baskets are compared by a count
-
-
-@dataclass(frozen=True, kw_only=True)
-class BasketJob(Job):
-    """The options of a run over baskets, which extend those for documents.
-
-    of: the name of the items, for messages. via_groups: the threshold of the groups of items, if baskets are compared
-    by these groups.
-    """
-
-    noun: ClassVar[str] = "baskets"
-
-    threshold: float = 0.2
-    method: Method = "exact"
-    of: str = "item"
-    via_groups: float | None = None
-
-    def words(self) -> str:
-        bag = " (bag)" if self.rule.bag else ""
-        through = "" if self.via_groups is None else f", grouped at {self.via_groups:g}"
-        if self.via_groups is not None and self.set_measure().is_count:
-            return f"at least {self.threshold:g} shared groups of {self.of!r}{bag}{through}"
-        return f"{self.measure} at least {self.threshold:g} on sets of {self.of!r}{bag}{through}"
-
-
-class ItemJob(BasketJob):
-    """The dual job: compare items as sets of the baskets that contain them."""
-
-    noun: ClassVar[str] = "items"
 
 
 def search(

@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from lookalike.core.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
-from lookalike.kinds.bits.formats import Form
-from lookalike.kinds.bits.joins import BitsJob
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.kinds.bits.local import run
+from lookalike.kinds.bits.options import BitsOptions
 from lookalike.kinds.bits.source import open_codes
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.kinds.bits.spec import BitsJob
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.runtime.spark.result import SparkResult
 
 
-class Options(TypedDict, total=False):
-    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
-
-    max_bits: int  # default 8
-    code: str | None  # the column of codes
-    id: str | None  # the column of ids
-    form: Form  # how codes are written in a column of text; default "auto"
-    method: RowMethod  # default "auto"
-    recall: float  # at max_bits, if the method is approximate; default 0.99
-    seed: int
-    audit: int  # number of codes to sample when measuring recall
-    max_pairs: int
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """Options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """Options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[BitsOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[BitsOptions]
+) -> Result: ...
+@accepts(BitsOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of codes in `source`, or between `source` and `against`, that differ in at most `max_bits` bits.
 
     source: paths, a list of integers, bytes or hexadecimal text, a NumPy array (n integers, or one row per code), or
@@ -61,11 +43,21 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[BitsOptions]
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[BitsOptions],
+) -> Result: ...
+@accepts(BitsOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group near codes: connected components of pairs, or stars around the representative that `keep` chooses.
 
@@ -77,10 +69,15 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[BitsOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["local"] = ..., **options: Unpack[BitsOptions]
+) -> Result: ...
+@accepts(BitsOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate codes: each removed code is within `max_bits` of one kept (or of one in `against`).
 
     >>> import lookalike as la
@@ -94,7 +91,6 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     given = dict(options)
-    refuse_unknown(given, Locally, OnSpark)
     cluster = spark_options(given)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}

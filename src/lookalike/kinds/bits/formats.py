@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,8 +9,8 @@ import pyarrow as pa
 from lookalike.core.arrays import Bits
 from lookalike.errors import InputError
 from lookalike.io.texts import Where
+from lookalike.kinds.bits.options import Form as Form
 
-Form = Literal["auto", "hex", "binary", "int"]
 FORMS: tuple[Form, ...] = ("auto", "hex", "binary", "int")
 NIBBLE_VALUES = np.full(256, 255, np.uint8)
 NIBBLE_VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)

@@ -19,9 +19,9 @@ from lookalike.index.stable_random import order
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.kernels import bits as kernels
 from lookalike.kernels import hashing
-from lookalike.kinds.bits.joins import BitsJob
 from lookalike.kinds.bits.multi_index import CodeSegment, MultiIndexPlan, SegmentCosts, exact_plan, lsh_plan
 from lookalike.kinds.bits.source import open_codes
+from lookalike.kinds.bits.spec import BitsJob
 
 EXPECTED = 1_000_000  # number of items for which the keys are planned
 

@@ -1,25 +1,23 @@
-"""Specification of a run over bit codes, and their joins by multi-index hashing, on all cores."""
+"""Joins of bit codes by multi-index hashing, on all cores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.arrays import DISTANCE, F64, I64, U32, U64, Bits, Pairs, Scale, check_choice
+from lookalike.core.arrays import F64, I64, U32, U64, Bits, Pairs
 from lookalike.core.audit_sample import draw, found_partners
 from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice
 from lookalike.core.recall_audit import Audit, measure
-from lookalike.core.run_options import RowMethod, check_run
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
-from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
 from lookalike.kinds.bits.multi_index import CodeSegment, MultiIndexPlan, SegmentCosts, every_pair, exact_plan, lsh_plan
+from lookalike.kinds.bits.spec import BitsJob
 from lookalike.runtime.local.joins import Block, Scored, scored
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
@@ -29,40 +27,6 @@ MIN_PAIR_BUFFER = 1 << 16  # minimum number of pairs that the output arrays of a
 TASKS = 32  # tasks per thread and segment; several, because buckets differ in size
 # the audit may take this share of the estimated seconds of the run, but always at least these seconds
 AUDIT_SHARE, AUDIT_SECONDS = 0.2, 0.3
-
-
-@dataclass(frozen=True, kw_only=True)
-class BitsJob:
-    """The options that determine the result (and `threads`, which does not). threshold: bits that may differ."""
-
-    noun: ClassVar[str] = "codes"
-    scale: ClassVar[Scale] = DISTANCE
-    verify: ClassVar[bool] = True
-
-    threshold: int
-    method: RowMethod = "auto"
-    recall: float = 0.99
-    seed: int = 42
-    max_pairs: int = 100_000_000
-    audit: int = 2000
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.threshold < 0 or self.threshold != int(self.threshold):
-            raise UsageError(
-                f"max_bits is {self.threshold}; expected a whole number of bits that may differ, 0 or more."
-            )
-        object.__setattr__(self, "threshold", int(self.threshold))
-        check_choice("method", self.method, ("auto", "exact", "lsh"))
-        check_run(self.max_pairs, self.audit, self.threads)
-        if not 0 < self.recall < 1:
-            raise UsageError(f"recall is {self.recall}; expected a number above 0 and below 1.")
-
-    def words(self) -> str:
-        return f"at most {self.threshold} {'bit differs' if self.threshold == 1 else 'bits differ'}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "measure": "hamming"}
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from lookalike.core.keep_policy import preference, preferred_column
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
-from lookalike.kinds.bits.joins import BitsJob, BitsJoin
+from lookalike.kinds.bits.joins import BitsJoin
 from lookalike.kinds.bits.source import CodeSource
+from lookalike.kinds.bits.spec import BitsJob
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 

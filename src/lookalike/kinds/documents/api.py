@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import RuleOptions, ShingleRule, Unit
-from lookalike.core.run_options import LocalEngine, SparkEngine, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.read import by_lines, open_collection
 from lookalike.kinds.documents.forecast import Forecast
 from lookalike.kinds.documents.forecast import forecast as make_forecast
 from lookalike.kinds.documents.local import run
-from lookalike.kinds.documents.spec import Job, Method
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.kinds.documents.options import DocumentOptions
+from lookalike.kinds.documents.spec import Job
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
 from lookalike.runtime.local.work_folder import ResourceLimits
@@ -25,49 +26,16 @@ if TYPE_CHECKING:
 RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
 
 
-class Options(RuleOptions, total=False):
-    """The keyword-only options of `pairs`, `groups` and `dedup`."""
-
-    text: str | None  # the column of texts or token lists
-    id: str | None  # the column of ids
-    threshold: float  # lowest similarity of a pair; default 0.8
-    recall: float  # probability to find a pair at the threshold; default 0.99
-    exact: bool  # find every pair; the same as method="exact"
-    method: Method  # default "auto"; "folding" is Hamming LSH on OR-folded columns
-    measure: str  # default "jaccard"
-    min_shared: int | None  # lowest number of shared shingles; the same as measure="overlap" with this threshold
-    num_hashes: int
-    bands: int | None
-    rows: int | None
-    scheme: Literal["fss-1", "minhash-1"]
-    seed: int
-    verify: bool
-    max_share: float | None
-    max_pairs: int
-    audit: int  # number of items to sample when measuring recall (0 disables the audit)
-    on_bad_text: Literal["error", "replace", "skip"]
-    on_bad_file: Literal["error", "skip"]
-    lines: bool  # one document per line of a text file; default: one per file, unless a single file is the only input
-    threads: int | None
-    memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
-    work_dir: str | Path | None  # folder that keeps hashed sets for later runs, and checkpoints
-    beside: str | Path | None  # without work_dir: where a large run keeps these files until it is done
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[DocumentOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[DocumentOptions]
+) -> Result: ...
+@accepts(DocumentOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
 
     source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
@@ -84,11 +52,26 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["spark"],
+    **options: Unpack[DocumentOptions],
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[DocumentOptions],
+) -> Result: ...
+@accepts(DocumentOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group similar documents by their verified pairs.
 
@@ -103,10 +86,20 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[DocumentOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any,
+    *,
+    against: Any = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[DocumentOptions],
+) -> Result: ...
+@accepts(DocumentOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate documents: each removed document reaches the threshold with a document that is kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, documents of
@@ -119,7 +112,8 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def forecast(source: Any, **options: Unpack[Options]) -> Forecast:
+@accepts(DocumentOptions)
+def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     """Estimate the method, pairs, candidates, time, memory and disk of `pairs` on this source.
 
     A source of at most 64 MiB is read completely, a larger one at 32 positions. Counts are exact if everything was read
@@ -143,7 +137,6 @@ def _run(
 ) -> Result | SparkResult:
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
-    refuse_unknown(job_options, Locally, OnSpark)
     columns = _columns(job_options, alone=against is None)
     if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")

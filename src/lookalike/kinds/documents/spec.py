@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
-from lookalike.core.arrays import SIMILARITY, Recipe, Scale, ShingleRule, check_choice
+from lookalike.core.arrays import SIMILARITY, Recipe, Scale, ShingleRule
 from lookalike.core.measures import Bar, SetMeasure, bar, set_measure
-from lookalike.core.run_options import check_run
+from lookalike.core.options import check_values, defaults
 from lookalike.errors import UsageError
+from lookalike.kinds.documents.options import DocumentOptions, Scheme
+from lookalike.kinds.documents.options import Method as Method
 
-Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
+DOCUMENT_DEFAULTS = defaults(DocumentOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,34 +22,31 @@ class Job:
     noun: ClassVar[str] = "documents"
     scale: ClassVar[Scale] = SIMILARITY
 
-    threshold: float = 0.8
-    measure: str = "jaccard"
+    threshold: float = DOCUMENT_DEFAULTS["threshold"]
+    measure: str = DOCUMENT_DEFAULTS["measure"]
     rule: ShingleRule = field(default_factory=ShingleRule)
-    method: Method = "auto"
-    recall: float = 0.99
-    num_hashes: int = 128
-    bands: int | None = None
-    rows: int | None = None
-    scheme: Literal["fss-1", "minhash-1"] = "fss-1"
-    seed: int = 42
-    verify: bool = True
-    max_share: float | None = None
-    max_pairs: int = 100_000_000
-    audit: int = 2000
-    threads: int | None = None
+    method: Method = DOCUMENT_DEFAULTS["method"]
+    recall: float = DOCUMENT_DEFAULTS["recall"]
+    num_hashes: int = DOCUMENT_DEFAULTS["num_hashes"]
+    bands: int | None = DOCUMENT_DEFAULTS["bands"]
+    rows: int | None = DOCUMENT_DEFAULTS["rows"]
+    scheme: Scheme = DOCUMENT_DEFAULTS["scheme"]
+    seed: int = DOCUMENT_DEFAULTS["seed"]
+    verify: bool = DOCUMENT_DEFAULTS["verify"]
+    max_share: float | None = DOCUMENT_DEFAULTS["max_share"]
+    max_pairs: int = DOCUMENT_DEFAULTS["max_pairs"]
+    audit: int = DOCUMENT_DEFAULTS["audit"]
+    threads: int | None = DOCUMENT_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
         self.bar()
-        check_choice("method", self.method, get_args(Method))
-        if self.max_share is not None and not 0 < self.max_share <= 1:
-            raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
+        check_values(DocumentOptions, self.__dict__)
         if self.method in ("exact", "dcm") and (self.bands is not None or self.rows is not None or not self.verify):
             what = "verify=False estimates from signatures" if not self.verify else "bands and rows are of signatures"
             raise UsageError(f"{what}, and method {self.method!r} makes none; give one or the other.")
         if self.method == "folding" and (self.bands is not None or not self.verify):
             what = "verify=False estimates from signatures" if not self.verify else "bands are of signatures"
             raise UsageError(f"{what}, and method 'folding' makes none; give recall, and rows for the rows of a key.")
-        check_run(self.max_pairs, self.audit, self.threads)
         self.recipe()
 
     def set_measure(self) -> SetMeasure:

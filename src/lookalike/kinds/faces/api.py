@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.run_options import RowMethod, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.kinds.faces.local import run
+from lookalike.kinds.faces.options import FaceOptions, Top
 from lookalike.kinds.faces.source import open_faces
 from lookalike.kinds.faces.spec import FaceJob
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import only_local
 
 NOT_ON_SPARK = "a probe looks up neighbouring ranges of measurements, and Spark joins equal keys"
 
 
-class Options(TypedDict, total=False):
-    """Options of all functions of this module. All are keyword-only."""
-
-    tolerance: float  # in the units of the measurements (brightness is 0 to 255); default 10
-    share: float  # share of the measurements that must be within the tolerance; default 0.5
-    column: str | None
-    id: str | None
-    grid: str | tuple[int, int]  # columns x rows of blocks of a picture, such as "24x28"
-    recall: float  # at the threshold; default 0.95
-    method: RowMethod  # default "auto"
-    tables: int | None  # number of hash functions, instead of the planned number
-    rows: int | None  # number of measurements in each hash function
-    max_scored: float | None  # share of all pairs that may be scored
-    seed: int
-    max_pairs: int
-    audit: int
-    on_bad: Literal["error", "skip"]
-    threads: int | None
-    engine: Literal["local"]  # the only one
-    progress: Progress
-
-
-def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Result:
+@accepts(FaceOptions)
+def pairs(source: Any, *, against: Against = None, **options: Unpack[FaceOptions]) -> Result:
     """Find all pairs in which at least a share of the measurements differ by at most the tolerance.
 
     source: as for `la.vectors.pairs`, or a folder of aligned pictures. Each hash function maps a few random
@@ -54,19 +35,28 @@ def pairs(source: Any, *, against: Any = None, **options: Unpack[Options]) -> Re
     return _run("pairs", source, against, "components", "first", options)
 
 
+@accepts(FaceOptions)
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Unpack[Options]
+    source: Any,
+    *,
+    grouping: GroupingOption = "components",
+    keep: KeepPolicy = "first",
+    **options: Unpack[FaceOptions],
 ) -> Result:
     """Group items that agree in enough measurements."""
     return _run("groups", source, None, grouping, keep, options)
 
 
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Unpack[Options]) -> Result:
+@accepts(FaceOptions)
+def dedup(
+    source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Unpack[FaceOptions]
+) -> Result:
     """Remove near-duplicates: items that agree in enough measurements with one that is kept."""
     return _run("dedup", source, against, "stars", keep, options)
 
 
-def query(probes: Any, gallery: Any, *, top: int | None = None, **options: Unpack[Options]) -> tuple[pa.Table, Result]:
+@accepts(FaceOptions)
+def query(probes: Any, gallery: Any, *, top: Top = None, **options: Unpack[FaceOptions]) -> tuple[pa.Table, Result]:
     """Return the matches of each probe in the gallery, best first (probe, match, agreement), and the result of the run.
 
     Every item in a bucket of the probe is a candidate. `result.receipt["counts"]` has the number of scored pairs
@@ -95,9 +85,8 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
     return taken.rename_columns(["probe", "match", "agreement"])
 
 
-def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: Options) -> Result:
-    refuse_unknown(options, Options)
-    job_options: dict[str, Any] = {"tolerance": 10.0, **options}
+def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: FaceOptions) -> Result:
+    job_options: dict[str, Any] = dict(options)
     only_local(job_options, "faces", NOT_ON_SPARK)
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
-from lookalike.cli.row_options import Bad, Column, Seed
+from lookalike.core.options import SIMILARITY_PANEL, Option, check_values
 from lookalike.errors import UsageError
+from lookalike.kinds.faces.options import FaceOptions, Top
 
 if TYPE_CHECKING:
     from lookalike.io.vectors import Vectors
@@ -19,32 +20,6 @@ def open_given(inputs: list[str], options: dict[str, Any], given: dict[str, Any]
     return open_faces(o.paths(inputs), column=options["column"], id=options["id"], grid=options["grid"])
 
 
-def face_options(
-    column: Column = None,
-    id: o.Id = None,  # noqa: A002
-    tolerance: Annotated[float, o.option(o.WHAT, help="Difference up to which two measurements agree.")] = 10.0,
-    share: Annotated[float, o.option(o.WHAT, help="Share of the measurements that must agree.")] = 0.5,
-    grid: Annotated[str, o.option(o.RUN, help="Blocks of a picture, columns x rows: one measurement each.")] = "24x28",
-    recall: o.Recall = 0.95,
-    method: Annotated[
-        o.RowMethod,
-        o.option(o.WHAT, help="How to look for pairs; auto takes the cheapest way that keeps the promise."),
-    ] = o.RowMethod.auto,
-    tables: Annotated[int | None, o.option(o.MECHANISM, help="Hash functions, instead of the planned number.")] = None,
-    rows: Annotated[int | None, o.option(o.MECHANISM, help="Measurements in a hash function.")] = None,
-    max_scored: Annotated[
-        float | None, o.option(o.MECHANISM, help="Plan so that no larger share of all pairs is scored.")
-    ] = None,
-    audit: o.Audit = 128,
-    seed: Seed = 42,
-    max_pairs: o.MaxPairs = 100_000_000,
-    on_bad: Bad = o.OnBad.error,
-    threads: o.Threads = None,
-    engine: o.OnlyHere = o.Engine.local,
-) -> None:
-    """Declare the options of faces pairs, groups, dedup and query; this function is never called."""
-
-
 def check(options: dict[str, Any]) -> None:
     from lookalike.kinds.faces.api import NOT_ON_SPARK
     from lookalike.runtime.engine_choice import only_local
@@ -52,20 +27,18 @@ def check(options: dict[str, Any]) -> None:
     only_local(options, "faces", NOT_ON_SPARK)
 
 
-FACES = KindCommands("faces", "lookalike.kinds.faces.api", face_options, open_given, score="agreement", check=check)
+FACES = KindCommands("faces", "lookalike.kinds.faces.api", FaceOptions, open_given, score="agreement", check=check)
 
 
-@o.takes(face_options)
-def query(
-    probes: o.Inputs,
-    options: dict[str, Any],
-    gallery: Annotated[list[str], o.option(o.WHAT, help="Where to look: files or folders (repeatable).")],
-    top: Annotated[int | None, o.option(o.WHAT, help="At most so many matches for each probe.")] = None,
-    output: o.Out = None,
-    force: o.RunOptions.Force = False,
-    quiet: o.RunOptions.Quiet = False,
-    json: o.RunOptions.Json = False,
-) -> None:
+class QueryOptions(TypedDict, total=False):
+    """The further options of `query`."""
+
+    gallery: Annotated[list[str], Option(..., "Where to look: files or folders (repeatable).", panel=SIMILARITY_PANEL)]
+    top: Top
+
+
+@o.takes(o.OutputOptions, QueryOptions, FaceOptions)
+def query(probes: o.Inputs, options: dict[str, Any]) -> None:
     """Look up each probe in a gallery: probe, match, agreement, the best matches first.
 
     Every member of a probe's buckets is scored; the summary says how large a share of the gallery that was.
@@ -74,14 +47,15 @@ def query(
     from lookalike.cli import terminal
     from lookalike.kinds.faces.api import query as run
 
-    if top is not None and top < 1:
-        raise UsageError(f"top is {top}; expected at least 1.")
+    target, gallery, top = o.Target.of(options), options.pop("gallery"), options.pop("top")
+    check_values(QueryOptions, {"top": top})
+    output = target.output
     if output is not None and not output.suffix:
         raise UsageError(f"{output} has no extension; query writes one table, for example matches.csv.")
-    outputs = show.Outputs.check(output, force=force)
-    with terminal.progress(quiet) as progress:
+    outputs = show.Outputs.check(output, force=target.force)
+    with terminal.progress(target.quiet) as progress:
         table, result = run(o.paths(probes), o.paths(gallery), top=top, progress=progress, **options)
         wrote = [] if output is None else outputs.write_table(table, output)
-    if output is None and not json:
+    if output is None and not target.json:
         show.print_rows(table, "matches")
-    show.finish(result, wrote, quiet=quiet, json=json)
+    show.finish(result, wrote, quiet=target.quiet, json=target.json)

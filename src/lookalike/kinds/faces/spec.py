@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from lookalike.core.arrays import F64, Scale, check_choice
+from lookalike.core.arrays import F64, Scale
 from lookalike.core.formatting import count
-from lookalike.core.run_options import RowMethod, check_rows
+from lookalike.core.options import check_values, defaults
+from lookalike.core.run_options import OnBadItem, RowMethod
 from lookalike.errors import UsageError
+from lookalike.kinds.faces.options import FaceOptions
 
+FACE_DEFAULTS = defaults(FaceOptions)
 RANGES_PER_KEY = range(2, 17)
 RANGE_WIDTHS = (
     2.0,
@@ -41,36 +44,27 @@ class FaceJob:
     verify: ClassVar[bool] = True
     scale: ClassVar[Scale] = Scale("agreement", 1)
 
-    tolerance: float
-    threshold: float = 0.5
-    method: RowMethod = "auto"
-    recall: float = 0.95
-    tables: int | None = None
-    rows: int | None = None
-    max_scored: float | None = None
-    seed: int = 42
-    max_pairs: int = 100_000_000
-    audit: int = 128
-    on_bad: Literal["error", "skip"] = "error"
-    threads: int | None = None
+    tolerance: float = FACE_DEFAULTS["tolerance"]
+    threshold: float = FACE_DEFAULTS["share"]
+    method: RowMethod = FACE_DEFAULTS["method"]
+    recall: float = FACE_DEFAULTS["recall"]
+    tables: int | None = FACE_DEFAULTS["tables"]
+    rows: int | None = FACE_DEFAULTS["rows"]
+    max_scored: float | None = FACE_DEFAULTS["max_scored"]
+    seed: int = FACE_DEFAULTS["seed"]
+    max_pairs: int = FACE_DEFAULTS["max_pairs"]
+    audit: int = FACE_DEFAULTS["audit"]
+    on_bad: OnBadItem = FACE_DEFAULTS["on_bad"]
+    threads: int | None = FACE_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, ("auto", "lsh", "exact"))
-        check_choice("on_bad", self.on_bad, ("error", "skip"))
-        if not (self.tolerance > 0 and math.isfinite(self.tolerance)):
-            raise UsageError(f"tolerance is {self.tolerance}; expected a number above 0, in the units of the numbers.")
-        if not 0 < self.threshold <= 1:
-            raise UsageError(f"share is {self.threshold}; expected a number above 0 and at most 1.")
-        for name, value in (("tables", self.tables), ("rows", self.rows)):
-            if value is not None and value < 1:
-                raise UsageError(f"{name} is {value}; expected at least 1.")
+        check_values(FaceOptions, self.__dict__, threshold="share")
+        if not math.isfinite(self.tolerance):
+            raise UsageError(f"tolerance is {self.tolerance}; expected a finite number.")
         if self.rows is not None and self.rows > RANGES_PER_KEY[-1]:
             raise UsageError(
                 f"rows is {self.rows}; expected at most {RANGES_PER_KEY[-1]}: each may double the lookups."
             )
-        if self.max_scored is not None and not 0 < self.max_scored <= 1:
-            raise UsageError(f"max_scored is {self.max_scored}; expected a share above 0 and at most 1.")
-        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
 
     def need(self, measurements: int) -> int:
         """Return how many measurements must agree, computed exactly from the share that the user wrote."""

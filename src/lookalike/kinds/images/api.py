@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.formatting import count
-from lookalike.core.run_options import LocalEngine, SparkEngine, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.atomic import check_place
 from lookalike.io.pictures import PictureFolder, open_pictures
 from lookalike.kinds.images.contact_sheet import Shown, write_sheet
-from lookalike.kinds.images.local import Hash, ImageJob, run
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.kinds.images.local import run
+from lookalike.kinds.images.options import ImageOptions
+from lookalike.kinds.images.spec import ImageJob
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.runtime.spark.result import SparkResult
 
 
-class Options(TypedDict, total=False):
-    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
-
-    max_bits: float  # of 64; default 10
-    hashes: list[Hash] | tuple[Hash, ...]  # default phash
-    crops: bool  # also find pairs in which one picture is a crop of the other; default True
-    min_likeness: float  # minimum correlation of the thumbnails; default 0.7
-    parts: bool | None  # also find pictures that have a part in common, by local features; default True, on Spark False
-    orientations: bool  # also find pictures that are rotated by 90 degrees or mirrored; default False
-    max_pairs: int
-    sheet: str | os.PathLike[str] | None  # path of an HTML page with the groups
-    force: bool  # replace an existing sheet
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """Options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """Options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[ImageOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[ImageOptions]
+) -> Result: ...
+@accepts(ImageOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all near-duplicate pictures in a folder, or between two folders.
 
     Two pictures match if their perceptual hashes differ in few bits and their thumbnails correlate, either as a whole
@@ -66,21 +49,36 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[ImageOptions]
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[ImageOptions],
+) -> Result: ...
+@accepts(ImageOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group near-duplicate pictures. keep: as for `dedup`."""
     return _run("groups", source, None, grouping, keep, options)
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[ImageOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["local"] = ..., **options: Unpack[ImageOptions]
+) -> Result: ...
+@accepts(ImageOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Return the pictures to keep, as rows of file, width, height and bytes. No file is deleted.
 
     keep: first, last, longest (most pixels), shortest, max:bytes and so on.
@@ -92,7 +90,6 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     job_options = dict(options)
-    refuse_unknown(job_options, Locally, OnSpark)
     cluster = spark_options(job_options)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)

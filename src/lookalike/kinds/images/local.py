@@ -8,84 +8,32 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import I64, U64, Pairs, Scale, check_choice
+from lookalike.core.arrays import I64, U64, Pairs
 from lookalike.core.exact_duplicates import Classes
 from lookalike.core.keep_policy import preference, preferred_column
 from lookalike.core.method_choice import Choice
-from lookalike.core.run_options import check_run
 from lookalike.core.trace import Trace
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError
 from lookalike.io.collection import check_ids
 from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, reason_of
-from lookalike.kinds.images.hashes import HASHES, U8, WINDOW_POSITIONS, hash_of, views_of
+from lookalike.kinds.images.hashes import U8, WINDOW_POSITIONS, hash_of, views_of
 from lookalike.kinds.images.kernels import views as codes
 from lookalike.kinds.images.local_features import LocalFeatures, local_features
 from lookalike.kinds.images.orientations import turned_hashes, turned_pairs
 from lookalike.kinds.images.parts import Proofs, part_pairs, proof_columns
+from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.joins import Block, check_count, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
 IMAGES_PER_TASK = 64
 IMAGE_PAIR_BUFFER = 1 << 16
-Hash = Literal["ahash", "phash", "dhash", "whash"]
 IMAGES_ADVICE = "Allow fewer bits, or raise --max-pairs."
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImageJob:
-    """The options that determine the result.
-
-    Two pictures match if their hashes (as a whole, or of one picture and a crop in the other) differ in at most
-    `threshold` of 64 bits (the mean of several hashes) and the correlation of their thumbnails is at least
-    `min_likeness`. parts: the same is asked of the part that two pictures have in common, if enough local features
-    agree on one similarity transform. orientations: pictures that are rotated by 90 degrees or mirrored match too.
-    """
-
-    noun: ClassVar[str] = "images"
-    scale: ClassVar[Scale] = Scale("bits", -1)
-    verify: ClassVar[bool] = True
-
-    threshold: float = 10
-    hashes: tuple[Hash, ...] = ("phash",)
-    crops: bool = True
-    min_likeness: float = 0.7
-    parts: bool = True
-    orientations: bool = False
-    max_pairs: int = 100_000_000
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in self.hashes:
-            check_choice("hash", name, HASHES)
-        if not self.hashes:
-            raise UsageError(f"no hash is given; expected one or more of {', '.join(HASHES)}.")
-        if not (0 <= self.threshold <= 64 and float(self.threshold).is_integer()):
-            raise UsageError(f"max_bits is {self.threshold:g}; expected a whole number from 0 to 64.")
-        if not -1 <= self.min_likeness <= 1:
-            raise UsageError(f"min_likeness is {self.min_likeness:g}; expected a correlation from -1 to 1.")
-        check_run(self.max_pairs, 0, self.threads)
-
-    @property
-    def bound(self) -> tuple[int, float]:
-        """The largest number of bits and the smallest correlation of a match."""
-        return int(self.threshold), self.min_likeness
-
-    def words(self) -> str:
-        also = [name for name in ("crops", "parts", "orientations") if getattr(self, name)]
-        crops = f", also {', '.join(also)}" if also else ""
-        names = " and ".join(self.hashes)
-        return (
-            f"{names} at most {self.threshold:g} of 64 bits apart{crops}, thumbnails alike from {self.min_likeness:g}"
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "hashes": list(self.hashes)}
 
 
 @dataclass(frozen=True)

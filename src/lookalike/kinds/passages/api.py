@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +15,16 @@ from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
-from lookalike.core.run_options import LocalEngine, SparkEngine
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
 from lookalike.io.random_access import pick_texts
 from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.kinds.passages.local import Shared, in_characters, run, summed
+from lookalike.kinds.passages.options import PassageOptions
 from lookalike.kinds.passages.reading import TOKEN_MEMORY_PER_TEXT_BYTE
 from lookalike.kinds.passages.receipt import passages_receipt
 from lookalike.kinds.passages.report import Pair, ReportPage, write_report
@@ -37,34 +39,6 @@ if TYPE_CHECKING:
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 REPORTED = 300  # default number of pairs in a report
 EXCERPT_CHARACTERS = 120  # characters of boilerplate that a receipt quotes
-
-
-class Options(TypedDict, total=False):
-    """The keyword-only options of `passages`."""
-
-    references: Any  # sources to compare the documents with, instead of with each other
-    template: Any  # boilerplate: text whose shingles do not count
-    author: str | None  # the column of authors: documents of one author are not compared
-    text: str | None  # the column of texts
-    id: str | None  # the column of ids
-    min_tokens: int  # tokens of the shortest passage; default: 12 words, 24 tokens of code
-    gap: int  # bridge edits of up to this many tokens; default 0
-    k: int  # tokens in a shingle; default: 5 words, 10 tokens of code
-    window: int  # shingles in a window; default: min_tokens - k + 1 (at most 3 with gap)
-    language: str | None  # Pygments name of a programming language; auto: by file name; None for prose
-    comments: bool  # whether comments in code count; default True
-    fold_case: bool
-    strip_accents: bool
-    max_share: float | None  # shingles in a larger share of the documents do not count
-    max_pairs: int  # maximum number of passages
-    on_bad_text: Literal["error", "replace", "skip"]
-    on_bad_file: Literal["error", "skip"]
-    lines: bool  # one document per line of a text file; default: one per file, unless a single file is the only input
-    threads: int | None
-    memory: int | str | None  # memory budget of the process, such as "2GB"; default: half of the free memory
-    work_dir: str | Path | None  # folder that keeps tokens for later runs, and checkpoints
-    beside: str | Path | None  # without work_dir: where a large run keeps these files until it is done
-    progress: Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,18 +144,11 @@ class Passages:
         return ids[0].take(as_arrow(documents))
 
 
-class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
-
-
 @overload
-def passages(source: Any, **options: Unpack[OnSpark]) -> SparkPassages: ...
+def passages(source: Any, *, engine: Literal["spark"], **options: Unpack[PassageOptions]) -> SparkPassages: ...
 @overload
-def passages(source: Any, **options: Unpack[Locally]) -> Passages: ...
+def passages(source: Any, *, engine: Literal["local"] = ..., **options: Unpack[PassageOptions]) -> Passages: ...
+@accepts(PassageOptions)
 def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     """Find the passages that documents share, at any position and in any order, with their character ranges.
 

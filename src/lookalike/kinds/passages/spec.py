@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from lookalike.core.arrays import Scale
+from lookalike.core.options import check_values, defaults
 from lookalike.errors import UsageError
+from lookalike.kinds.passages.options import BRIDGED, DEFAULT_MIN_TOKENS, K, PassageOptions
 
-K = {True: 5, False: 10}  # default tokens in a shingle: prose, code
-DEFAULT_MIN_TOKENS = {True: 12, False: 24}  # default tokens in the shortest passage: prose, code
-BRIDGED = 3  # shingles in a window if edits are bridged, because runs between edits are short
-MOST_GAP = 64  # maximum tokens of an edit that is bridged
+PASSAGE_DEFAULTS = defaults(PassageOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,19 +25,20 @@ class PassageJob:
     scale: ClassVar[Scale] = Scale("shared_tokens")
     verify: ClassVar[bool] = True
 
-    min_tokens: int = 0
-    gap: int = 0
-    k: int = 0
-    window: int = 0
-    language: str | None = None
-    comments: bool = True
-    fold_case: bool = True
-    strip_accents: bool = False
-    max_share: float | None = None
-    max_pairs: int = 10_000_000
-    threads: int | None = None
+    min_tokens: int = PASSAGE_DEFAULTS["min_tokens"]
+    gap: int = PASSAGE_DEFAULTS["gap"]
+    k: int = PASSAGE_DEFAULTS["k"]
+    window: int = PASSAGE_DEFAULTS["window"]
+    language: str | None = PASSAGE_DEFAULTS["language"]
+    comments: bool = PASSAGE_DEFAULTS["comments"]
+    fold_case: bool = PASSAGE_DEFAULTS["fold_case"]
+    strip_accents: bool = PASSAGE_DEFAULTS["strip_accents"]
+    max_share: float | None = PASSAGE_DEFAULTS["max_share"]
+    max_pairs: int = PASSAGE_DEFAULTS["max_pairs"]
+    threads: int | None = PASSAGE_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
+        check_values(PassageOptions, self.__dict__)
         prose = self.language is None
         self._derive("k", K[prose] if not self.min_tokens else min(K[prose], self.min_tokens))
         self._derive("min_tokens", max(DEFAULT_MIN_TOKENS[prose], self.k))
@@ -51,14 +51,6 @@ class PassageJob:
                 f"window is {self.window}; a run of {self.min_tokens} tokens (min_tokens) is sure to be found with at "
                 f"most {unbroken}, which is min_tokens - k + 1."
             )
-        if not 0 <= self.gap <= MOST_GAP:
-            raise UsageError(f"gap is {self.gap}; expected 0 to {MOST_GAP} tokens.")
-        if self.max_share is not None and not 0 < self.max_share <= 1:
-            raise UsageError(f"max_share is {self.max_share}; expected a share above 0 and at most 1.")
-        if self.max_pairs < 1:
-            raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads is {self.threads}; expected at least 1.")
 
     def _derive(self, name: str, usual: int) -> None:
         given = getattr(self, name)

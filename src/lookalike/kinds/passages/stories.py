@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -14,20 +14,22 @@ from lookalike.core.arrays import F64, I64, Pairs, ShingleRule
 from lookalike.core.arrow import as_arrow
 from lookalike.core.clusters import components
 from lookalike.core.exact_duplicates import expand
-from lookalike.core.trace import Progress, Trace, silent
-from lookalike.errors import UsageError
+from lookalike.core.options import accepts, check_values, defaults
+from lookalike.core.trace import Trace
 from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
 from lookalike.kinds.documents import local
 from lookalike.kinds.documents.spec import Job, Method
 from lookalike.kinds.passages import local as passages
 from lookalike.kinds.passages.local import Shared
+from lookalike.kinds.passages.options import StoryOptions
 from lookalike.kinds.passages.receipt import passages_receipt
 from lookalike.kinds.passages.spec import PassageJob
 from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.receipt import recall_facts, recall_warnings
 from lookalike.runtime.run_output import RunOutput
 
+STORY_DEFAULTS = defaults(StoryOptions)
 METHOD: Method = "auto"  # join method of the comparison by shingles
 
 
@@ -89,12 +91,8 @@ class Stories:
         return Path(folder)
 
 
-def stories(
-    source: Any, *, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
-    share: float = 0.4, jaccard: float = 0.3, min_tokens: int = 0, max_share: float | None = None,
-    on_bad_text: Literal["error", "replace", "skip"] = "error", lines: bool = False, threads: int | None = None,
-    engine: str = "local", progress: Progress = silent,
-) -> Stories:  # fmt: skip
+@accepts(StoryOptions)
+def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     """Group articles that tell the same story.
 
     Two articles are a pair if at least `share` of each is in passages that they share, or if the Jaccard similarity of
@@ -111,13 +109,14 @@ def stories(
     >>> la.stories([told, "something else altogether", told_again]).stories["id"].to_pylist()
     [0, 2]
     """
-    only_local({"engine": engine}, "stories", "there, ask for passages and for pairs, and connect the pairs of both")
-    for name, value in (("share", share), ("jaccard", jaccard)):
-        if not 0 < value <= 1:
-            raise UsageError(f"{name} is {value}; expected a share above 0 and at most 1.")
-    job = PassageJob(min_tokens=min_tokens, max_share=max_share, threads=threads)
-    collection = open_collection(source, text=text, id=id, on_bad_text=on_bad_text, lines=by_lines(lines, alone=True))
-    trace, other = Trace(progress), Trace(progress)
+    given: dict[str, Any] = {**STORY_DEFAULTS, **options}
+    only_local(given, "stories", "there, ask for passages and for pairs, and connect the pairs of both")
+    check_values(StoryOptions, given)
+    share, jaccard, max_share, threads = (given[name] for name in ("share", "jaccard", "max_share", "threads"))
+    job = PassageJob(min_tokens=given["min_tokens"], max_share=max_share, threads=threads)
+    columns = {name: given[name] for name in ("text", "id", "on_bad_text")}
+    collection = open_collection(source, lines=by_lines(given["lines"], alone=True), **columns)
+    trace, other = Trace(given["progress"]), Trace(given["progress"])
     shared = passages.run([collection], job, trace)
     whole = Job(threshold=jaccard, rule=ShingleRule(), method=METHOD, max_share=max_share, threads=threads)
     found = local.run([collection], whole, "pairs", other)

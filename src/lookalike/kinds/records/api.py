@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.core.arrays import I64
-from lookalike.core.run_options import LocalEngine, SparkEngine
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.evaluation.ground_truth import read_pairs
 from lookalike.kinds.records.blocking_analysis import KeyCost, key_costs
 from lookalike.kinds.records.given_pairs import given_output, places, scored_table
 from lookalike.kinds.records.local import found, load, searched
 from lookalike.kinds.records.merge import Merged, MergeSpec, Sources, merged
+from lookalike.kinds.records.options import (
+    GivenPairs,
+    OneToOne,
+    Previous,
+    RecordOptions,
+    RecordRunOptions,
+    Survive,
+    Unique,
+)
 from lookalike.kinds.records.rules import RecordRules
 from lookalike.kinds.records.rules_file import read_settings, read_survivorship
 from lookalike.kinds.records.source import RecordTable, open_records
-from lookalike.kinds.records.spec import WeightsBy
-from lookalike.kinds.records.survivorship import Rule
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 from lookalike.runtime.local.pool import Pool, usable_cores
 
@@ -31,37 +38,28 @@ if TYPE_CHECKING:
     from lookalike.runtime.spark.result import SparkResult
 
 
-class Options(TypedDict, total=False):
-    """The keyword-only options of `pairs`, `groups` and `dedup`."""
-
-    id: str | None  # the column of ids; guessed, else row numbers
-    fields: Sequence[str] | None  # columns to compare; all but the ids by default
-    settings: Any  # RecordRules, or the path of a TOML file with them
-    threshold: float | None  # selected from the data by default
-    weights: WeightsBy  # "learned", "equal", or "em": Fellegi-Sunter match weights by expectation maximisation
-    neighbours: int  # maximum number of candidates that are selected for each record
-    blocking: str | None  # "exact:name,phone": compare all pairs with an equal value in one of these, and no others
-    seed: int
-    max_pairs: int
-    audit: int  # number of records to sample when measuring recall (0 disables the audit)
-    on_bad_text: Literal["error", "replace", "skip"]  # for values that are not UTF-8; "skip" treats them as missing
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """The options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """The options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any,
+    *,
+    against: Any = ...,
+    one_to_one: bool = ...,
+    engine: Literal["spark"],
+    **options: Unpack[RecordOptions],
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., one_to_one: bool = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any,
+    *,
+    against: Any = ...,
+    one_to_one: bool = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[RecordOptions],
+) -> Result: ...
+@accepts(RecordOptions)
+def pairs(
+    source: Any, *, against: Against = None, one_to_one: OneToOne = False, **options: Any
+) -> Result | SparkResult:
     """Find pairs of records that refer to the same entity, in `source` or between `source` and `against`.
 
     source: a path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. The table of pairs has
@@ -81,15 +79,19 @@ def pairs(source: Any, *, against: Any = None, one_to_one: bool = False, **optio
 
 @overload
 def groups(
-    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., **options: Unpack[OnSpark]
-) -> SparkResult: ...
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., engine: Literal["spark"],
+    **options: Unpack[RecordOptions],
+) -> SparkResult: ...  # fmt: skip
 @overload
 def groups(
-    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., **options: Unpack[Locally]
-) -> Result: ...
+    source: Any, *, grouping: Grouping = ..., keep: str = ..., pairs: Any = ..., engine: Literal["local"] = ...,
+    **options: Unpack[RecordOptions],
+) -> Result: ...  # fmt: skip
+@accepts(RecordOptions)
 def groups(
-    source: Any, *, grouping: Grouping = "stars", keep: str = "first", pairs: Any = None, **options: Any
-) -> Result | SparkResult:
+    source: Any, *, grouping: GroupingOption = "stars", keep: KeepPolicy = "first", pairs: GivenPairs = None,
+    **options: Any,
+) -> Result | SparkResult:  # fmt: skip
     """Group the records that refer to the same entity.
 
     Groups are stars, in which every member is a pair with the representative that `keep` selects (see `dedup`), or
@@ -109,10 +111,20 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[RecordOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any,
+    *,
+    against: Any = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[RecordOptions],
+) -> Result: ...
+@accepts(RecordOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove duplicate rows from a table: every removed row is similar to a row that is kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, rows of
@@ -126,7 +138,10 @@ def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: A
     return _run("dedup", source, against, "stars", keep, False, options)
 
 
-def preview(source: Any, *, against: Any = None, **options: Unpack[Options]) -> tuple[RecordRules, list[KeyCost]]:
+@accepts(RecordRunOptions)
+def preview(
+    source: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]
+) -> tuple[RecordRules, list[KeyCost]]:
     """Return the inferred rules and the number of comparisons for each blocking key, without comparing anything.
 
     >>> import lookalike as la, pyarrow as pa
@@ -157,7 +172,10 @@ class Explanation:
     rows: list[tuple[str, str | None, str | None, float | None]]
 
 
-def explain(source: Any, left: Any, right: Any, *, against: Any = None, **options: Unpack[Options]) -> Explanation:
+@accepts(RecordRunOptions)
+def explain(
+    source: Any, left: Any, right: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]
+) -> Explanation:
     """Explain the similarity of the records with these ids by field, under the rules that a run would learn.
 
     >>> import lookalike as la, pyarrow as pa
@@ -178,7 +196,8 @@ def explain(source: Any, left: Any, right: Any, *, against: Any = None, **option
     return Explanation(similarity, made.job.threshold, rules.prior, rules.score_name, rows)
 
 
-def score(source: Any, pairs: Any, *, against: Any = None, **options: Unpack[Options]) -> pa.Table:
+@accepts(RecordRunOptions)
+def score(source: Any, pairs: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]) -> pa.Table:
     """Score pairs of records that come from elsewhere, under the rules that a run would learn.
 
     source, against: as for `pairs`; pairs: a path or an Arrow table with the columns left and right, else its first two
@@ -200,9 +219,10 @@ def score(source: Any, pairs: Any, *, against: Any = None, **options: Unpack[Opt
     return scored_table(made, *places(made.loaded.ids, listed))
 
 
+@accepts(RecordRunOptions)
 def merge(
-    source: Any, *, unique: str | Sequence[str] = (), survive: Mapping[str, Rule] | None = None, previous: Any = None,
-    pairs: Any = None, grouping: Grouping = "components", **options: Unpack[Options],
+    source: Any, *, unique: Unique = (), survive: Survive = None, previous: Previous = None, pairs: GivenPairs = None,
+    grouping: GroupingOption = "components", **options: Unpack[RecordRunOptions],
 ) -> Merged:  # fmt: skip
     """Merge the rows that refer to the same entity: one row per entity, and the origin of every value.
 
@@ -285,18 +305,18 @@ def _run(
     return answer(asked, grouping, made.job, tables, found(made), trace)
 
 
-def _open(options: Options, *sources: Any) -> list[RecordTable]:
+def _open(options: RecordRunOptions, *sources: Any) -> list[RecordTable]:
     on_bad = options.get("on_bad_text", "error")
     return [open_records(one, id=options.get("id"), on_bad_text=on_bad) for one in sources if one is not None]
 
 
-def job_options(options: Options) -> dict[str, Any]:
+def job_options(options: RecordRunOptions) -> dict[str, Any]:
     """Return those of the options that belong to a RecordJob."""
     apart = ("id", "fields", "settings", "on_bad_text", "progress")
     return {name: value for name, value in options.items() if name not in apart}
 
 
-def _rules(options: Options) -> RecordRules | None:
+def _rules(options: RecordRunOptions) -> RecordRules | None:
     settings = options.get("settings")
     if settings is not None and options.get("fields"):
         raise UsageError("fields and settings do not go together: the settings name the fields.")

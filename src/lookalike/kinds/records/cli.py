@@ -3,97 +3,57 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.core.formatting import count, share
+from lookalike.core.options import SIMILARITY_PANEL, Option, declared
 from lookalike.errors import UsageError
+from lookalike.kinds.records.options import (
+    FIELDS_PANEL,
+    MergeOptions,
+    RecordGroupsOptions,
+    RecordOptions,
+    RecordPairOptions,
+    RecordRunOptions,
+)
 
 if TYPE_CHECKING:
     from lookalike.kinds.records.rules import RecordRules
     from lookalike.kinds.records.source import RecordTable
     from lookalike.result import Result
 
-FIELDS_PANEL = "Fields"
 
+class SaveOptions(TypedDict, total=False):
+    """The option of commands that learn rules, to write them."""
 
-class Weights(Enum):
-    learned = "learned"
-    equal = "equal"
-    em = "em"
-
-
-Id = Annotated[str | None, o.option(o.RUN, help="Column of the ids; guessed, else row numbers.")]
-FieldNames = Annotated[
-    list[str] | None,
-    o.option(
-        FIELDS_PANEL, "--field", help="A column to compare (repeatable) (default: all but the ids).", show_default=False
-    ),
-]
-Settings = Annotated[
-    Path | None, o.option(FIELDS_PANEL, help="Fields, comparisons, weights and threshold from a TOML file.")
-]
-Threshold = Annotated[
-    float | None,
-    o.option(o.WHAT, "-t", "--threshold", help="Similarity from which records match (default: found from the data).",
-             show_default=False),
-]  # fmt: skip
-WeightsBy = Annotated[
-    Weights,
-    o.option(FIELDS_PANEL, help="learned from the data, equal, or em: Fellegi and Sunter's, by EM without labels."),
-]
-
-
-OnBadText = Annotated[
-    o.OnBadTextChoice,
-    o.option(o.RUN, help="Values that are not UTF-8: error, replace (bad bytes by U+FFFD) or skip (take as missing)."),
-]
-
-
-def record_options(
-    id: Id = None,  # noqa: A002  (the user's word)
-    fields: FieldNames = None,
-    settings: Settings = None,
-    threshold: Threshold = None,
-    weights: WeightsBy = Weights.learned,
-    neighbours: Annotated[int, o.option(o.WHAT, help="Candidates that each record proposes.")] = 10,
-    blocking: Annotated[
-        str | None,
-        o.option(
-            o.WHAT,
-            help="exact:COL,COL: compare all pairs that share a value of one of these columns, and no others.",
-        ),
-    ] = None,
-    seed: Annotated[int, o.option(o.RUN, help="Seed of the audit's sample.")] = 42,
-    audit: Annotated[int, o.option(o.WHAT, help="Records of which the recall is measured; 0 for none.")] = 2000,
-    max_pairs: o.MaxPairs = 100_000_000,
-    on_bad_text: OnBadText = o.OnBadTextChoice.error,
-    threads: o.Threads = None,
     save_settings: Annotated[
-        Path | None, o.option(FIELDS_PANEL, help="Write the fields, weights and threshold used, as TOML.")
-    ] = None,
+        Path | None,
+        Option(None, "Write the fields, weights and threshold used, as TOML.", unset="not written", panel=FIELDS_PANEL),
+    ]
+
+
+class CommandOptions(SaveOptions, total=False):
+    """The options of `lookalike records pairs`, `groups` and `dedup` that Python does not have."""
+
     truth: Annotated[
         Path | None,
-        o.option(o.WHAT, help="True pairs (left, right) or groups (id, group): print precision and recall."),
-    ] = None,
-    engine: o.Where = o.Engine.local,
-    master: o.Master = None,
-    spark_conf: o.SparkConf = None,
-) -> None:
-    """Declare the options of `lookalike records pairs`, `groups` and `dedup`."""
+        Option(None, "True pairs (left, right) or groups (id, group): print precision and recall.", unset="unknown",
+               panel=SIMILARITY_PANEL),
+    ]  # fmt: skip
 
 
-def pair_options(
-    one_to_one: Annotated[
-        bool, o.option(o.WHAT, "--one-to-one", help="One partner at most for each record: the best assignment overall.")
-    ] = False,
-) -> None:
-    """Declare the further options of `lookalike records pairs`."""
+class MergeCommandOptions(SaveOptions, total=False):
+    """The options of `lookalike records merge` that Python does not have."""
+
+    link: Annotated[
+        bool, Option(False, "Take each INPUT as a source of its own, named after its file.", panel=SIMILARITY_PANEL)
+    ]
+    cells: Annotated[bool, Option(True, "Also write the origin of every value.", flags=("--cells/--no-cells",))]
 
 
 def check(options: dict[str, Any]) -> None:
@@ -102,7 +62,7 @@ def check(options: dict[str, Any]) -> None:
 
     if options["save_settings"] is not None:
         check_place(options["save_settings"], force=True)
-    if options["truth"] is not None and options["engine"] == "spark":
+    if options.get("truth") is not None and options["engine"] == "spark":
         raise UsageError("--truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.")
 
 
@@ -189,62 +149,21 @@ def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
         sys.stdout.write(reliability_text(made.reliability) + "\n")
 
 
-def groups_options(
-    pairs: Annotated[
-        Path | None, o.option(o.WHAT, help="Group these pairs (left, right, similarity) instead of searching.")
-    ] = None,
-) -> None:
-    """Declare the further options of `lookalike records groups`."""
-
-
-def merge_options(
-    link: Annotated[
-        bool, o.option(o.WHAT, "--link", help="Each INPUT is a source of its own, named after its file.")
-    ] = False,
-    unique: Annotated[
-        list[str] | None,
-        o.option(o.WHAT, help="A source without duplicates: one row per entity at most (repeatable; all: every one)."),
-    ] = None,
-    survive: Annotated[
-        list[str] | None,
-        o.option(
-            o.WHAT,
-            help="COL=RULE (repeatable; *=RULE for all others): most_frequent, longest, shortest, first, last, "
-            "fullest, max, min, all, newest:COL, oldest:COL, with:COL, priority:SOURCE,SOURCE, priority:COL=a,b; "
-            "in RULE/RULE, the second one decides ties.",
-        ),
-    ] = None,
-    previous: Annotated[
-        Path | None, o.option(o.RUN, help="The members file of the previous run: entities keep their ids.")
-    ] = None,
-    pairs: Annotated[Path | None, o.option(o.WHAT, help="Merge by these pairs instead of searching.")] = None,
-    grouping: Annotated[
-        o.Grouping, o.option(o.WHAT, help="How pairs make entities: components (in any order), stars, cliques.")
-    ] = o.Grouping.components,
-    cells: Annotated[bool, o.option(o.RUN, "--cells/--no-cells", help="Also write the origin of every value.")] = True,
-) -> None:
-    """Declare the further options of `lookalike records merge`."""
-
-
 RECORDS = KindCommands(
-    "records", "lookalike.kinds.records.api", record_options, open_table, pair_options, groups_options,
-    grouping=o.Grouping.stars,
-    aside=("save_settings", "truth"), check=check, after=after,
+    "records", "lookalike.kinds.records.api", RecordOptions, open_table, pairs_options=RecordPairOptions,
+    groups_options=RecordGroupsOptions, grouping="stars", aside=CommandOptions, check=check, after=after,
 )  # fmt: skip
 
 
-@o.takes()
+@o.takes(o.only(RecordOptions, "id", "fields", "settings", "on_bad_text"))
 def preview(
     inputs: o.Inputs,
+    options: dict[str, Any],
     against: o.Against = None,
-    id: Id = None,  # noqa: A002
-    fields: FieldNames = None,
-    settings: Settings = None,
     save_settings: Annotated[
         Path | None, o.option(FIELDS_PANEL, help="Write the fields as TOML, to be edited.")
     ] = None,
     force: o.RunOptions.Force = False,
-    on_bad_text: OnBadText = o.OnBadTextChoice.error,
 ) -> None:
     """Show what would be compared: the fields guessed, and for each key its comparisons and its largest bucket."""
     from rich.console import Console
@@ -253,10 +172,7 @@ def preview(
     from lookalike.kinds.records import api as records
     from lookalike.kinds.records.rules_file import write_settings
 
-    rules, costs = records.preview(
-        o.paths(inputs), against=o.paths(against), id=id, fields=fields, settings=settings,
-        on_bad_text=on_bad_text.value,
-    )  # fmt: skip
+    rules, costs = records.preview(o.paths(inputs), against=o.paths(against), **options)
     compare = {field.column: field.compare for field in rules.fields}
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("field", "compared by", "key"):
@@ -274,14 +190,14 @@ def preview(
         sys.stderr.write(f"Wrote    {save_settings}\n")
 
 
-@o.takes()
+@o.takes(o.only(RecordOptions, "id", "fields", "settings", "threshold", "weights", "threads", "on_bad_text"))
 def explain(
     left: Annotated[str, typer.Argument(help="The id of a record (of the first table).")],
     right: Annotated[str, typer.Argument(help="The id of the other record.")],
-    inputs: o.Inputs, against: o.Against = None, id: Id = None, fields: FieldNames = None, settings: Settings = None,  # noqa: A002
-    threshold: Threshold = None, weights: WeightsBy = Weights.learned, threads: o.Threads = None,
-    on_bad_text: OnBadText = o.OnBadTextChoice.error,
-) -> None:  # fmt: skip
+    inputs: o.Inputs,
+    options: dict[str, Any],
+    against: o.Against = None,
+) -> None:
     """Print what each field adds to the similarity of two records, as a waterfall.
 
     The weights are those that a run over the same input would learn; give --settings for ones that were saved.
@@ -295,10 +211,7 @@ def explain(
         raise UsageError(
             f"{left} is a file; the two ids come first: lookalike records explain {right} {inputs[0]} {left}"
         )
-    made = records.explain(
-        o.paths(inputs), left, right, against=o.paths(against), id=id, fields=fields, settings=settings,
-        threshold=threshold, weights=weights.value, threads=threads, audit=0, on_bad_text=on_bad_text.value,
-    )  # fmt: skip
+    made = records.explain(o.paths(inputs), left, right, against=o.paths(against), audit=0, **options)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("field", left, right):
         table.add_column(name, overflow="fold", max_width=40)
@@ -320,11 +233,8 @@ def explain(
     sys.stdout.write(f"{made.score_name} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
 
 
-@o.takes(record_options, merge_options)
-def merge(
-    inputs: o.Inputs, options: dict[str, Any], output: o.Out = None, force: o.RunOptions.Force = False,
-    quiet: o.RunOptions.Quiet = False, json: o.RunOptions.Json = False,
-) -> None:  # fmt: skip
+@o.takes(o.OutputOptions, RecordRunOptions, MergeOptions, MergeCommandOptions)
+def merge(inputs: o.Inputs, options: dict[str, Any]) -> None:
     """Write one row per entity: rows that mean the same are merged, column by column.
 
     With -o golden.csv, golden.members.csv says which rows each entity has, and golden.cells.csv where every value
@@ -335,17 +245,17 @@ def merge(
     from lookalike.io.results import write_json
     from lookalike.kinds.records import api as records
 
+    target = o.Target.of(options)
+    output, force = target.output, target.force
     if output is None:
         raise UsageError("merge writes files: give -o OUT, for example -o golden.csv.")
     check(options)
-    if options.pop("engine") == "spark" or options["truth"] is not None:
-        raise UsageError("merge runs on one machine and has no --truth; use `lookalike records groups` for these.")
-    aside = {name: options.pop(name) for name in ("save_settings", "truth", "cells", "link", "master", "spark_conf")}
+    aside = {name: options.pop(name) for name in declared(MergeCommandOptions)}
     options["survive"] = dict(map(_survivorship, options["survive"] or ()))
     options["unique"] = "all" if options["unique"] == ["all"] else options["unique"] or ()
     files = {name: beside(output, name) for name in ("members", *(["cells"] if aside["cells"] else []))}
     outputs = show.Outputs.check(output, *(files.values() if output.suffix else ()), force=force)
-    with terminal.progress(quiet) as progress:
+    with terminal.progress(target.quiet) as progress:
         made = records.merge(_sources(inputs, link=aside["link"]), progress=progress, **options)
         with outputs.together():
             if output.suffix:
@@ -356,11 +266,11 @@ def merge(
                 wrote.append(show.receipt_of(output))
             else:
                 wrote = [made.save(output, force=force)]
-    show.finish(made, wrote, quiet=quiet, json=json)
-    if options.get("previous") is not None and not quiet:
+    show.finish(made, wrote, quiet=target.quiet, json=target.json)
+    if options.get("previous") is not None and not target.quiet:
         moved = sum(made.changes["records"].to_pylist())
         terminal.err.say("Changed", f"{count(moved, 'records')} with another entity than in the previous run")
-    after(made, {"save_settings": aside["save_settings"], "truth": None}, quiet=quiet)
+    after(made, {"save_settings": aside["save_settings"], "truth": None}, quiet=target.quiet)
 
 
 def beside(output: Path, name: str) -> Path:
@@ -387,7 +297,7 @@ def _survivorship(text: str) -> tuple[str, str | list[str]]:
     return column, rules.split("/")
 
 
-@o.takes(record_options)
+@o.takes(RecordRunOptions)
 def score(
     pairs: Annotated[Path, typer.Argument(help="The pairs to score: left, right.")],
     inputs: o.Inputs, options: dict[str, Any], output: o.Out = None, against: o.Against = None,
@@ -402,10 +312,6 @@ def score(
     from lookalike.cli import terminal
     from lookalike.kinds.records import api as records
 
-    if options.pop("engine") == "spark" or options["truth"] is not None or options["save_settings"] is not None:
-        raise UsageError("score runs on one machine, without --truth and --save-settings.")
-    for name in ("save_settings", "truth", "master", "spark_conf"):
-        options.pop(name)
     outputs = show.Outputs.check(output, force=force)
     with terminal.progress(quiet) as progress:
         table = records.score(o.paths(inputs), pairs, against=o.paths(against), progress=progress, **options)

@@ -16,6 +16,7 @@ from lookalike.core import clusters
 from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count
+from lookalike.core.run_options import Grouping
 from lookalike.core.trace import Trace
 from lookalike.errors import DuplicateIds, InputChanged, InputError, UsageError, listed, nearest
 from lookalike.io.results import write_folder
@@ -26,7 +27,6 @@ from lookalike.kinds.records.rules import RecordRules
 from lookalike.kinds.records.source import RecordTable, open_records
 from lookalike.kinds.records.spec import RecordJob
 from lookalike.kinds.records.survivorship import Rows, Rule, Survivor, dating_columns, survivors, texts_of
-from lookalike.result import Grouping
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import RunOutput
 

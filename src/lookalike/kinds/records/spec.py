@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from lookalike.core.arrays import SIMILARITY, Scale, check_choice
-from lookalike.errors import UsageError
+from lookalike.core.arrays import SIMILARITY, Scale
+from lookalike.core.options import check_values, defaults
 from lookalike.kinds.records.exact_blocking import parse_blocking
+from lookalike.kinds.records.options import RecordOptions
+from lookalike.kinds.records.options import WeightsBy as WeightsBy
 from lookalike.kinds.records.rules import RecordRules
 
-WeightsBy = Literal["learned", "equal", "em"]
+RECORD_DEFAULTS = defaults(RecordOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,28 +30,18 @@ class RecordJob:
 
     rules: RecordRules
     threshold: float
-    weights: WeightsBy = "learned"
+    weights: WeightsBy = RECORD_DEFAULTS["weights"]
     one_to_one: bool = False
-    neighbours: int = 10
-    blocking: str | None = None
-    seed: int = 42
-    max_pairs: int = 100_000_000
-    audit: int = 2000
-    threads: int | None = None
+    neighbours: int = RECORD_DEFAULTS["neighbours"]
+    blocking: str | None = RECORD_DEFAULTS["blocking"]
+    seed: int = RECORD_DEFAULTS["seed"]
+    max_pairs: int = RECORD_DEFAULTS["max_pairs"]
+    audit: int = RECORD_DEFAULTS["audit"]
+    threads: int | None = RECORD_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
-        check_choice("weights", self.weights, ("learned", "equal", "em"))
-        if not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold is {self.threshold}; expected a number above 0 and at most 1.")
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads is {self.threads}; expected at least 1.")
-        if self.max_pairs < 1:
-            raise UsageError(f"max_pairs is {self.max_pairs}; expected at least 1.")
-        if self.neighbours < 1:
-            raise UsageError(f"neighbours is {self.neighbours}; expected at least 1.")
+        check_values(RecordOptions, self.__dict__)
         _ = self.blocking_columns
-        if self.audit < 0:
-            raise UsageError(f"audit is {self.audit}; expected a number of records to check, or 0 for none.")
 
     @property
     def blocking_columns(self) -> tuple[str, ...] | None:

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from lookalike.core.run_options import LocalEngine, SparkEngine, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.read import open_collection
-from lookalike.kinds.strings.local import Measure, StringsJob, run
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.kinds.strings.local import run
+from lookalike.kinds.strings.options import DEFAULT_EDITS, StringOptions
+from lookalike.kinds.strings.spec import StringsJob
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.runtime.spark.result import SparkResult
 
 
-class Options(TypedDict, total=False):
-    """Options of `pairs`, `groups` and `dedup`. All are keyword-only."""
-
-    max_edits: int | None  # default 2, unless min_similarity is given
-    min_similarity: float | None  # 1 - distance / longer length (levenshtein), or / sum of lengths (indel)
-    measure: Measure  # default "levenshtein"
-    text: str | None  # the column of strings
-    id: str | None  # the column of ids
-    fold_case: bool
-    strip_accents: bool
-    max_pairs: int
-    on_bad_text: Literal["error", "replace", "skip"]
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """Options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """Options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[StringOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[StringOptions]
+) -> Result: ...
+@accepts(StringOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of strings in `source`, or between `source` and `against`, within an edit distance.
 
     A pair is within `max_edits`, or has at least `min_similarity`. No pair is missed. Letters are Unicode code points;
@@ -61,11 +45,26 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["spark"],
+    **options: Unpack[StringOptions],
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[StringOptions],
+) -> Result: ...
+@accepts(StringOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group near strings: connected components of pairs, or stars around the representative that `keep` chooses.
 
@@ -77,10 +76,20 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[StringOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any,
+    *,
+    against: Any = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[StringOptions],
+) -> Result: ...
+@accepts(StringOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate strings: each removed string is within the threshold of one kept (or of one in `against`).
 
     >>> import lookalike as la
@@ -94,14 +103,13 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     given = dict(options)
-    refuse_unknown(given, Locally, OnSpark)
     cluster = spark_options(given)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
     max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)
     if max_edits is not None and min_similarity is not None:
         raise UsageError("max_edits and min_similarity do not go together; give one of them.")
-    threshold = next((bound for bound in (max_edits, min_similarity) if bound is not None), 2)
+    threshold = next((bound for bound in (max_edits, min_similarity) if bound is not None), DEFAULT_EDITS)
     if cluster is not None:
         from lookalike.kinds.strings.spark.run import run_strings
         from lookalike.runtime.spark.result import SparkResult

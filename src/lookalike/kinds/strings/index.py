@@ -21,7 +21,8 @@ from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.kernels import edits
 from lookalike.kinds.strings.kernels import probes as edit_probes
 from lookalike.kinds.strings.lengths import EditBar, StringsByLength, powers
-from lookalike.kinds.strings.local import Measure, StringsJob
+from lookalike.kinds.strings.options import Measure
+from lookalike.kinds.strings.spec import StringsJob
 
 MAX_COMPARISON_STEPS = 10**9  # steps that the comparison of any two strings may take
 PROBES_OF_A_QUERY = 1 << 16  # a query that would look up more keys is compared with all strings whose lengths can match

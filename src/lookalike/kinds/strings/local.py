@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import DISTANCE, I64, SIMILARITY, U32, U64, Pairs, Scale, check_choice
+from lookalike.core.arrays import I64, U32, U64, Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.candidates import item_bits
 from lookalike.core.keep_policy import preference, preferred_column
 from lookalike.core.method_choice import PLANNER_SAMPLE, Choice
-from lookalike.core.run_options import check_run
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
-from lookalike.errors import UsageError
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
 from lookalike.kinds.strings.kernels import joins as edit_joins
@@ -29,61 +27,20 @@ from lookalike.kinds.strings.lengths import (
     LengthBounds,
     Ranked,
     StringsByLength,
-    edit_bar,
     powers,
     ranked,
     variants,
 )
+from lookalike.kinds.strings.spec import StringsJob
 from lookalike.runtime.local.joins import Block, Scored, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-Measure = Literal["levenshtein", "indel"]
 STRINGS_ADVICE = "Allow fewer edits, or raise --max-pairs."
 NOBODY = np.uint32(0xFFFFFFFF)
 STRING_PAIR_BUFFER = 1 << 14  # initial number of pairs that the output arrays of a task can hold
 STRINGS_PER_TASK = 1 << 13  # maximum number of strings of one task
 DIRECTORY, BITMAP = 22, 1 << 18  # maximum bits of the directory of an index; number of words of its bitmap
-
-
-@dataclass(frozen=True, kw_only=True)
-class StringsJob:
-    """The options that determine the result (and `threads`, which does not). threshold: edits, or a similarity."""
-
-    noun: ClassVar[str] = "strings"
-    verify: ClassVar[bool] = True
-
-    threshold: float = 2
-    by_similarity: bool = False
-    measure: Measure = "levenshtein"
-    fold_case: bool = False
-    strip_accents: bool = False
-    seed: int = 42
-    max_pairs: int = 100_000_000
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("measure", self.measure, ("levenshtein", "indel"))
-        if self.by_similarity and not 0 < self.threshold <= 1:
-            raise UsageError(f"min_similarity is {self.threshold}; expected a number above 0 and at most 1.")
-        if not self.by_similarity and not (self.threshold >= 0 and float(self.threshold).is_integer()):
-            raise UsageError(f"max_edits is {self.threshold}; expected a whole number, 0 or more.")
-        check_run(self.max_pairs, 0, self.threads)
-
-    @property
-    def scale(self) -> Scale:
-        return SIMILARITY if self.by_similarity else DISTANCE
-
-    def bar(self) -> EditBar:
-        return edit_bar(self.measure, self.threshold, by_similarity=self.by_similarity)
-
-    def words(self) -> str:
-        name = "Levenshtein" if self.measure == "levenshtein" else "insert/delete"
-        kind = "similarity" if self.by_similarity else "distance"
-        return f"{name} {kind} {self.scale.bound} {self.threshold:g}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return dict(self.__dict__)
 
 
 def run(

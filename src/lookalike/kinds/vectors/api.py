@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from lookalike.core.run_options import LocalEngine, RowMethod, SparkEngine, refuse_unknown
-from lookalike.core.trace import Progress, Trace, silent
+from lookalike.core.options import accepts
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.vectors import open_vectors
 from lookalike.kinds.vectors.local import run
 from lookalike.kinds.vectors.neighbors import RadiusNeighbors
+from lookalike.kinds.vectors.options import VectorOptions
 from lookalike.kinds.vectors.spec import VectorJob
-from lookalike.result import Asked, Grouping, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -20,38 +22,16 @@ if TYPE_CHECKING:
 BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distance"}
 
 
-class Options(TypedDict, total=False):
-    """Options of `pairs`, `groups` and `dedup`. All are keyword-only; exactly one bound is required."""
-
-    max_angle: float | None  # upper bound in degrees, 0 to 180
-    min_cosine: float | None  # lower bound, -1 to 1
-    max_distance: float | None  # upper bound, Euclidean
-    column: str | None  # the column with lists of numbers, or the array of a .npz file
-    id: str | None
-    recall: float  # at the threshold; default 0.99
-    exact: bool  # find every pair; the same as method="exact"
-    method: RowMethod  # default "auto"
-    seed: int
-    max_pairs: int
-    audit: int  # number of items to sample when measuring recall
-    on_bad: Literal["error", "skip"]  # what to do with vectors that cannot be compared
-    threads: int | None
-    progress: Progress
-
-
-class Locally(Options, LocalEngine, total=False):
-    """Options of a run on this machine."""
-
-
-class OnSpark(Options, SparkEngine):
-    """Options of a run on Spark."""
-
-
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["spark"], **options: Unpack[VectorOptions]
+) -> SparkResult: ...
 @overload
-def pairs(source: Any, *, against: Any = ..., **options: Unpack[Locally]) -> Result: ...
-def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | SparkResult:
+def pairs(
+    source: Any, *, against: Any = ..., engine: Literal["local"] = ..., **options: Unpack[VectorOptions]
+) -> Result: ...
+@accepts(VectorOptions)
+def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
 
     source: a NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
@@ -68,11 +48,26 @@ def pairs(source: Any, *, against: Any = None, **options: Any) -> Result | Spark
 
 
 @overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
-@overload
-def groups(source: Any, *, grouping: Grouping = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
 def groups(
-    source: Any, *, grouping: Grouping = "components", keep: str = "first", **options: Any
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["spark"],
+    **options: Unpack[VectorOptions],
+) -> SparkResult: ...
+@overload
+def groups(
+    source: Any,
+    *,
+    grouping: Grouping = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[VectorOptions],
+) -> Result: ...
+@accepts(VectorOptions)
+def groups(
+    source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
     """Group near vectors: connected components, or stars around the representative that `keep` chooses.
 
@@ -84,10 +79,20 @@ def groups(
 
 
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[OnSpark]) -> SparkResult: ...
+def dedup(
+    source: Any, *, against: Any = ..., keep: str = ..., engine: Literal["spark"], **options: Unpack[VectorOptions]
+) -> SparkResult: ...
 @overload
-def dedup(source: Any, *, against: Any = ..., keep: str = ..., **options: Unpack[Locally]) -> Result: ...
-def dedup(source: Any, *, against: Any = None, keep: str = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any,
+    *,
+    against: Any = ...,
+    keep: str = ...,
+    engine: Literal["local"] = ...,
+    **options: Unpack[VectorOptions],
+) -> Result: ...
+@accepts(VectorOptions)
+def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate vectors: each removed vector is within the threshold of one that is kept.
 
     >>> import lookalike as la, numpy as np
@@ -101,7 +106,6 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     job_options: dict[str, Any] = dict(options)
-    refuse_unknown(job_options, Locally, OnSpark)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
     cluster = spark_options(job_options)
@@ -145,4 +149,4 @@ def make_job(options: dict[str, Any]) -> VectorJob:
     return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]
 
 
-__all__ = ["Options", "RadiusNeighbors", "dedup", "groups", "pairs"]
+__all__ = ["RadiusNeighbors", "dedup", "groups", "pairs"]

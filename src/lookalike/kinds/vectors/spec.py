@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from lookalike.core.arrays import Scale, check_choice
-from lookalike.core.run_options import RowMethod, check_rows
+from lookalike.core.options import check_values, defaults
+from lookalike.core.run_options import OnBadItem, RowMethod
 from lookalike.errors import UsageError
 from lookalike.kernels import vectors
+from lookalike.kinds.vectors.options import VectorOptions
 
+VECTOR_DEFAULTS = defaults(VectorOptions)
 CODES = {"angle": vectors.ANGLE, "cosine": vectors.COSINE, "distance": vectors.DISTANCE}
 
 
@@ -23,24 +26,22 @@ class VectorJob:
 
     threshold: float
     measure: Literal["angle", "cosine", "distance"] = "angle"
-    method: RowMethod = "auto"
-    recall: float = 0.99
-    seed: int = 42
-    max_pairs: int = 100_000_000
-    audit: int = 128
-    on_bad: Literal["error", "skip"] = "error"
-    threads: int | None = None
+    method: RowMethod = VECTOR_DEFAULTS["method"]
+    recall: float = VECTOR_DEFAULTS["recall"]
+    seed: int = VECTOR_DEFAULTS["seed"]
+    max_pairs: int = VECTOR_DEFAULTS["max_pairs"]
+    audit: int = VECTOR_DEFAULTS["audit"]
+    on_bad: OnBadItem = VECTOR_DEFAULTS["on_bad"]
+    threads: int | None = VECTOR_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
         check_choice("measure", self.measure, tuple(CODES))
-        check_choice("method", self.method, ("auto", "lsh", "exact"))
-        check_choice("on_bad", self.on_bad, ("error", "skip"))
+        check_values(VectorOptions, self.__dict__)
         low, high = {"angle": (0.0, 180.0), "cosine": (-1.0, 1.0), "distance": (0.0, math.inf)}[self.measure]
         if not (low <= self.threshold <= high and math.isfinite(self.threshold)):
             name = {"angle": "max_angle", "cosine": "min_cosine", "distance": "max_distance"}[self.measure]
             upper = f"from {low:g} to {high:g}" if math.isfinite(high) else "of 0 or more"
             raise UsageError(f"{name} is {self.threshold:g}; expected a number {upper}.")
-        check_rows(self.recall, self.seed, self.max_pairs, self.audit, self.threads)
 
     @property
     def scale(self) -> Scale:

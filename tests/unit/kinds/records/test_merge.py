@@ -242,7 +242,7 @@ def test_wrong_uses_write_nothing(lookalike, tmp_path: Path) -> None:
         ((shop, "-o", out, "--survive", "phone"), "expected COL=RULE"),
         ((shop, "-o", out, "--unique", "shop"), "It needs several tables"),
         ((shop, "-o", out, "--link"), "--link needs two or more inputs"),
-        ((shop, "-o", out, "--engine", "spark"), "merge runs on one machine"),
+        ((shop, "-o", out, "--engine", "spark"), "No such option: --engine"),
     ):
         done = lookalike("records", "merge", *given_)
         assert done.code == 2

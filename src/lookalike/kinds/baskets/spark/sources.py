@@ -17,7 +17,7 @@ from lookalike.errors import UsageError
 from lookalike.io.paths import kind_of
 from lookalike.kinds.baskets.columns import BasketColumns, choose_columns
 from lookalike.kinds.baskets.formats import BasketRule, guess_separator, open_baskets
-from lookalike.kinds.baskets.local import BasketJob
+from lookalike.kinds.baskets.spec import BasketJob
 from lookalike.kinds.documents.spark.run import DocumentRun
 from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.output import Matched

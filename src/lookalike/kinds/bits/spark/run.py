@@ -20,9 +20,10 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
 from lookalike.kinds.bits.formats import Form, parse
-from lookalike.kinds.bits.joins import BitsJob, BitsJoin, drawn, varying
+from lookalike.kinds.bits.joins import BitsJoin, drawn, varying
 from lookalike.kinds.bits.multi_index import MultiIndexPlan, exact_plan
 from lookalike.kinds.bits.spark.sources import check_widths, open_code_rows, with_codes
+from lookalike.kinds.bits.spec import BitsJob
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.arrow_batches import as_binary, mapped, nothing, numbers, signed, together

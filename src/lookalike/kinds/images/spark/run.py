@@ -19,7 +19,8 @@ from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError
 from lookalike.io.pictures import PICTURES, PictureFolder, left_out, open_pictures
-from lookalike.kinds.images.local import Hashed, ImageJob, all_pairs, view_of
+from lookalike.kinds.images.local import Hashed, all_pairs, view_of
+from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.arrow_batches import mapped, nothing, numbers

@@ -21,7 +21,8 @@ from lookalike.errors import UsageError
 from lookalike.io.texts import OnBadText, as_texts
 from lookalike.kinds.strings.kernels import strings as kernels
 from lookalike.kinds.strings.lengths import LengthBounds, StringsByLength, ranked
-from lookalike.kinds.strings.local import STRINGS_ADVICE, StringsJob, StringsJoin
+from lookalike.kinds.strings.local import STRINGS_ADVICE, StringsJoin
+from lookalike.kinds.strings.spec import StringsJob
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.arrow_batches import as_binary, nothing, numbers, signed, together, words

@@ -1,0 +1,53 @@
+"""The options of `pairs`, `groups` and `dedup` of documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from lookalike.core import run_options as shared
+from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
+from lookalike.core.shingle_options import RuleOptions
+
+Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
+Scheme = Literal["fss-1", "minhash-1"]
+Measure = Literal["jaccard", "containment", "dice", "cosine", "overlap"]
+
+
+class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
+    """The options of `pairs`, `groups` and `dedup`; `forecast` has them, too."""
+
+    text: Annotated[str | None, changed(shared.Text, help="Column of the texts, or of the lists of tokens.")]
+    id: shared.Id
+    threshold: Annotated[float, changed(shared.Threshold, range="")]  # a count for the measure overlap
+    recall: shared.Recall
+    exact: shared.Exact
+    method: Annotated[
+        Method,
+        changed(shared.RowMethodOption,
+            help="How candidates are generated; auto takes the cheapest method that keeps the promised recall. dcm is "
+            "Divide-Compute-Merge; folding is Hamming LSH on OR-folded columns.",
+        ),
+    ]  # fmt: skip
+    measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of shingles.", panel=SIMILARITY_PANEL)]
+    min_shared: shared.MinShared
+    max_share: shared.MaxShare
+    num_hashes: shared.NumHashes
+    bands: Annotated[int | None, Option(None, "Number of bands.", unset="planned", panel=SIGNATURES_PANEL)]
+    rows: Annotated[int | None, Option(None, "Rows of a band.", unset="planned", panel=SIGNATURES_PANEL)]
+    scheme: Annotated[Scheme, Option("fss-1", "How signatures are computed.", panel=SIGNATURES_PANEL)]
+    seed: shared.Seed
+    verify: Annotated[
+        bool,
+        Option(True, "Score pairs exactly; without, report pairs whose signatures agree in a share `threshold` of the "
+               "rows.", flags=("--verify/--no-verify",), panel=SIMILARITY_PANEL, commands=("pairs",)),
+    ]  # fmt: skip
+    audit: shared.Audit
+    max_pairs: shared.MaxPairs
+    on_bad_text: shared.OnBadTextOption
+    on_bad_file: shared.OnBadFileOption
+    lines: shared.Lines
+    threads: shared.Threads
+    memory: shared.Memory
+    work_dir: shared.WorkDir
+    beside: shared.Beside
+    progress: shared.ProgressOption

@@ -1,0 +1,47 @@
+"""The options of `pairs`, `groups` and `dedup` of strings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from lookalike.core import run_options as shared
+from lookalike.core.options import SIMILARITY_PANEL, Option, changed
+from lookalike.core.shingle_options import FoldCase, StripAccents
+
+Measure = Literal["levenshtein", "indel"]
+DEFAULT_EDITS = 2
+
+
+class StringOptions(shared.SparkOptions, total=False):
+    """The options of `pairs`, `groups` and `dedup`."""
+
+    max_edits: Annotated[
+        int | None,
+        Option(None, "Largest number of edits between two strings.", unset=f"{DEFAULT_EDITS}, without `min_similarity`",
+               flags=("-d", "--max-edits"), panel=SIMILARITY_PANEL,
+               reason="a number of edits, where others have a similarity"),
+    ]  # fmt: skip
+    min_similarity: Annotated[
+        float | None,
+        Option(None, "Lowest similarity, instead of `max_edits`: 1 - edits / length of the longer string (indel: / sum "
+               "of both lengths).", unset="`max_edits` decides", flags=("-s", "--min-similarity"),
+               panel=SIMILARITY_PANEL, range="(0, 1]"),
+    ]  # fmt: skip
+    measure: Annotated[
+        Measure,
+        Option("levenshtein", "Edits: insert, delete and replace (levenshtein), or insert and delete only (indel).",
+               panel=SIMILARITY_PANEL),
+    ]  # fmt: skip
+    fold_case: Annotated[
+        bool,
+        changed(
+            FoldCase, default=False, panel=SIMILARITY_PANEL, reason="an edit distance compares letters as they are"
+        ),
+    ]
+    strip_accents: Annotated[bool, changed(StripAccents, panel=SIMILARITY_PANEL)]
+    text: Annotated[str | None, changed(shared.Text, help="Column of the strings.")]
+    id: shared.Id
+    max_pairs: shared.MaxPairs
+    on_bad_text: shared.OnBadTextOption
+    threads: shared.Threads
+    progress: shared.ProgressOption
