@@ -6,21 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import ShingleRule
-from lookalike.core.keep_policy import preferred_column
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.baskets.formats import BasketRule, open_baskets
-from lookalike.kinds.baskets.local import search, through_groups
 from lookalike.kinds.baskets.options import BasketOptions, Limit, Neighbours
-from lookalike.kinds.baskets.source import Baskets, aligned
-from lookalike.kinds.baskets.spec import BasketJob, ItemJob
-from lookalike.kinds.baskets.suggestions import Suggestions, find, neighbours_of, suggestions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.kinds.baskets.formats import BasketRule
+    from lookalike.kinds.baskets.source import Baskets
+    from lookalike.kinds.baskets.spec import BasketJob
+    from lookalike.kinds.baskets.suggestions import Suggestions
     from lookalike.runtime.spark.result import SparkResult
 
 READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "dual")
@@ -135,6 +133,9 @@ def suggest(
     >>> la.baskets.suggest(bought, "bob").items.to_pylist()
     [{'item': 'tea', 'score': 1.0, 'count': 1, 'by': ['ann']}]
     """
+    from lookalike.kinds.baskets.local import through_groups
+    from lookalike.kinds.baskets.suggestions import find, neighbours_of, suggestions
+
     if limit < 1 or neighbours < 1:
         raise UsageError(f"limit is {limit} and neighbours {neighbours}; expected at least 1 of each.")
     given: dict[str, Any] = {name: value for name, value in options.items() if name != "progress"}
@@ -154,6 +155,8 @@ def suggest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.kinds.baskets.local import search, through_groups
+
     given = dict(options)
     trace = Trace(given.pop("progress", silent))
     via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
@@ -191,6 +194,10 @@ def _read(
     options: dict[str, Any], source: Any, against: Any = None, keep: str = "first"
 ) -> tuple[list[Baskets], BasketJob]:
     """Read the baskets of one or two sources, with one numbering of items; the other options form the job."""
+    from lookalike.core.keep_policy import preferred_column
+    from lookalike.kinds.baskets.formats import open_baskets
+    from lookalike.kinds.baskets.source import aligned
+
     rule, job = _asked(options)
     column = preferred_column(keep)
     baskets = [open_baskets(source, rule, extra=[column] if column else [])]
@@ -201,6 +208,9 @@ def _read(
 
 def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:
     """Split the options into the rule for reading and the job."""
+    from lookalike.kinds.baskets.formats import BasketRule
+    from lookalike.kinds.baskets.spec import BasketJob, ItemJob
+
     rule = BasketRule(**{name: options.pop(name) for name in READING if name in options})
     shared = options.pop("min_shared", None)
     if shared is not None:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
-from lookalike.kinds.bits.local import run
 from lookalike.kinds.bits.options import BitsOptions
-from lookalike.kinds.bits.source import open_codes
 from lookalike.kinds.bits.spec import BitsJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
@@ -90,6 +88,9 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.kinds.bits.local import run
+    from lookalike.kinds.bits.source import open_codes
+
     given = dict(options)
     cluster = spark_options(given)
     progress = given.pop("progress", silent)

@@ -9,18 +9,13 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.read import by_lines, open_collection
-from lookalike.kinds.documents.forecast import Forecast
-from lookalike.kinds.documents.forecast import forecast as make_forecast
-from lookalike.kinds.documents.local import run
 from lookalike.kinds.documents.options import DocumentOptions
-from lookalike.kinds.documents.spec import Job
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
-from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
-from lookalike.runtime.local.work_folder import ResourceLimits
 
 if TYPE_CHECKING:
+    from lookalike.kinds.documents.forecast import Forecast
+    from lookalike.kinds.documents.spec import Job
     from lookalike.runtime.spark.result import SparkResult
 
 RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
@@ -123,6 +118,10 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
     2
     """
+    from lookalike.io.read import open_collection
+    from lookalike.kinds.documents.forecast import forecast as make_forecast
+    from lookalike.runtime.local.work_folder import ResourceLimits
+
     given = dict(options)
     collection = open_collection(source, **_columns(given, alone=True))
     place = ResourceLimits.of(given)
@@ -135,6 +134,11 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.io.read import open_collection
+    from lookalike.kinds.documents.local import run
+    from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
+    from lookalike.runtime.local.work_folder import ResourceLimits
+
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns = _columns(job_options, alone=against is None)
@@ -183,12 +187,16 @@ def _on_spark(
 
 def _columns(options: dict[str, Any], *, alone: bool) -> dict[str, Any]:
     """Take the options of `open_collection` out of `options`. alone: no other collection is compared with it."""
+    from lookalike.io.read import by_lines
+
     columns = {name: options.pop(name, None) for name in ("text", "id")}
     columns |= {name: options.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
     return columns | {"lines": by_lines(options.pop("lines", False), alone=alone)}
 
 
 def _job(options: dict[str, Any], *, tokens: bool) -> Job:
+    from lookalike.kinds.documents.spec import Job
+
     rule_options = {name: options.pop(name) for name in RULE_OPTIONS if name in options}
     unit: Unit = options.pop("unit", None) or ("token" if tokens else "word")
     if tokens != (unit == "token"):

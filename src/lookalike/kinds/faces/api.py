@@ -10,9 +10,7 @@ import pyarrow as pa
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
-from lookalike.kinds.faces.local import run
 from lookalike.kinds.faces.options import FaceOptions, Top
-from lookalike.kinds.faces.source import open_faces
 from lookalike.kinds.faces.spec import FaceJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import only_local
@@ -86,6 +84,9 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
 
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: FaceOptions) -> Result:
+    from lookalike.kinds.faces.local import run
+    from lookalike.kinds.faces.source import open_faces
+
     job_options: dict[str, Any] = dict(options)
     only_local(job_options, "faces", NOT_ON_SPARK)
     progress: Any = job_options.pop("progress", silent)

@@ -10,16 +10,13 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.atomic import check_place
-from lookalike.io.pictures import PictureFolder, open_pictures
-from lookalike.kinds.images.contact_sheet import Shown, write_sheet
-from lookalike.kinds.images.local import run
 from lookalike.kinds.images.options import ImageOptions
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.io.pictures import PictureFolder
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -89,6 +86,10 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.io.atomic import check_place
+    from lookalike.io.pictures import open_pictures
+    from lookalike.kinds.images.local import run
+
     job_options = dict(options)
     cluster = spark_options(job_options)
     progress: Any = job_options.pop("progress", silent)
@@ -130,6 +131,8 @@ def _run(
 
 
 def _write_sheet(result: Result, folder: PictureFolder, path: Path, force: bool) -> None:
+    from lookalike.kinds.images.contact_sheet import Shown, write_sheet
+
     files = dict(zip(folder.ids, folder.files, strict=True))
     sizes = {row["file"]: f"{row['width']} x {row['height']}" for row in folder.described}
     rows = result.groups.to_pylist()

@@ -19,21 +19,14 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.collection import Collection
-from lookalike.io.random_access import pick_texts
-from lookalike.io.read import by_lines, open_collection
-from lookalike.io.results import write_folder
-from lookalike.kinds.passages.local import Shared, in_characters, run, summed
 from lookalike.kinds.passages.options import PassageOptions
-from lookalike.kinds.passages.reading import TOKEN_MEMORY_PER_TEXT_BYTE
-from lookalike.kinds.passages.receipt import passages_receipt
-from lookalike.kinds.passages.report import Pair, ReportPage, write_report
 from lookalike.kinds.passages.spec import PassageJob
 from lookalike.runtime.engine_choice import spark_options
-from lookalike.runtime.local.memory_needs import read_limit
-from lookalike.runtime.local.work_folder import ResourceLimits
 
 if TYPE_CHECKING:
+    from lookalike.io.collection import Collection
+    from lookalike.kinds.passages.local import Shared
+    from lookalike.kinds.passages.report import ReportPage
     from lookalike.kinds.passages.spark.run import SparkPassages
 
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
@@ -61,6 +54,8 @@ class Passages:
         The characters left_start to left_end (exclusive) of the left text match right_start to right_end of the right
         text. tokens: number of equal tokens, without boilerplate.
         """
+        from lookalike.kinds.passages.local import in_characters
+
         rows = self.shared.rows
         columns = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
         return pa.table(columns | {name: as_arrow(values) for name, values in in_characters(self.shared).items()})
@@ -72,6 +67,8 @@ class Passages:
         shared_tokens: tokens in shared passages, the lower count of the two documents. left_in_right: share of the left
         document's tokens that are in passages shared with the right one. longest: tokens of the longest unbroken run.
         """
+        from lookalike.kinds.passages.local import summed
+
         sums = self.shared.sums
         columns = {"left": self._ids(sums[:, 0]), "right": self._ids(sums[:, 1], last=True)}
         return pa.table(columns | {name: as_arrow(values) for name, values in summed(self.shared).items()})
@@ -87,12 +84,16 @@ class Passages:
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write passages.parquet, pairs.parquet and receipt.json into a new folder."""
+        from lookalike.io.results import write_folder
+
         write_folder({"passages": self.passages, "pairs": self.pairs}, self.receipt, Path(folder), force=force)
         return Path(folder)
 
     def report(self, path: str | Path, *, pairs: int = REPORTED, force: bool = False) -> Path:
         """Write an HTML report: a table of the pairs that share most, and their texts side by side, with the shared
         passages marked. The page is a single file without external resources."""
+        from lookalike.kinds.passages.report import write_report
+
         if pairs < 1:
             raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
         write_report(self._page(pairs), Path(path), force=force)
@@ -100,6 +101,9 @@ class Passages:
 
     def _page(self, most: int) -> ReportPage:
         """Build the page of the `most` pairs that share most; their texts are read again for it."""
+        from lookalike.io.random_access import pick_texts
+        from lookalike.kinds.passages.report import Pair, ReportPage
+
         sums, rows = self.shared.sums, self.shared.rows
         best = np.argsort(-np.minimum(sums[:, 2], sums[:, 3]), kind="stable")[:most]
         first = np.concatenate([[0], np.cumsum(sums[:, 5])])
@@ -162,6 +166,13 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     >>> la.passages(texts, min_tokens=6).passages.select(["left_start", "left_end", "tokens"]).to_pylist()
     [{'left_start': 9, 'left_end': 37, 'tokens': 8}]
     """
+    from lookalike.io.read import by_lines, open_collection
+    from lookalike.kinds.passages.local import run
+    from lookalike.kinds.passages.reading import TOKEN_MEMORY_PER_TEXT_BYTE
+    from lookalike.kinds.passages.receipt import passages_receipt
+    from lookalike.runtime.local.memory_needs import read_limit
+    from lookalike.runtime.local.work_folder import ResourceLimits
+
     given: dict[str, Any] = dict(options)
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
@@ -207,6 +218,8 @@ def _on_spark(
 
 def open_template(template: Any, **columns: Any) -> Collection:
     """Open the boilerplate texts: a file is one text, regardless of its extension; other sources as usual."""
+    from lookalike.io.read import open_collection
+
     paths = template if isinstance(template, list | tuple) else [template]
     if all(isinstance(path, Path) and path.is_file() for path in paths):
         return open_collection([path.read_bytes() for path in paths], **columns)
@@ -215,6 +228,8 @@ def open_template(template: Any, **columns: Any) -> Collection:
 
 def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> list[dict[str, Any]]:
     """Quote the text that was excluded as boilerplate, and add a warning if counted text looks like boilerplate."""
+    from lookalike.io.random_access import pick_texts
+
     wide = [] if shared.widespread is None else [shared.widespread]
     stretches = [*shared.boilerplate, *wide]
     texts = pick_texts(collections, {one.document for one in stretches}) if stretches else {}

@@ -13,11 +13,6 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.evaluation.ground_truth import read_pairs
-from lookalike.kinds.records.blocking_analysis import KeyCost, key_costs
-from lookalike.kinds.records.given_pairs import given_output, places, scored_table
-from lookalike.kinds.records.local import found, load, searched
-from lookalike.kinds.records.merge import Merged, MergeSpec, Sources, merged
 from lookalike.kinds.records.options import (
     GivenPairs,
     OneToOne,
@@ -27,14 +22,14 @@ from lookalike.kinds.records.options import (
     Survive,
     Unique,
 )
-from lookalike.kinds.records.rules import RecordRules
-from lookalike.kinds.records.rules_file import read_settings, read_survivorship
-from lookalike.kinds.records.source import RecordTable, open_records
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
-from lookalike.runtime.local.pool import Pool, usable_cores
 
 if TYPE_CHECKING:
+    from lookalike.kinds.records.blocking_analysis import KeyCost
+    from lookalike.kinds.records.merge import Merged
+    from lookalike.kinds.records.rules import RecordRules
+    from lookalike.kinds.records.source import RecordTable
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -150,6 +145,10 @@ def preview(
     >>> [(cost.column, cost.key, cost.pairs, cost.value) for cost in costs if cost.key == "words"]
     [('name', 'words', 2, 'ann'), ('town', 'words', 1, 'york')]
     """
+    from lookalike.kinds.records.blocking_analysis import key_costs
+    from lookalike.kinds.records.local import load
+    from lookalike.runtime.local.pool import Pool, usable_cores
+
     tables = _open(options, source, against)
     with Pool(options.get("threads") or usable_cores()) as pool:
         loaded, rules = load(tables, _rules(options), options.get("fields"), pool, Trace())
@@ -183,6 +182,8 @@ def explain(
     >>> la.records.explain(people, 0, 2, threshold=0.6).rows[0]
     ('name', 'Ann Lee', 'Lee, Ann', 0.25)
     """
+    from lookalike.kinds.records.local import searched
+
     tables = _open(options, source, against)
     made = searched(
         tables, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
@@ -210,6 +211,10 @@ def score(source: Any, pairs: Any, *, against: Against = None, **options: Unpack
     >>> scored.select(["left", "right", "similarity", "match"]).to_pylist()[0]
     {'left': '0', 'right': '2', 'similarity': 1.0, 'match': True}
     """
+    from lookalike.evaluation.ground_truth import read_pairs
+    from lookalike.kinds.records.given_pairs import places, scored_table
+    from lookalike.kinds.records.local import searched
+
     listed = read_pairs(pairs)
     made = searched(
         _open(options, source, against), {**job_options(options), "audit": 0},
@@ -243,6 +248,10 @@ def merge(
     >>> merged.golden["town"].to_pylist()
     ['York', 'Leeds']
     """
+    from lookalike.kinds.records.merge import MergeSpec, Sources, merged
+    from lookalike.kinds.records.rules import RecordRules
+    from lookalike.kinds.records.rules_file import read_survivorship
+
     sources = Sources.of(source, unique, options)
     settings = options.get("settings")
     saved = {} if settings is None or isinstance(settings, RecordRules) else read_survivorship(settings)
@@ -255,6 +264,8 @@ def merge(
 
 def _grouped(source: Any, pairs: Any, grouping: Grouping, keep: str, options: Any) -> Result:
     """Group given pairs."""
+    from lookalike.kinds.records.given_pairs import given_output
+
     if spark_options(options) is not None:
         raise UsageError("pairs that are given are grouped on one machine; leave out the engine.")
     tables, trace = _open(options, source), Trace(options.get("progress", silent))
@@ -269,6 +280,8 @@ def _one_pair(records: tuple[int, int]) -> tuple[I64, I64]:
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, one_to_one: bool, given: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.kinds.records.local import found, searched
+
     options: Any = dict(given)
     cluster = spark_options(options)
     trace = Trace(options.get("progress", silent))
@@ -306,6 +319,8 @@ def _run(
 
 
 def _open(options: RecordRunOptions, *sources: Any) -> list[RecordTable]:
+    from lookalike.kinds.records.source import open_records
+
     on_bad = options.get("on_bad_text", "error")
     return [open_records(one, id=options.get("id"), on_bad_text=on_bad) for one in sources if one is not None]
 
@@ -317,6 +332,9 @@ def job_options(options: RecordRunOptions) -> dict[str, Any]:
 
 
 def _rules(options: RecordRunOptions) -> RecordRules | None:
+    from lookalike.kinds.records.rules import RecordRules
+    from lookalike.kinds.records.rules_file import read_settings
+
     settings = options.get("settings")
     if settings is not None and options.get("fields"):
         raise UsageError("fields and settings do not go together: the settings name the fields.")

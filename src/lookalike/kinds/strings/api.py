@@ -8,10 +8,7 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.read import open_collection
-from lookalike.kinds.strings.local import run
 from lookalike.kinds.strings.options import DEFAULT_EDITS, StringOptions
-from lookalike.kinds.strings.spec import StringsJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
@@ -102,6 +99,10 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.io.read import open_collection
+    from lookalike.kinds.strings.local import run
+    from lookalike.kinds.strings.spec import StringsJob
+
     given = dict(options)
     cluster = spark_options(given)
     progress = given.pop("progress", silent)

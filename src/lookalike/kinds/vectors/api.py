@@ -8,15 +8,13 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.vectors import open_vectors
-from lookalike.kinds.vectors.local import run
 from lookalike.kinds.vectors.neighbors import RadiusNeighbors
 from lookalike.kinds.vectors.options import VectorOptions
-from lookalike.kinds.vectors.spec import VectorJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.kinds.vectors.spec import VectorJob
     from lookalike.runtime.spark.result import SparkResult
 
 BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distance"}
@@ -105,6 +103,9 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.io.vectors import open_vectors
+    from lookalike.kinds.vectors.local import run
+
     job_options: dict[str, Any] = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
@@ -135,6 +136,8 @@ def _on_spark(
 
 def make_job(options: dict[str, Any]) -> VectorJob:
     """Create the job from the user's options, with exactly one of max_angle, min_cosine and max_distance."""
+    from lookalike.kinds.vectors.spec import VectorJob
+
     given = {name: options.pop(name) for name in BOUNDS if options.get(name) is not None}
     for name in BOUNDS:
         options.pop(name, None)

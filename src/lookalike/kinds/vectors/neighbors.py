@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.arrays import F64, I64, Pairs
-from lookalike.core.exact_duplicates import expand
 from lookalike.core.run_options import RowMethod
 from lookalike.core.trace import Trace
 from lookalike.errors import MissingExtra, UsageError
-from lookalike.io.vectors import open_vectors
-from lookalike.kinds.vectors.local import find_pairs
-from lookalike.kinds.vectors.spec import VectorJob
-from lookalike.runtime.local.numeric_rows import read_rows
-from lookalike.runtime.local.pool import Pool, usable_cores
-from lookalike.runtime.run_output import RunOutput
+
+if TYPE_CHECKING:
+    from lookalike.kinds.vectors.spec import VectorJob
+    from lookalike.runtime.run_output import RunOutput
 
 METRICS = ("euclidean", "angle", "cosine")
 
@@ -105,6 +102,8 @@ class RadiusNeighbors:
         return csr_matrix((data, indices, np.concatenate([[0], ends])), shape=(len(ends), self.n_samples_fit_))
 
     def _job(self, radius: float) -> VectorJob:
+        from lookalike.kinds.vectors.spec import VectorJob
+
         if self.metric not in METRICS:
             raise UsageError(f"metric {self.metric!r} is unknown. Choices: {', '.join(METRICS)}.")
         measures: dict[str, Any] = {"euclidean": "distance", "angle": "angle", "cosine": "cosine"}
@@ -116,6 +115,11 @@ class RadiusNeighbors:
 
     def _neighbours(self, X: Any, radius: float | None, *, by_distance: bool) -> tuple[I64, I64, F64]:  # noqa: N803
         """Return (ends, fitted rows, distances), row by row: sorted by the fitted row, or by distance."""
+        from lookalike.io.vectors import open_vectors
+        from lookalike.kinds.vectors.local import find_pairs
+        from lookalike.runtime.local.numeric_rows import read_rows
+        from lookalike.runtime.local.pool import Pool, usable_cores
+
         if not hasattr(self, "_fitted"):
             raise UsageError("this RadiusNeighbors has not been fitted; call fit(X) first.")
         job = self._job(self.radius if radius is None else radius)
@@ -137,6 +141,8 @@ class RadiusNeighbors:
 
 
 def _expanded(found: RunOutput, job: VectorJob) -> Pairs:
+    from lookalike.core.exact_duplicates import expand
+
     assert found.pairs is not None
     return expand(
         found.pairs, found.classes, found.own, split=found.split, limit=job.max_pairs, advice="Take a smaller radius."
