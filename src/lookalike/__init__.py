@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lookalike.cost_model.api import estimate
     from lookalike.evaluation.api import evaluate
     from lookalike.index.index import Index
+    from lookalike.io.saved_result import load
     from lookalike.kinds.baskets import api as baskets
     from lookalike.kinds.bits import api as bits
     from lookalike.kinds.documents.api import dedup, forecast, groups, pairs
@@ -59,6 +60,7 @@ _HOMES = {
     "Recipe": "lookalike.core.arrays",
     "ShingleRule": "lookalike.core.arrays",
     "Result": "lookalike.result",
+    "load": "lookalike.io.saved_result",
     "explore": "lookalike.web.exploring",
     "report": "lookalike.web.report",
 }
@@ -74,7 +76,7 @@ _MODULES = {
 __all__ = [
     "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",
     "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups",
-    "images", "jaccard", "metrics", "pairs", "passages", "plan", "records", "report", "signatures", "stories",
+    "images", "jaccard", "load", "metrics", "pairs", "passages", "plan", "records", "report", "signatures", "stories",
     "strings", "suggest_k", "textbook", "vectors",
 ]  # fmt: skip
 

@@ -16,6 +16,7 @@ from lookalike.core.arrays import F64, Groups, Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count, share
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import Grouping as Grouping
 from lookalike.core.trace import Trace
 from lookalike.errors import InputChanged, TooManyPairs, UsageError
@@ -26,7 +27,7 @@ Asked = Literal["pairs", "groups", "dedup"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(ArrowRows):
     """The result of `pairs`, `groups` or `dedup` for any kind of item. Each table is built when it is first accessed.
 
     pairs: left, right, similarity (or distance), and further columns that depend on the kind of item. groups: id,
@@ -206,17 +207,30 @@ class Result:
         from lookalike.io.results import write_folder
 
         pairs = self.listed_pairs()
-        tables = {} if pairs is None else {"pairs": pairs}
         if pairs is None and self.receipt["pairs_complete"]:
             self.receipt["pairs_complete"] = False
             limit = f"more than --max-pairs {self.job.max_pairs:,}"
             self.receipt["warnings"].append(f"{folder} has no pairs.parquet: the pairs of equal items are {limit}.")
+        write_folder(self._tables(pairs), self.receipt, Path(folder), force=force)
+        return Path(folder)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that `save` writes, by name; pairs are left out if groups or dedup have too many."""
+        return self._tables(self.listed_pairs())
+
+    def _tables(self, pairs: pa.Table | None) -> dict[str, pa.Table]:
+        tables = {} if pairs is None else {"pairs": pairs}
         if self.found.split < 0:
             tables["groups"] = self.groups
         if self.asked == "dedup":
             tables |= {"kept": self.kept, "removed": self.removed}
-        write_folder(tables, self.receipt, Path(folder), force=force)
-        return Path(folder)
+        return tables
+
+    @property
+    def score_column(self) -> str:
+        """The name of the column of scores: similarity, distance, or that of the kind of item."""
+        return self.job.scale.column
 
     def done(self) -> None:
         """Delete the checkpoints of the run, if it has a work folder; call this after the result is saved."""

@@ -16,6 +16,7 @@ from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
 from lookalike.core.options import accepts
+from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
@@ -35,7 +36,7 @@ EXCERPT_CHARACTERS = 120  # characters of boilerplate that a receipt quotes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passages:
+class Passages(ArrowRows):
     """The result of `passages`. Tables are built on first access.
 
     passages: left, right, left_start, left_end, right_start, right_end (characters), tokens. pairs: left, right,
@@ -73,7 +74,18 @@ class Passages:
         columns = {"left": self._ids(sums[:, 0]), "right": self._ids(sums[:, 1], last=True)}
         return pa.table(columns | {name: as_arrow(values) for name, values in summed(self.shared).items()})
 
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that `save` writes, by name."""
+        return {"passages": self.passages, "pairs": self.pairs}
+
+    @property
+    def score_column(self) -> str:
+        """The name of the column of scores in the table of pairs: shared_tokens."""
+        return self.job.scale.column
+
     def to_arrow(self) -> pa.Table:
+        """Return the passages."""
         return self.passages
 
     def _repr_html_(self) -> str:
@@ -86,7 +98,7 @@ class Passages:
         """Write passages.parquet, pairs.parquet and receipt.json into a new folder."""
         from lookalike.io.results import write_folder
 
-        write_folder({"passages": self.passages, "pairs": self.pairs}, self.receipt, Path(folder), force=force)
+        write_folder(self.tables, self.receipt, Path(folder), force=force)
         return Path(folder)
 
     def report(self, path: str | Path, *, pairs: int = REPORTED, force: bool = False) -> Path:

@@ -15,6 +15,7 @@ from lookalike.core.arrow import as_arrow
 from lookalike.core.clusters import components
 from lookalike.core.exact_duplicates import expand
 from lookalike.core.options import accepts, check_values, defaults
+from lookalike.core.results import ArrowRows
 from lookalike.core.trace import Trace
 from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import write_folder
@@ -34,7 +35,7 @@ METHOD: Method = "auto"  # join method of the comparison by shingles
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stories:
+class Stories(ArrowRows):
     """The result of `stories`. Tables are built on first access.
 
     left, right i64[p]: pairs of articles of the same story; contained f64[p]: the lower of the two shares of text in
@@ -82,13 +83,28 @@ class Stories:
             }
         )
 
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The tables that `save` writes, by name."""
+        return {"stories": self.stories, "pairs": self.pairs}
+
+    @property
+    def score_column(self) -> str:
+        """The name of the column of scores in the table of pairs: contained."""
+        return "contained"
+
     def to_arrow(self) -> pa.Table:
+        """Return the stories."""
         return self.stories
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write stories.parquet, pairs.parquet and receipt.json into a new folder."""
-        write_folder({"stories": self.stories, "pairs": self.pairs}, self.receipt, Path(folder), force=force)
+        write_folder(self.tables, self.receipt, Path(folder), force=force)
         return Path(folder)
+
+    def done(self) -> None:
+        """Delete the checkpoints and temporary files of the run."""
+        self.shared.space.finish()
 
 
 @accepts(StoryOptions)

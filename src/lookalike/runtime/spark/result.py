@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from lookalike.core.recall_audit import Audit
+from lookalike.core.results import ArrowRows
+from lookalike.core.run_options import Grouping
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.runtime.receipt import NO_WORK, peak_memory, recall_warnings
 from lookalike.runtime.spark.job_errors import translated_errors
@@ -18,14 +20,36 @@ from lookalike.runtime.spark.session import engine_facts, spark_versions
 from lookalike.runtime.spark.writing import write_frame, write_result, write_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 Asked = Literal["pairs", "groups", "dedup"]
-Grouping = Literal["components", "stars", "cliques"]
+
+
+class FrameRows(ArrowRows):
+    """Length, iteration and the Arrow stream of a result on Spark, from its `frame`."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The requested DataFrame."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """Return the requested DataFrame as an Arrow table, in the memory of the driver."""
+        return self.frame.toArrow()
+
+    def __len__(self) -> int:
+        """Return the number of rows of the requested DataFrame, by a Spark job."""
+        return self.frame.count()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Iterate over the rows of the requested DataFrame, partition by partition."""
+        for row in self.frame.toLocalIterator():
+            yield row.asDict()
 
 
 @dataclass(frozen=True)
-class SparkResult:
+class SparkResult(FrameRows):
     """The result of `pairs`, `groups` or `dedup` on Spark. DataFrames are evaluated lazily, by Spark actions.
 
     Creating a DataFrame runs the jobs that it depends on: the check for unique ids, the size of the result, and for
@@ -130,15 +154,27 @@ class SparkResult:
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
         """Write the requested tables as folders of Parquet, with receipt.json, into a new folder or URL."""
+        tables = self.tables
+        with translated_errors(), self.run.trace.stage("write"):
+            complete = {"pairs_complete": "pairs" in tables}
+            return write_result(tables, lambda: self.receipt | complete, os.fspath(folder), force=force)
+
+    @property
+    def tables(self) -> dict[str, DataFrame]:
+        """The DataFrames that `save` writes, by name; pairs are left out if groups or dedup have too many."""
         pairs = self._listed_pairs()
         tables = {} if pairs is None else {"pairs": pairs}
         if len(self.run.origins) == 1:
             tables["groups"] = self.groups
         if self.asked == "dedup":
             tables |= {"kept": self.kept, "removed": self.removed}
-        with translated_errors(), self.run.trace.stage("write"):
-            complete = {"pairs_complete": pairs is not None}
-            return write_result(tables, lambda: self.receipt | complete, os.fspath(folder), force=force)
+        return tables
+
+    @property
+    def score_column(self) -> str:
+        """The name of the column of scores: similarity, distance, or that of the kind of item."""
+        column: str = self.job.scale.column
+        return column
 
     def _listed_pairs(self) -> DataFrame | None:
         """Return the pairs, or None if groups or rows were requested and their pairs exceed `max_pairs`."""

@@ -35,6 +35,7 @@ from lookalike.runtime.spark.job_errors import translated_errors
 from lookalike.runtime.spark.key_join import bucket_items, bucket_statistics, candidates, join_payload
 from lookalike.runtime.spark.output import check_ids, named
 from lookalike.runtime.spark.read_items import BOTH, Made, read_items
+from lookalike.runtime.spark.result import FrameRows
 from lookalike.runtime.spark.session import engine_facts, spark_versions
 from lookalike.runtime.spark.sources import SparkSource
 from lookalike.runtime.spark.writing import write_frame, write_result
@@ -53,7 +54,7 @@ PASSAGE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class SparkPassages:
+class SparkPassages(FrameRows):
     """The result of `passages` on Spark. DataFrames are evaluated lazily."""
 
     asked: ClassVar[str] = "passages"
@@ -108,9 +109,19 @@ class SparkPassages:
         found = self._found.selectExpr("count(distinct left, right) as pairs", "count(1) as passages")
         return {name: count or 0 for row in (read, found) for name, count in row.collect()[0].asDict().items()}
 
+    @property
+    def tables(self) -> dict[str, DataFrame]:
+        """The DataFrames that `save` writes, by name."""
+        return {"passages": self.passages, "pairs": self.pairs}
+
+    @property
+    def score_column(self) -> str:
+        """The name of the column of scores in the table of pairs: shared_tokens."""
+        return self.job.scale.column
+
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> str:
         """Write passages.parquet and pairs.parquet, folders of parts, and receipt.json into a new folder or URL."""
-        tables = {"passages": self.passages, "pairs": self.pairs}
+        tables = self.tables
         with translated_errors(), self.trace.stage("write"):
             return write_result(tables, lambda: self.receipt, os.fspath(folder), force=force)
 
