@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import lookalike as la
+from lookalike.cli.main import app
 from lookalike.errors import LookalikeError
 from lookalike.io.write import write_table
 
@@ -121,3 +125,80 @@ def test_a_column_of_any_type_gives_an_answer_or_one_line(name: str) -> None:
         table = pa.table({**base(), "odd": values})
         answered(module.dedup, table, keep="max:odd", **options, **named)
         answered(module.dedup, table.slice(0, 0), keep="priority:odd=a", **options, **named)
+
+
+# kind: (command, the options that it needs, its input column), with what takes the rows of a table
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "documents": ([], ["--text", "text"]),
+    "strings": (["strings"], ["-d", "1", "--text", "text"]),
+    "records": (["records"], ["--field", "text", "--field", "n"]),
+    "vectors": (["vectors"], ["--max-distance", "1", "--column", "vector"]),
+    "faces": (["faces"], ["--column", "vector"]),
+    "bits": (["bits"], ["--max-bits", "1", "--code", "code"]),
+    "baskets": (["baskets"], ["--item", "text", "--set", "id"]),
+}
+TASKS = {"pairs": "out.csv", "groups": "out.parquet", "dedup": "out.jsonl", "against": "out.csv"}
+
+
+def called(arguments: list[str]) -> bool:
+    """True for a command that succeeds, False for an error of one line; anything else fails."""
+    before = {path.name for path in Path().iterdir()}
+    done = CliRunner().invoke(app, arguments)
+    if isinstance(done.exception, LookalikeError):
+        assert "\n" not in str(done.exception).strip(), arguments
+        assert {path.name for path in Path().iterdir()} == before, "something half-written"
+        return False
+    assert done.exit_code == 0, (arguments, done.output, done.exception)
+    return True
+
+
+@pytest.mark.parametrize("shape", [name for name, _ in shapes()])
+def test_the_command_line_answers_or_says_why_not(shape: str) -> None:
+    table = dict(shapes())[shape]
+    sources = []
+    for form in FORMATS[1:]:
+        with suppress(LookalikeError):
+            write_table(table, f"in{form}")
+            sources.append(f"in{form}")
+    answers = []
+    numbers = itertools.count(sum(shape.encode()))  # another format for each command
+    for command, options in COMMANDS.values():
+        for task, output in TASKS.items():
+            source = sources[next(numbers) % len(sources)]
+            more = ["--against", source] if task == "against" else []
+            verb = "pairs" if task == "against" else task
+            answers.append(called([*command, verb, source, *options, *more, "-o", output, "--force", "-q"]))
+    for command in ("passages", "stories"):
+        for output in ("out.csv", "out.html") if command == "passages" else ("out.csv",):
+            source = sources[next(numbers) % len(sources)]
+            answers.append(called([command, source, "--text", "text", "-o", output, "--force", "-q"]))
+    if shape == "ordinary":
+        assert answers.count(False) <= 6  # no lists in CSV
+
+
+def test_odd_folders_of_pictures_on_the_command_line() -> None:
+    from PIL import Image
+
+    grey, other = Image.new("L", (40, 40), 90), Image.linear_gradient("L")
+    folders: dict[str, dict[str, Any]] = {
+        "empty": {},
+        "one": {"a.png": other},
+        "equal": {"a.png": other, "b.png": other, "c.jpg": other},
+        "plain": {"a.png": grey, "b.png": grey},
+        "odd names": {'a b,\n"c".png': other, "é.png": other, "a.PNG": other, ".png": other},
+        "odd files": {"a.png": b"", "b.png": b"no picture", "c.png": other, "d.txt": b"text"},
+    }
+    for name, files in folders.items():
+        Path(name).mkdir()
+        for file, content in files.items():
+            if isinstance(content, bytes):
+                Path(name, file).write_bytes(content)
+            else:
+                content.save(Path(name, file), "jpeg" if file.endswith("jpg") else "png")
+        for task, output in TASKS.items():
+            more = (
+                ["--against", "one"] if task == "against" and "one" in [path.name for path in Path().iterdir()] else []
+            )
+            verb = "pairs" if task == "against" else task
+            answer = called(["images", verb, name, *more, "-o", output, "--force", "-q"])
+            assert answer or name in ("empty", "odd files"), (name, task)

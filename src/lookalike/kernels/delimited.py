@@ -20,7 +20,7 @@ def records(data: Any, delimiter: int, is_end: bool, starts: Any, ends: Any) -> 
     """Find the complete records of `data`, which must begin at the start of a record. Returns their number.
 
     data u8[n]; is_end: nothing follows, so the last record needs no line break; starts, ends i64[m], out: start of each
-    record, and its end after the line break. m: at least the number of CR and LF in data, plus one.
+    record, and its end after the line break. m: at least n // 2 + 1.
     """
     n = len(data)
     mark = np.uint8(delimiter)
