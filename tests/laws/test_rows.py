@@ -23,18 +23,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
+from dedup_runs import DEDUPS, row_of
 from lookalike.errors import InputError, OutputError
 from lookalike.result import Result
 from snippets import in_process
 
-KINDS: dict[str, Callable[[Path], Result]] = {
-    "documents": lambda path: la.dedup(path, text="text", k=1, threshold=0.9),
-    "strings": lambda path: la.strings.dedup(path, text="text", max_edits=0),
-    "bits": lambda path: la.bits.dedup(path, code="code", max_bits=0),
-    "vectors": lambda path: la.vectors.dedup(path, column="vector", max_distance=0.1),
-    "baskets": lambda path: la.baskets.dedup(path, item="items", threshold=0.9),
-    "records": lambda path: la.records.dedup(path, fields=["text"], threshold=0.9),
-}
 TEXTS = ["red green blue", "ten nine eight seven", 'Ann\'s "own", text', "line\nbreak é 東", "4 5 6"]
 NUMBERS = st.sampled_from([1, -0.0, 1.5, 2**53 + 1, 2**63, 10**30, 1e-7, 0.1])
 SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=4)
@@ -54,7 +47,7 @@ def json_rows(draw: st.DrawFn) -> tuple[list[bytes], str]:
     rows = []
     # Two that differ come first: records need a column that tells them apart.
     for chosen in [0, 1, *draw(st.lists(st.integers(0, len(TEXTS) - 1), max_size=5))]:
-        row = {"text": TEXTS[chosen], "code": f"{chosen:02x}", "vector": [1.0, chosen], "items": TEXTS[chosen].split()}
+        row = row_of(TEXTS[chosen], chosen)
         row |= draw(st.dictionaries(KEYS, VALUES, max_size=3))
         line = json.dumps(row, ensure_ascii=draw(st.booleans()), separators=(",", draw(st.sampled_from([":", " : "]))))
         rows.append(line.encode("utf-8", "surrogatepass"))
@@ -71,7 +64,7 @@ def kept_rows(result: Result, count: int) -> list[int]:
 
 
 @pytest.mark.promise("docs/reference/formats.md", "kept rows are the bytes of the input")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DEDUPS)
 @settings(max_examples=20, deadline=None)
 @given(data=json_rows(), packed=st.booleans(), ends=st.booleans(), mark=st.booleans())
 def test_json_lines_are_kept_byte_for_byte(
@@ -82,7 +75,7 @@ def test_json_lines_are_kept_byte_for_byte(
     folder = tmp_path_factory.mktemp("rows")
     source = folder / ("a.jsonl.gz" if packed else "a.jsonl")
     source.write_bytes(gzip.compress(whole) if packed else whole)
-    result = KINDS[kind](source)
+    result = DEDUPS[kind](source)
     result.write(folder / "b.jsonl")
     kept = kept_rows(result, len(rows))
     expected = [rows[row] + (first_break(between) if row < len(rows) - 1 or ends else b"") for row in kept]

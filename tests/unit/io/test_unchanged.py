@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
+from dedup_runs import DEDUPS, row_of
 from lookalike.errors import InputChanged, InputError
 from lookalike.io.write import write_table
-from lookalike.result import Result
 
 TEXTS = ["red green blue", "ten nine eight", "red green blue", "left right up"]
 OTHER = ["red green blue", "ten nine eight", "red green blue", "left right up?"]
@@ -26,30 +25,20 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table(texts: list[str]) -> pa.Table:
-    codes = [f"{len(text):02x}" for text in texts]
-    vectors = pa.array([[1.0, float(len(text))] for text in texts], pa.list_(pa.float32()))
-    return pa.table({"text": texts, "code": codes, "vector": vectors, "items": [text.split() for text in texts]})
+    return pa.Table.from_pylist([row_of(text, len(text)) for text in texts])
 
 
-KINDS: dict[str, Callable[[str], Result]] = {
-    "documents": lambda path: la.dedup(path, text="text", k=1, threshold=0.9),
-    "strings": lambda path: la.strings.dedup(path, text="text", max_edits=0),
-    "bits": lambda path: la.bits.dedup(path, code="code", max_bits=0),
-    "vectors": lambda path: la.vectors.dedup(path, column="vector", max_distance=0.1),
-    "baskets": lambda path: la.baskets.dedup(path, item="items", threshold=0.9),
-    "records": lambda path: la.records.dedup(path, fields=["text"], threshold=0.9),
-}
 CHANGES = {"shorter": TEXTS[:3], "other rows": OTHER, "longer": [*TEXTS, "one more row"]}
 
 
 @pytest.mark.promise("docs/reference/formats.md", "stops with the name of the file, and nothing is written")
 @pytest.mark.parametrize("extension", ["jsonl", "jsonl.gz", "parquet", "arrow"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DEDUPS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_input_that_changes_between_the_passes_is_refused(extension: str, kind: str, change: str) -> None:
     name = f"a.{extension}"
     write_table(table(TEXTS), name)
-    result = KINDS[kind](name)
+    result = DEDUPS[kind](name)
     write_table(table(CHANGES[change]), name, force=True)
     for output in ("b.jsonl", "b.parquet"):
         with pytest.raises(InputChanged, match=rf"^a\.{extension} has changed since it was first read; nothing was wr"):
