@@ -14,6 +14,7 @@ from lookalike.core.arrays import F64, Pairs
 from lookalike.core.candidates import Items
 from lookalike.core.exact_duplicates import Classes, collapse
 from lookalike.core.keep_policy import preference, preferred_column
+from lookalike.core.method_choice import Choice
 from lookalike.core.recall_audit import Audit
 from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS
 from lookalike.core.trace import Trace
@@ -40,6 +41,7 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 
 BEGIN = 40  # characters of a text to show in messages
 PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread processes
+TOO_MANY_TO_LIST = "the pairs of near-copies do not fit into the memory: groups are made straight from buckets"
 MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are formed directly from the buckets
 
 
@@ -101,9 +103,14 @@ def run(
                     )  # fmt: skip
         own = _own_scores(items, job)
         found = RunOutput(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
-        if choice.method == "lsh" and planned is not None:
+
+        def banded(choice: Choice) -> RunOutput:
+            assert planned is not None
             trace.warnings += planning.warnings  # they concern banding only
-            return _banded(found, items, job, want, planned, pool, trace, limit)
+            return _banded(replace(found, choice=choice), items, job, want, planned, pool, trace, limit)
+
+        if choice.method == "lsh" and planned is not None:
+            return banded(choice)
         if folding is not None:
             with _within(limit, job, want, found):
                 near = folded_pairs(items, job, folding, pool, trace, space, limit)
@@ -111,7 +118,12 @@ def run(
         with _within(limit, job, want, found):
             if choice.method == "exact":
                 join = counted_pairs if choice.way == "counting" else exact_pairs
-                pairs = join(items, job.bar(), pool, trace, space, limit)
+                try:
+                    pairs = join(items, job.bar(), pool, trace, space, limit)
+                except PairLimitReached:
+                    if job.method != "auto" or planned is None or crowd is None or limit >= job.max_pairs:
+                        raise
+                    return banded(replace(choice, method="lsh", why=TOO_MANY_TO_LIST))
             else:
                 room, folder = space.budget // 4, space.folder
                 pairs = dcm_pairs(items, job.bar(), pool, trace, limit, memory=room, folder=folder)
