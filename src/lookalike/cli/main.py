@@ -90,7 +90,7 @@ def main() -> None:
     except (ReaderGone, BrokenPipeError):  # the reader, such as `head`, has what it needs
         _let_go()
         sys.exit(0)
-    except (OSError, MemoryError, ImportError) as error:
+    except (OSError, MemoryError, ImportError, RuntimeError) as error:
         if _lacks_memory(error):
             sys.stderr.write(f"{OutOfMemory.__name__}: {OutOfMemory()}\n")
             sys.exit(OutOfMemory.exit_code)
@@ -102,11 +102,11 @@ def main() -> None:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Return whether the system refused memory, for an allocation or for loading a shared library."""
+    """Return whether the system refused memory, for an allocation, a shared library or a thread."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    return limited and "shared object" in str(error)
+    return limited and ("shared object" in str(error) or "start new thread" in str(error))
 
 
 def _let_go() -> None:

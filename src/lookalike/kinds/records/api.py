@@ -288,7 +288,7 @@ def _run(
     job = {**job_options(options), "one_to_one": one_to_one}
     rules, names = _rules(options), options.get("fields")
     if cluster is not None:
-        from lookalike.kinds.records.spark.run import run_records
+        from lookalike.kinds.records.spark.run import RecordReading, run_records
         from lookalike.runtime.spark.result import SparkResult
         from lookalike.runtime.spark.session import check_options
 
@@ -296,23 +296,10 @@ def _run(
             raise UsageError("blocking by exact values runs on one machine; leave out blocking, or the engine.")
         job.pop("blocking", None)
         check_options(job)
-        both, want = [source, against], wanted(asked, grouping)
-        return SparkResult(
-            asked,
-            grouping,
-            run_records(
-                both,
-                options.get("id"),
-                rules,
-                names,
-                job,
-                want,
-                keep,
-                cluster,
-                trace,
-                on_bad_text=options.get("on_bad_text", "error"),
-            ),
-        )
+        reading = RecordReading(options.get("id"), names, options.get("on_bad_text", "error"))
+        want = wanted(asked, grouping)
+        run = run_records([source, against], reading, rules, job, want, keep, cluster, trace)
+        return SparkResult(asked, grouping, run)
     tables = _open(options, source, against)
     made = searched(tables, job, trace, rules=rules, fields=names, keep=keep)
     return answer(asked, grouping, made.job, tables, found(made), trace)

@@ -47,26 +47,34 @@ if TYPE_CHECKING:
 SAMPLED_RECORDS = 100_000  # maximum number of records of each table from which rules are learned
 
 
+@dataclass(frozen=True)
+class RecordReading:
+    """How tables are read: the column of ids, the compared columns, and what to do with text that is not UTF-8."""
+
+    id: str | None
+    fields: Sequence[str] | None
+    on_bad_text: OnBadText = "error"
+
+
 def run_records(
-    sources: Sequence[Any], id: str | None, rules: RecordRules | None, fields: Sequence[str] | None,  # noqa: A002
-    options: dict[str, Any], want: OutputKind, keep: str, cluster: dict[str, Any], trace: Trace,
-    *, on_bad_text: OnBadText = "error",
+    sources: Sequence[Any], reading: RecordReading, rules: RecordRules | None, options: dict[str, Any],
+    want: OutputKind, keep: str, cluster: dict[str, Any], trace: Trace,
 ) -> RecordRun:  # fmt: skip
     """Prepare the run over one table of records, or over two if the second of the sources is not None."""
     _check(options, rules, several=sources[1] is not None)
     session = open_session(**cluster)
-    opened = [open_rows(session, one, id, several=sources[1] is not None) for one in sources if one is not None]
+    opened = [open_rows(session, one, reading.id, several=sources[1] is not None) for one in sources if one is not None]
     tune(session, [one.frame for one in opened])
-    names = [rule.column for rule in rules.fields] if rules else list(fields or common_fields(opened))
+    names = [rule.column for rule in rules.fields] if rules else list(reading.fields or common_fields(opened))
     check_fields(opened, names)
     threshold = options.pop("threshold", None)
     if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
         with trace.stage("learn"):
-            rules = _learned(opened, names, rules, threshold, options, trace, on_bad_text)
+            rules = _learned(opened, names, rules, threshold, options, trace, reading.on_bad_text)
     cut = rules.threshold if threshold is None else threshold
     rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
     job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
-    return RecordRun(opened, job, want, keep, on_bad_text, trace)
+    return RecordRun(opened, job, want, keep, reading.on_bad_text, trace)
 
 
 def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool) -> None:
