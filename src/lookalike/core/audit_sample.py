@@ -3,10 +3,15 @@
 In skewed data a few items take part in nearly all pairs. The inclusion probability of an item therefore grows with the
 number of its partners, and the item is weighted by the inverse of that probability. Items of one large group are found
 or missed together, so each large group is a separate stratum, and the variance between groups adds no error.
+
+Each missed pair is divided between its two ends by their odds of being sampled: any fixed division leaves the estimate
+unbiased, and this one has the least variance. An item whose partners were all missed has no partners that would raise
+its probability, but its partners were mostly found by others, and carry the pairs for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +21,7 @@ from lookalike.core.arrays import F64, I64, U64, Pairs
 from lookalike.kernels.hashing import mix_all
 
 STRATA = 64  # stratum 0 contains the items without partners, stratum s those with 2^(s-1) to 2^s - 1 partners
+UNMATCHED_SHARE = 3  # items without partners that are drawn: at least 1/3 of the sample size, since they cost the least
 LEAST_DRAWN = 20  # minimum number of items drawn from each of these strata, even if they have few pairs
 CELL_DRAWS = 2  # a group becomes a separate stratum if at least this many of its items would be drawn,
 CELL_SPREAD = 4  # unless one of its items has more than this many times the mean number of partners
@@ -28,6 +34,7 @@ MOST_PARTNERS = 1 << 18  # but at most this, because the pairs of the sample are
 PRICES = (0.0, *(2.0**power for power in range(-12, 9)))
 ITEMS_PER_BATCH = 1 << 20  # number of items whose keys are computed at a time
 AUDIT_SALT = 0xA0D17
+SHARE_UNITS = 1 << 20  # shares of pairs are multiples of 1 / SHARE_UNITS, so that their sums are exact
 
 
 class Partners(NamedTuple):
@@ -46,7 +53,8 @@ class Sample:
     """A stratified random sample without replacement.
 
     items i64[n]: ascending. stratum i64[n]: of each item. sizes, drawn i64[s]: items in each stratum, and items drawn.
-    partners f64[s]: mean number of partners that the run found for an item of the stratum.
+    partners f64[s]: mean number of partners that the run found for an item of the stratum. chances: maps items to the
+    probability that each of them is drawn, whether it was drawn or not.
     """
 
     items: I64
@@ -54,6 +62,7 @@ class Sample:
     sizes: I64
     drawn: I64
     partners: F64
+    chances: Callable[[I64], F64]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -70,6 +79,13 @@ class Sample:
             return np.full(len(items), -1, np.int64)
         place = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
         return np.asarray(np.where(self.items[place] == items, place, -1), np.int64)
+
+    def divide(self, left: I64, right: I64) -> F64:
+        """Divide pairs between their ends by the odds of being drawn. f64[2, p], summing to 1 for each pair."""
+        chance = self.chances(np.concatenate([left, right])).reshape(2, len(left))
+        odds = chance / np.maximum(1.0 - chance, 1.0 / SHARE_UNITS)
+        first = np.rint(SHARE_UNITS * odds[0] / odds.sum(axis=0)) / SHARE_UNITS
+        return np.stack([first, 1.0 - first])
 
 
 class GroupStrata(NamedTuple):
@@ -111,11 +127,11 @@ class Strata:
         mean = partners / np.maximum(sizes, 1)
         budget = min(max(PARTNERS, int(partners.sum()) // (2 * PARTNERS_SHARE)), MOST_PARTNERS)
         for price in PRICES:
-            wanted = _allocate(sizes, (mean + 1.0) / np.sqrt(1.0 + price * mean), size)
+            wanted = _with_unmatched(sizes, (mean + 1.0) / np.sqrt(1.0 + price * mean), size)
             if (excess := float(wanted @ mean) / budget) <= 1:
                 break
         else:
-            wanted = _allocate(sizes, mean + 1.0, max(1, int(size / excess)))
+            wanted = _with_unmatched(sizes, mean + 1.0, max(1, int(size / excess)))
         return cls(sizes, mean, wanted, np.empty(0, np.int64))
 
     @property
@@ -141,13 +157,18 @@ class Strata:
         place = np.minimum(np.searchsorted(self.cells, group), len(self.cells) - 1)
         return np.asarray(np.where(self.cells[place] == group, STRATA + place, stratum), np.int64)
 
+    def chances(self, partners: I64, group: I64) -> F64:
+        """Return the probability that an item with these found partners and this group is drawn. f64[m]"""
+        chance: F64 = np.minimum(1.0, self.wanted / np.maximum(self.sizes, 1))
+        return chance[self.places(strata_of(partners), group)]
+
     def limits(self) -> F64:
         """Return, per stratum, the fraction of the key range that contains the wanted lowest keys and a few more."""
         slack = self.wanted + 8.0 * np.sqrt(self.wanted) + 16.0
         limits: F64 = np.where(self.wanted < self.sizes, slack / np.maximum(self.sizes, 1), 1.0)
         return np.minimum(limits, 1.0)
 
-    def sample(self, items: I64, stratum: I64, keys: U64) -> Sample:
+    def sample(self, items: I64, stratum: I64, keys: U64, chances: Callable[[I64], F64]) -> Sample:
         """Draw the items with the lowest keys of each stratum. items i64[m], in any order: all below `limits`."""
         order = np.lexsort((items, keys, stratum))
         items, stratum = items[order], stratum[order]
@@ -156,7 +177,7 @@ class Strata:
         items, stratum = items[kept], stratum[kept]
         order = np.argsort(items)
         drawn = np.bincount(stratum, minlength=len(self.sizes))
-        return Sample(items[order], stratum[order], self.sizes, drawn, self.partners)
+        return Sample(items[order], stratum[order], self.sizes, drawn, self.partners, chances)
 
 
 def found_partners(found: Pairs, count: int) -> Partners:
@@ -186,7 +207,7 @@ def draw(partners: Partners, size: int, seed: int) -> Sample:
         near = keys / 2.0**64 <= limits[place]
         parts.append((items[near], place[near], keys[near]))
     items, place, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return strata.sample(items, place, keys)
+    return strata.sample(items, place, keys, lambda some: strata.chances(count[some], group[some]))
 
 
 def _divided(strata: Strata, stratum: I64, count: I64, group: I64) -> Strata:
@@ -214,6 +235,13 @@ def keys_of(items: I64, seed: int) -> U64:
     keys = np.empty(len(items), np.uint64)
     mix_all(items.astype(np.uint64), np.uint64((seed ^ AUDIT_SALT) % 2**64), keys)
     return keys
+
+
+def _with_unmatched(sizes: I64, measure: F64, size: int) -> I64:
+    """Allocate as `_allocate` does, with a minimum for stratum 0, the items without partners."""
+    wanted = _allocate(sizes, measure, size)
+    wanted[0] = max(wanted[0], min(int(sizes[0]), size // UNMATCHED_SHARE))
+    return wanted
 
 
 def _allocate(sizes: I64, measure: F64, size: int) -> I64:

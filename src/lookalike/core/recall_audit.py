@@ -201,18 +201,22 @@ def audit_of(
     hit bool[p]: whether the run found the pair; counted: None if the number of true pairs found by the run is unknown.
     """
     ends = np.stack([sample.places(truth.left), sample.places(truth.right)])
+    shares = np.full(ends.shape, 0.5)
+    shares[:, ~hit] = sample.divide(truth.left[~hit], truth.right[~hit])
     weight = np.where(ends >= 0, np.append(sample.weights, 0.0)[ends], 0.0).sum(axis=0) / 2
     chance = np.asarray(chances if isinstance(chances, np.ndarray) else list(chances), np.float64)
     has_plan = len(chance) > 0
     chance = chance if has_plan else np.ones(len(hit))
     # in a canonical order, so that floating-point sums do not depend on the order of the pairs
     order = np.lexsort((weight, chance, hit, truth.similarity))
-    score, hit, chance, weight, ends = truth.similarity[order], hit[order], chance[order], weight[order], ends[:, order]
+    score, hit, chance, weight = truth.similarity[order], hit[order], chance[order], weight[order]
+    ends, shares = ends[:, order], shares[:, order]
 
     def share(here: npt.NDArray[np.bool_], run: int | None) -> Share:
         expected = float(np.average(chance[here], weights=weight[here])) if here.any() else 1.0
-        return share_of(sample, _halves(ends[:, here & hit], sample), _halves(ends[:, here & ~hit], sample), run,
-                        true=int(here.sum()), found=int((here & hit).sum()), predicted=expected)  # fmt: skip
+        there, gone = here & hit, here & ~hit
+        found, missed = (sum_by_item(ends[:, part], shares[:, part], len(sample)) for part in (there, gone))
+        return share_of(sample, found, missed, run, true=int(here.sum()), found=int(there.sum()), predicted=expected)
 
     everywhere = np.ones(len(hit), np.bool_)
     whole = share(everywhere, None if counted is None else int(counted(np.array([-np.inf]))[0]))
@@ -229,15 +233,18 @@ def audit_of(
 
 
 def share_of(
-    sample: Sample, found_halves: F64, missed_halves: F64, run: int | None, *, true: int, found: int, predicted: float
+    sample: Sample, found_shares: F64, missed_shares: F64, run: int | None, *, true: int, found: int, predicted: float
 ) -> Share:
-    """Estimate recall from the found and missed pairs of each sampled item, each pair counted as 1/2. f64[n] both."""
+    """Estimate recall from the found and missed pairs of each sampled item. f64[n] both.
+
+    A found pair counts 1/2 at each of its ends, a missed pair as `Sample.divide` says.
+    """
     if run is not None:
-        missed = total_missed(sample, missed_halves)
+        missed = total_missed(sample, missed_shares)
         return Share(true, found, float(run), True, _at_least(missed, true - found), predicted)
-    estimated = float((sample.weights * found_halves).sum())
-    ratio = float((sample.weights * missed_halves).sum()) / estimated if estimated else 0.0
-    missed = total_missed(sample, missed_halves, missed_halves - ratio * found_halves)
+    estimated = float((sample.weights * found_shares).sum())
+    ratio = float((sample.weights * missed_shares).sum()) / estimated if estimated else 0.0
+    missed = total_missed(sample, missed_shares, missed_shares - ratio * found_shares)
     return Share(true, found, estimated, False, _at_least(missed, true - found), predicted)
 
 
@@ -246,10 +253,10 @@ def _at_least(missed: Total, seen: int) -> Total:
     return Total(max(missed.value, seen), max(missed.low, seen), max(missed.high, seen))
 
 
-def _halves(ends: I64, sample: Sample) -> F64:
-    """Return half the number of pairs of each sampled item. ends i64[2, p]: positions in the sample, or -1."""
-    both = ends.ravel()
-    return np.bincount(both[both >= 0], minlength=len(sample)) / 2
+def sum_by_item(ends: I64, shares: F64, size: int) -> F64:
+    """Sum the shares f64[2, p] of the pairs of each sampled item. ends i64[2, p]: positions in the sample, or -1."""
+    both = ends >= 0
+    return np.bincount(ends[both], shares[both], minlength=size).astype(np.float64)
 
 
 def _edges(score: F64) -> F64:

@@ -1,10 +1,12 @@
 """Estimate the number of pairs that a run missed, from a stratified sample of its items, with a 95 % interval.
 
-The run and the data are fixed; only the sample is random. y is half the number of missed partners of an item (each
-pair has two ends), so the sum of y over all items is the number of missed pairs, and a stratified sample estimates it
-without bias. The estimate is a weighted sum of rare events, whose sampling distribution is close to a gamma
-distribution with the mean and the variance of the estimate. The upper limit adds one sampled item with many missed
-partners, as Fay and Feuer (1997) do for standardised rates, so that it is above 0 even if the sample misses nothing.
+The run and the data are fixed; only the sample is random. Each missed pair is divided between its two ends
+(`Sample.divide`), and y is the sum of an item's shares. The sum of y over all items is the number of missed pairs, and
+a stratified sample estimates it without bias. The estimate is a weighted sum of rare events, whose sampling distribution
+is close to a gamma distribution with the mean and the variance of the estimate. The upper limit adds one sampled item
+with many missed partners, as Fay and Feuer (1997) do for standardised rates, so that it is above 0 even if the sample
+misses nothing. Strata of which most items miss partners, and strata drawn completely, are no rare events: the limits
+of the two kinds of strata are computed separately and added as independent errors.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class Total:
 def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> Total:
     """Estimate the sum of `missed` over all items.
 
-    missed f64[n]: y of each sampled item. residual f64[n]: the variable whose variance is used instead of that of y;
-    for a ratio estimate, y minus the ratio times the denominator.
+    missed f64[n]: y of each sampled item. residual f64[n]: for a ratio estimate, y minus the ratio times the denominator;
+    where its variance exceeds that of y, the difference is added.
     """
     drawn, used = np.maximum(sample.drawn, 1), sample.drawn > 0
     weight = sample.sizes / drawn
@@ -49,20 +51,32 @@ def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> To
     # If most items of a stratum miss about the same number, the items that miss fewer are the rare events.
     dense = mean > most / 2
     unseen = np.maximum(np.where(dense, most - mean, most), 0.5 * np.maximum(1.0, UNSEEN * sample.partners))
-    variances = _variances(sample, missed if residual is None else residual, unseen) * rest * weight * weight * drawn
+    factor = rest * weight * weight * drawn
+    variances = _variances(sample, missed, unseen) * factor
     value = float((weight * sums).sum())
     if not rest.any():
         return Total(value, value, value)
-    variance = float(variances.sum())
-    widen = _widen(variances, sample)
-    high = _gamma_high(value, widen * variance, float((rest * weight * unseen).max()))
+    widen, incomplete = _widen(variances, sample), rest > 0
+    sparse, dense = incomplete & ~dense, incomplete & dense
+    # If the drawn fraction f shows nothing of an event, the event may still occur log(TAIL) / log(1 - f) times.
+    often = np.where(incomplete, -1 / np.log(np.clip(rest, 1e-300, 1 - 1e-12)), 0.0) * np.maximum(most, 0.5)
+    event = rest * weight * unseen
+    found = [float((weight * sums)[part].sum()) for part in (sparse, dense)]
     lacking = float((weight * (drawn * most - sums))[dense].sum())
-    lack = _gamma_high(
-        lacking, widen * float(variances[dense].sum()), float((rest * weight * most)[dense].max(initial=0))
-    )
-    sparse = float((weight * sums)[~dense].sum())
-    low = value - math.hypot(lack - lacking, sparse - _gamma_low(sparse, widen * float(variances[~dense].sum())))
-    return Total(value, max(0.0, low), high)
+    spread = [widen * float(variances[part].sum()) for part in (sparse, dense)]
+    above = [
+        _gamma_high(found[0], spread[0], float(np.maximum(event, often)[sparse].max(initial=0))) - found[0],
+        _gamma_high(found[1], spread[1], float(event[dense].max(initial=0))) - found[1],
+    ]
+    below = [
+        found[0] - _gamma_low(found[0], spread[0]),
+        _gamma_high(lacking, spread[1], float((rest * weight * most)[dense].max(initial=0))) - lacking,
+    ]
+    if residual is not None:  # the denominator of the ratio adds its own error
+        ratio = float((_variances(sample, residual, unseen) * factor).sum())
+        error = Z * math.sqrt(widen * max(0.0, ratio - float(variances.sum())))
+        above, below = [*above, error], [*below, error]
+    return Total(value, max(0.0, value - math.hypot(*below)), value + math.hypot(*above))
 
 
 def _variances(sample: Sample, values: F64, unseen: F64) -> F64:

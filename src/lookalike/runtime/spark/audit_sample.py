@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import I64
+from lookalike.core.arrays import F64, I64
 from lookalike.core.arrow import as_arrow
 from lookalike.core.audit_sample import CELL_DRAWS, STRATA, TICKETS, GroupStrata, Sample, Strata, keys_of
 from lookalike.core.recall_audit import Counted
@@ -55,7 +55,7 @@ def draw(items: DataFrame, partners: DataFrame, size: int, seed: int) -> tuple[S
     near = mapped(known, stage, "number long, item long, stratum long").toArrow()
     known.unpersist()
     number, item, stratum = (near[name].to_numpy() for name in ("number", "item", "stratum"))
-    sample = strata.sample(number, stratum, keys_of(number, seed))
+    sample = strata.sample(number, stratum, keys_of(number, seed), _chances(partners, strata))
     order = np.argsort(number)
     return sample, item[order][np.searchsorted(number[order], sample.items)]
 
@@ -78,6 +78,27 @@ def _divided(known: DataFrame, strata: Strata) -> Strata:
     for row in outside:
         left[row["stratum"]] = row["count"]
     return strata.divided(groups, left)
+
+
+def _chances(partners: DataFrame, strata: Strata) -> Callable[[I64], F64]:
+    """Return a function that maps items, as named in pairs, to the probability that each is drawn."""
+
+    def chances(items: I64) -> F64:
+        wanted, place = np.unique(items, return_inverse=True)
+
+        def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            here = np.isin(numbers(batch, "item"), wanted)
+            names = ["item", "partners", "group"]
+            yield pa.record_batch([as_arrow(numbers(batch, name)[here]) for name in names], names)
+
+        count, group = np.zeros(len(wanted), np.int64), wanted.copy()
+        if len(wanted):
+            known = mapped(partners, stage, "item long, partners long, group long").toArrow()
+            at = np.searchsorted(wanted, known["item"].to_numpy())
+            count[at], group[at] = known["partners"].to_numpy(), known["group"].to_numpy()
+        return strata.chances(count, group)[place]
+
+    return chances
 
 
 def named(sample: Sample, items: I64) -> Sample:

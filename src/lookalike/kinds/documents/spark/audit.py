@@ -12,7 +12,16 @@ import pyarrow as pa
 from lookalike.core.arrays import Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.candidates import Items
-from lookalike.core.recall_audit import OVER, OVER_GROUPS, OVER_KEPT, Audit, index_sample, jaccard_of, share_of
+from lookalike.core.recall_audit import (
+    OVER,
+    OVER_GROUPS,
+    OVER_KEPT,
+    Audit,
+    index_sample,
+    jaccard_of,
+    share_of,
+    sum_by_item,
+)
 from lookalike.core.verification import verified
 from lookalike.kernels import audit as kernel
 from lookalike.kinds.documents.audit import affordable
@@ -67,8 +76,6 @@ def _audit(
     partners: table of item, partners, group from which the sample is drawn. mark: adds the column hit to true pairs.
     run_pairs: number of true pairs that the run found, if known.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     sets = firsts.select("item", "side", "size", "elements")
     total = sets.selectExpr("count(1) as items", "sum(size) as elements", "max(size) as longest").collect()[0]
     size = affordable(job.audit, total["items"], total["elements"] or 0)
@@ -83,17 +90,19 @@ def _audit(
     true, found = truth.selectExpr("count(1)", "count_if(hit)").collect()[0]
     ends = truth.selectExpr("left as item", "jaccard", "hit").union(truth.selectExpr("right", "jaccard", "hit"))
     ends = ends.where(ends["item"].isin(sample.items.tolist()))
-    each = ends.groupBy("item").agg(F.expr("count_if(hit) as hits"), F.expr("count_if(not hit) as misses")).toArrow()
+    hits = ends.where("hit").groupBy("item").count().toArrow()
+    gone = truth.where("not hit").select("left", "right").toArrow()
     weights = dict(zip(sample.items.tolist(), sample.weights.tolist(), strict=True))
     histogram = ends.selectExpr("item", "round(jaccard, 4) as s").groupBy("item", "s").count().toArrow()
     truth.unpersist()
-    place = sample.places(each["item"].to_numpy())
-    halves = np.zeros((2, len(sample)))
-    halves[0, place], halves[1, place] = each["hits"].to_numpy() / 2, each["misses"].to_numpy() / 2
+    halves = np.zeros(len(sample))
+    halves[sample.places(hits["item"].to_numpy())] = hits["count"].to_numpy() / 2
+    left, right = gone["left"].to_numpy(), gone["right"].to_numpy()
+    missed = sum_by_item(np.stack([sample.places(left), sample.places(right)]), sample.divide(left, right), len(sample))
     weight = np.array([weights[item] for item in histogram["item"].to_pylist()]) * histogram["count"].to_numpy()
     chance = np.array([plan.probability(s) for s in histogram["s"].to_pylist()])
     predicted = float(np.average(chance, weights=weight)) if true else 1.0
-    share = share_of(sample, halves[0], halves[1], run_pairs, true=true, found=found, predicted=predicted)
+    share = share_of(sample, halves, missed, run_pairs, true=true, found=found, predicted=predicted)
     return Audit(len(sample), share, over=over)
 
 

@@ -206,4 +206,7 @@ class VectorRun(ItemRun):
         places = np.int64(len(truth.items)) * np.minimum(truth.pairs.left, truth.pairs.right)
         hit = np.isin(places + np.maximum(truth.pairs.left, truth.pairs.right), len(truth.items) * one + other)
         chance = chances(space, truth.pairs, self.banded)
-        return audit_of(truth.pairs, hit, replace(sample, items=truth.sample), chance, counted(self.edges))
+        known = names.toArrow()
+        item = known["item"].to_numpy()[np.argsort(known["number"].to_numpy())]
+        local = replace(sample, items=truth.sample, chances=lambda places: sample.chances(item[places]))
+        return audit_of(truth.pairs, hit, local, chance, counted(self.edges))
