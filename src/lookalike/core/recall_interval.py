@@ -1,12 +1,12 @@
 """Estimate the number of pairs that a run missed, from a stratified sample of its items, with a 95 % interval.
 
 The run and the data are fixed; only the sample is random. Each missed pair is divided between its two ends
-(`Sample.divide`), and y is the sum of an item's shares. The sum of y over all items is the number of missed pairs, and
-a stratified sample estimates it without bias. The estimate is a weighted sum of rare events, whose sampling distribution
-is close to a gamma distribution with the mean and the variance of the estimate. The upper limit adds one sampled item
-with many missed partners, as Fay and Feuer (1997) do for standardised rates, so that it is above 0 even if the sample
-misses nothing. Strata of which most items miss partners, and strata drawn completely, are no rare events: the limits
-of the two kinds of strata are computed separately and added as independent errors.
+(`Sample.divide`), and y is the sum of an item's shares. The sum of y over all items is the number of missed pairs,
+and a stratified sample estimates it without bias. The estimate is a weighted sum of rare events, whose sampling
+distribution is close to a gamma distribution with the mean and the variance of the estimate. The upper limit adds one
+sampled item with many missed partners, as Fay and Feuer (1997) do for standardised rates, so that it is above 0 even
+if the sample misses nothing. Strata of which most items miss partners, and strata drawn completely, are no rare
+events: the limits of the two kinds of strata are computed separately and added as independent errors.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Total:
 def total_missed(sample: Sample, missed: F64, residual: F64 | None = None) -> Total:
     """Estimate the sum of `missed` over all items.
 
-    missed f64[n]: y of each sampled item. residual f64[n]: for a ratio estimate, y minus the ratio times the denominator;
-    where its variance exceeds that of y, the difference is added.
+    missed f64[n]: y of each sampled item. residual f64[n]: for a ratio estimate, y minus the ratio times the
+    denominator; where its variance exceeds that of y, the difference is added.
     """
     drawn, used = np.maximum(sample.drawn, 1), sample.drawn > 0
     weight = sample.sizes / drawn

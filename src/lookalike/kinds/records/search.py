@@ -212,6 +212,29 @@ class Search:
         table = replace(self.table, left=left, right=right, fields=seen, whole=self.whole.compare(left, right))
         return table, replace(self, table=table).plain_scores(rules)
 
+    def reaches(self, rules: RecordRules, left: U32, right: U32, threshold: float) -> Mask:
+        """Return which of these pairs have a score, without competitor adjustment, at or above the threshold. bool[p]
+
+        Fields are compared in the order of their lengths, and only for pairs that the fields left may still lift to the
+        threshold: a weighted mean does not fall if a similarity is replaced by 1. The rules must be complete.
+        """
+        cut = np.float32(threshold)
+        if rules.prior is not None:
+            return np.asarray(self.rate(rules, left, right)[1] >= cut)
+        missing = [(field.values[left] < 0) | (field.values[right] < 0) for field in self.fields]
+        best = [np.where(gone, np.float32(np.nan), np.float32(1)) for gone in missing]
+        table = replace(self.table, left=left, right=right, fields=best, whole=self.whole.compare(left, right))
+        place = np.arange(len(left))
+        for number in np.argsort([int(field.offsets[-1]) / len(field.offsets) for field in self.fields], kind="stable"):
+            open_ = np.flatnonzero(replace(self, table=table).plain_scores(rules) >= cut)
+            table, place = table.take(open_), place[open_]
+            fields = list(table.fields)
+            fields[number] = compare(self.fields[number], table.left, table.right)
+            table = replace(table, fields=fields)
+        reached = np.zeros(len(left), np.bool_)
+        reached[place] = replace(self, table=table).plain_scores(rules) >= cut
+        return reached
+
     def plain_scores(self, rules: RecordRules) -> F32:
         """Return the score of every candidate, without competitor adjustment. The rules must be complete."""
         if rules.prior is not None:

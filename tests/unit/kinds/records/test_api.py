@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -154,13 +155,50 @@ def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPat
     from lookalike.kinds.records import audit as record_audit
 
     table = people(400, 1, copies=2)
-    exact = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
+    exact = la.records.pairs(table, fields=FIELDS, audit=2001).receipt["recall_measured"]
     assert "among" not in exact
-    monkeypatch.setattr(record_audit, "MAX_AUDITED_PAIRS", 40_000)
+    monkeypatch.setattr(record_audit, "FREE_AUDITED_PAIRS", 40_000)
     made = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
     assert made["among"].startswith("the 100 others")
-    assert made["sampled"] in range(400, 450)
+    assert made["sampled"] in range(400, 540)
     assert made["recall"] > 0.98
+
+
+@pytest.mark.promise("docs/explanation/curves.md", "compares at most a tenth as many pairs as the run")
+def test_the_audit_compares_a_tenth_of_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.kinds.records import audit as record_audit
+    from lookalike.kinds.records.search import Search
+
+    compared = 0
+
+    def count(self: Search, rules: Any, left: Any, right: Any, threshold: float) -> Any:
+        nonlocal compared
+        compared += len(left)
+        return reaches(self, rules, left, right, threshold)
+
+    reaches = Search.reaches
+    monkeypatch.setattr(Search, "reaches", count)
+    monkeypatch.setattr(record_audit, "FREE_AUDITED_PAIRS", 0)
+    monkeypatch.setattr(record_audit, "AUDITED_NEIGHBOURS", 10)
+    result = la.records.pairs(people(1500, 1, copies=2), fields=FIELDS)
+    assert result.receipt["recall_measured"]["true_pairs"] > 20
+    # A third more records may be drawn from those without partners, and a few from every stratum.
+    assert 100 < compared <= 1.5 * result.receipt["counts"]["candidates"] / 10
+
+
+def test_pairs_that_cannot_reach_the_threshold_are_dropped_early() -> None:
+    """As a comparison of all fields says, for thresholds that most pairs reach, and that few do."""
+    import lookalike.kinds.records.local as local
+    from lookalike.core.trace import Trace
+    from lookalike.kinds.records.source import open_records
+
+    table = people(60, 3, copies=2)
+    made = local.searched([open_records(table)], {"audit": 0}, Trace(), fields=FIELDS)
+    search, rules = made.search, made.job.rules
+    left, right = (side.astype(np.uint32) for side in np.triu_indices(search.table.records, 1))
+    _, score = search.rate(rules, left, right)
+    for threshold in (0.05, 0.2, 0.5, 0.9):
+        assert np.array_equal(search.reaches(rules, left, right, threshold), score >= np.float32(threshold))
 
 
 def test_settings_give_the_same_answer_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lookalike.core.arrays import I64, Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.recall_audit import Audit, audit_of
-from lookalike.kinds.records.audit import AMONG, AUDITED_NEIGHBOURS, MAX_AUDITED_PAIRS, WORD_FREQUENCY_LIMIT
+from lookalike.kinds.records.audit import AMONG, AUDITED_NEIGHBOURS, WORD_FREQUENCY_LIMIT, sample_size
 from lookalike.kinds.records.rules import RecordRules
 from lookalike.kinds.records.spark.blocking import nearest_few, word_lists
 from lookalike.kinds.records.spark.features import each_once, fields_of, join_parts, of_records, text_columns
@@ -32,8 +32,7 @@ WORD_COLUMNS = "item long, side byte, size int, keys binary, places binary"
 def audit(run: RecordRun) -> Audit:
     """Measure the share of the sampled records' pairs at or above the threshold that are candidates."""
     n, job = run.records, run.job
-    whole = n * min(job.audit, n) <= MAX_AUDITED_PAIRS
-    size = min(job.audit, n) if whole else min(job.audit, n, MAX_AUDITED_PAIRS // AUDITED_NEIGHBOURS)
+    size, whole = sample_size(job.audit, n, run.scored.count())
     order = ["side", "item"] if len(run.origins) == 2 else ["item"]  # the numbering of the local engine
     listed = numbered(run.reps.select("item", "side"), order, "number").select("number", "item")
     found = run.scored.where(run.scored["similarity"] >= run.cut)
