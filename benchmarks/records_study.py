@@ -152,7 +152,7 @@ class Prepared:
             "false_per_1000": 1000 * (found - right) / self.records,
         }
 
-    def again(self, *, single: bool = False, by: str = "learned", **rules: Any) -> dict[str, Any]:
+    def again(self, *, single: bool = False, by: str = "auto", **rules: Any) -> dict[str, Any]:
         """Weights, cut and scores learned from the candidates, and what comes of them."""
         from lookalike.core.trace import Trace
 

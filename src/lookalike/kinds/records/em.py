@@ -133,6 +133,7 @@ def match_chances(seen: EMData, records: int) -> Chances:
         for _ in range(EM_ROUNDS):
             prior = float(np.log2(matches / (pairs - matches)))
             u = estimate_u(seen, chance)
+            m = [at_least_as_alike(one, other) for one, other in zip(m, u, strict=True)]
             bits = match_bits(m, u, seen.population)
             if dependent:
                 explained = dependence_adjustments(seen, u, chance)
@@ -151,7 +152,7 @@ def match_bits(m: Sequence[F64], u: Sequence[F64], population: RandomPairs) -> l
 
     The weight of equal values is that of a value of average frequency; the term-frequency adjustment is added to it.
     """
-    return [(*rising_bits(one, other)[:-1], float(np.log2(one[-1] / by_chance)))
+    return [(*rising_bits(one, other)[:-1], max(float(np.log2(one[-1] / by_chance)), 0.0))
             for one, other, by_chance in zip(m, u, population.usual, strict=True)]  # fmt: skip
 
 
@@ -261,6 +262,20 @@ def dependence_adjustments(seen: EMData, u: Sequence[F64], chance: F64) -> list[
             if max(map(abs, lift)) >= MIN_EXPLAINED_BITS:
                 out[n][by] = lift
     return list(out)
+
+
+def at_least_as_alike(m: F64, u: F64) -> F64:
+    """Raise m-probabilities so that a match reaches every comparison level at least as often as another pair does.
+
+    Without this bound, agreement in nearly constant columns would count against a match while few matches are known.
+
+    >>> at_least_as_alike(np.array([0.2, 0.8]), np.array([0.05, 0.95])).round(2).tolist()
+    [0.05, 0.95]
+    >>> at_least_as_alike(np.array([0.1, 0.9]), np.array([0.7, 0.3])).round(2).tolist()
+    [0.1, 0.9]
+    """
+    reached = np.maximum(np.cumsum(m[::-1]), np.cumsum(u[::-1]))[::-1]
+    return np.asarray(np.maximum(reached - np.append(reached[1:], 0.0), 1e-9))
 
 
 def rising_bits(m: F64, u: F64) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ from lookalike.kinds.records.em import (
     Chances,
     EMData,
     Explained,
+    at_least_as_alike,
     dependence_adjustments,
     estimate_m,
     estimate_u,
@@ -75,6 +76,7 @@ def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
             r = r or [(one + other) / 2 for one, other in zip(m, u, strict=True)]
             if dependent:
                 explained = dependence_adjustments(seen, u, match)
+            m = [at_least_as_alike(one, other) for one, other in zip(m, u, strict=True)]
             bits = match_bits(m, u, seen.population)
             odds = [float(np.log2(count / pairs)) for count in (matches, related)]
             before = match, relative
@@ -98,7 +100,7 @@ def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches
     if matches < MIN_MATCHES:
         return False
     agree = np.array([[float(one[ALIKE:].sum()) for one in some] for some in (m, r, u)])
-    free = agree[1] <= BY_CHANCE * agree[2]
+    free = agree[1] <= np.maximum(BY_CHANCE * agree[2], np.sqrt(agree[0] * agree[2]))
     telling = float(np.log2(agree[0] / np.maximum(agree[1], 1e-9))[free].sum())
     return telling > max(float(np.log2(related / matches)), 0.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from lookalike.core.recall_audit import Audit
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError, listed, nearest
 from lookalike.kinds.records.audit import audit
+from lookalike.kinds.records.column_selection import telling_fields
 from lookalike.kinds.records.equal_records import equal_records
 from lookalike.kinds.records.fields import Field, make_field
 from lookalike.kinds.records.rules import FieldRule, RecordRules
@@ -74,7 +75,9 @@ def load(
         ids = [table.ids(made) for table, made in zip(tables, read, strict=True)]
         both = pa.concat_tables([made.select(wanted) for made in read])
         trace.add(records=both.num_rows, bytes=both.nbytes)
+    split = len(ids[0]) if len(tables) == 2 and not joined else -1
     with trace.stage("fields"):
+        inferred = rules is None
         if rules is None:
             guessed = infer_fields(both, wanted)
             if not guessed and both.num_rows:
@@ -86,7 +89,12 @@ def load(
             # With only one field, its words are those of the whole record.
             rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
         fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
-    split = len(ids[0]) if len(tables) == 2 and not joined else -1
+        if inferred and not names:
+            fields, left_out = telling_fields(fields, split)
+            if left_out:
+                trace.counts["uninformative_columns"] = left_out
+                kept = tuple(field.rule for field in fields)
+                rules = replace(rules, fields=kept, whole=rules.whole if len(kept) > 1 else 0.0)
     lengths: I64 = (
         _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
     )

@@ -24,6 +24,7 @@ from lookalike.kinds.records.rules import Basis
 # with the lower share; records mostly have one partner), and within one table, where groups of more than three records
 # exceed one half.
 FURTHER_ACROSS, FURTHER_WITHIN = 0.1, 0.5
+MAX_PARTNERS = 5.0  # half of the candidates that a record has by default
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,23 @@ class MatchModel:
 
     prior: the match weight before any field is compared (log2 of the prior odds); bits: the match weight of each
     comparison level of each field; explained: the reduction of match weights by agreement in other fields, None where
-    the weights are used unadjusted.
+    the weights are used unadjusted; partners: the number of partners of the record of an average expected match.
     """
 
     prior: float
     bits: list[tuple[float, ...]]
     explained: Sequence[Explained] | None
     basis: Basis
+    partners: float = 0.0
+
+
+def is_well_founded(model: MatchModel, *, one_table: bool) -> bool:
+    """Return whether the model's evidence decides better than weighted sums of similarities.
+
+    It does where the dependence between fields was measured, and entities have few records: in large groups, most of a
+    record's candidates are matches, and their common values look like values shared by chance.
+    """
+    return model.basis in (("measured", "assumed") if one_table else ("measured",)) and model.partners <= MAX_PARTNERS
 
 
 def match_model(table: PairTable) -> MatchModel:
@@ -53,7 +64,7 @@ def match_model(table: PairTable) -> MatchModel:
     basis: Basis = "measured" if dependence_measured else "assumed"
     if chances.chance.sum() / table.drawn < MIN_MATCHES:
         basis = "few matches"
-    return MatchModel(chances.prior, chances.bits, chances.explained, basis)
+    return MatchModel(chances.prior, chances.bits, chances.explained, basis, mean_partners(table, chances.chance))
 
 
 def further_partners(table: PairTable, chance: F64) -> float:
@@ -64,6 +75,12 @@ def further_partners(table: PairTable, chance: F64) -> float:
     if table.split < 0:
         partners = [partners[0] + partners[1]]
     return min(float(np.maximum(count - 1, 0).sum() / count.sum()) for count in partners)
+
+
+def mean_partners(table: PairTable, chance: F64) -> float:
+    """Return the expected number of partners of the record of an average match; 0 without matches."""
+    count = np.bincount(table.left, chance, table.records) + np.bincount(table.right, chance, table.records)
+    return float((count**2).sum() / max(count.sum(), 1e-9))
 
 
 def _ranking_only(table: PairTable, basis: Basis) -> MatchModel:

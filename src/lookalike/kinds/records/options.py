@@ -10,7 +10,7 @@ from lookalike.core import run_options as shared
 from lookalike.core.options import RUN_PANEL, SIMILARITY_PANEL, Option, changed
 
 FIELDS_PANEL = "Fields"
-WeightsBy = Literal["learned", "equal", "em"]
+WeightsBy = Literal["auto", "learned", "equal", "em"]
 
 
 class RecordRunOptions(TypedDict, total=False):
@@ -45,8 +45,8 @@ class RecordRunOptions(TypedDict, total=False):
     ]  # fmt: skip
     weights: Annotated[
         WeightsBy,
-        Option("learned", "Weights of the fields: learned from the data, equal, or em (match weights of Fellegi and "
-               "Sunter, by expectation maximisation).", panel=FIELDS_PANEL),
+        Option("auto", "Weights of the fields: learned from the data, equal, em (match weights of Fellegi and Sunter, by "
+               "expectation maximisation), or auto (the model that fits the table).", panel=FIELDS_PANEL),
     ]  # fmt: skip
     seed: Annotated[int, changed(shared.Seed, panel=RUN_PANEL)]
     id: Annotated[str | None, changed(shared.Id, unset="guessed, else row numbers")]

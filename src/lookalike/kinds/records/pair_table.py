@@ -25,7 +25,7 @@ class PairTable:
     left, right u32[p]: record numbers; fields: the similarity of each field, f32[p] each, NaN where a value is missing;
     whole f32[p]: the similarity of the words of the whole records; records: the number of records; split: the number of
     records of the first of two tables, -1 for one table; population: agreement by chance; drawn: the share of the
-    candidates that this sample contains.
+    candidates that this sample contains; standard bool[p]: the candidates to learn from, None for all of them.
     """
 
     left: U32
@@ -36,6 +36,7 @@ class PairTable:
     split: int
     population: RandomPairs | None = None
     drawn: float = 1.0
+    standard: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -48,7 +49,15 @@ class PairTable:
     def take(self, places: npt.NDArray[np.int64]) -> PairTable:
         """Return the pairs at these positions."""
         fields = [field[places] for field in self.fields]
-        return replace(self, left=self.left[places], right=self.right[places], fields=fields, whole=self.whole[places])
+        standard = None if self.standard is None else self.standard[places]
+        return replace(
+            self, left=self.left[places], right=self.right[places], fields=fields, whole=self.whole[places],
+            standard=standard,
+        )  # fmt: skip
+
+    def to_learn_from(self) -> PairTable:
+        """Return the standard candidates: what is learned does not depend on how many others were requested."""
+        return self if self.standard is None else replace(self.take(np.flatnonzero(self.standard)), standard=None)
 
     def with_more(self, other: PairTable) -> PairTable:
         """Return the pairs of both tables, concatenated."""
@@ -58,6 +67,7 @@ class PairTable:
             right=np.concatenate([self.right, other.right]),
             fields=[np.concatenate(both) for both in zip(self.fields, other.fields, strict=True)],
             whole=np.concatenate([self.whole, other.whole]),
+            standard=None,
         )
 
     def sample(self, most: int) -> PairTable:

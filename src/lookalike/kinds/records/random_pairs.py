@@ -51,7 +51,7 @@ class RandomPairs:
         right = right + np.uint32(split) if split >= 0 else right + (right >= left)
         right = right.astype(np.uint32)
         random = [compare(field, left, right) for field in fields]
-        counts = [_pairs(field.values, split) for field in fields]
+        counts = [count_pairs(field.values, split) for field in fields]
         alike = [draw_sharing(field.values, split, rng) for field in fields]
         sharing = [[compare(field, *two) for field in fields] if two else [] for two in alike]
         pairs = first * others / (1 if split >= 0 else 2)
@@ -95,7 +95,7 @@ def value_rarity(held: I64, usual: float, filled: int) -> F32:
     return np.append(np.log2(usual / share), 0.0).astype(np.float32)
 
 
-def _pairs(values: I32, split: int) -> tuple[float, float]:
+def count_pairs(values: I32, split: int) -> tuple[float, float]:
     """Return the number of pairs in which both records have a value, and in which the values are equal."""
     if split < 0:
         held = np.bincount(values[values >= 0]).astype(np.float64)

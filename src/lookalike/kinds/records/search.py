@@ -21,14 +21,15 @@ from lookalike.kinds.records.em import weigh
 from lookalike.kinds.records.exact_blocking import exact_candidates
 from lookalike.kinds.records.explain import explain_pairs
 from lookalike.kinds.records.fields import Field
-from lookalike.kinds.records.match_probability import match_model
-from lookalike.kinds.records.pair_table import Mask, PairTable
+from lookalike.kinds.records.match_probability import MatchModel, is_well_founded, match_model
+from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
 from lookalike.kinds.records.rules import RIVALS_OF, RecordRules
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
 from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing, standing_cut
 from lookalike.runtime.local.pool import Pool
 
+STANDARD_NEIGHBOURS = 10  # weights and thresholds are learned from this number of candidates per record
 RECORDS_PER_TASK = 1 << 13  # records for which one task selects candidates
 COMPARISONS_PER_TASK = 1 << 16  # pairs that one task compares
 # From LARGE_TABLE records, at most FEWER candidates are selected for each record, and the weights of the keys that they
@@ -83,15 +84,17 @@ class Search:
                 made = [exact_candidates(own, job.blocking_columns, side, limit=job.max_pairs)]
         else:
             made = cls._by_keys(own, side, pool, trace, job.neighbours)
+        usual = made
+        if job.blocking_columns is None and job.neighbours > STANDARD_NEIGHBOURS:
+            usual = cls._by_keys(own, side, pool, Trace(), STANDARD_NEIGHBOURS)
         with trace.stage("candidates"):
             of_classes = None if compared.apart is None else compared.apart[firsts]
             if of_classes is not None:
-                made = [pairs[_can_match(pairs, of_classes)] for pairs in made]
-            if compared.also is not None:
-                made.append(_packed(number[compared.also[0]], number[compared.also[1]]))
-            pairs = np.concatenate([np.empty(0, np.uint64), *made])
-            pairs.sort()
-            pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
+                made, usual = ([pairs[_can_match(pairs, of_classes)] for pairs in found] for found in (made, usual))
+            also = [] if compared.also is None else [_packed(number[compared.also[0]], number[compared.also[1]])]
+            learned_from = _distinct(usual)
+            pairs = _distinct([*made, *usual, *also])
+            standard = None if len(pairs) == len(learned_from) else _among(pairs, learned_from)
             left, right = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
             trace.add(candidates=len(pairs))
         with trace.stage("compare"):
@@ -99,7 +102,7 @@ class Search:
             alike = in_pieces(whole.compare, left, right, pool)
             similarities = [in_pieces(partial(compare, field), left, right, pool) for field in own]
         n = len(firsts)
-        table = PairTable(left, right, similarities, alike, n, side, RandomPairs.of(own, n, side))
+        table = PairTable(left, right, similarities, alike, n, side, RandomPairs.of(own, n, side), standard=standard)
         return cls(own, whole, table, number, of_classes)
 
     @staticmethod
@@ -133,21 +136,26 @@ class Search:
         cut = threshold if threshold is not None else rules.threshold
         if by == "em" or rules.prior is not None:
             return self._evidence(rules, cut, single)
+        if by == "auto" and cut is None and all(field.weight is None for field in rules.fields):
+            model = match_model(self._learned_from.sample(LEARNED))
+            if is_well_founded(model, one_table=self.table.split < 0):
+                return self._evidence(self._with_model(rules, model), cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
-        learned = learn(self.table, [field.weight for field in rules.fields], rules.whole)
+        usual = self._learned_from
+        learned = learn(usual, [field.weight for field in rules.fields], rules.whole)
         rules = replace(rules.weighing(learned.weights), whole=learned.whole)
-        score = self.table.similarity(learned.weights, rules.whole)
+        score, usual_score = (table.similarity(learned.weights, rules.whole) for table in (self.table, usual))
         if self.table.split >= 0 and rules.rivals is True and not single:
-            found = learned.sides or infer_cardinality(self.table, score, learned.cut.f1)
+            found = learned.sides or infer_cardinality(usual, usual_score, learned.cut.f1)
             rules = replace(rules, rivals=RIVALS_OF[found])
         sides = next(sides for sides, name in RIVALS_OF.items() if name == rules.rivals)
         rivals = self.table.split >= 0 and any(sides)
         if cut is None:
-            cut = standing_cut(self.table, score, sides).at if rivals else learned.cut.at
+            cut = standing_cut(usual, usual_score, sides).at if rivals else learned.cut.at
         rules = replace(rules, threshold=cut)
         if not single:
-            return rules, standing(score, self.table.margins(score, sides)) if rivals else score
+            return rules, standing(score, self._margins(score, sides)) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
@@ -162,9 +170,24 @@ class Search:
 
     def _estimated(self, rules: RecordRules) -> RecordRules:
         """Return the rules with estimated match weights; those that are given are not changed."""
-        sample = self.table.sample(LEARNED)
+        return self._with_model(rules, match_model(self._learned_from.sample(LEARNED)))
+
+    @property
+    def _learned_from(self) -> PairTable:
+        return self.table.to_learn_from()
+
+    def _margins(self, score: F32, sides: Sides) -> F32:
+        """Return the margins of all pairs; standard candidates compete with each other only.
+
+        So a pair found among the standard candidates remains, however many others are compared.
+        """
+        margins = self.table.margins(score, sides)
+        if self.table.standard is not None:
+            margins[self.table.standard] = self._learned_from.margins(score[self.table.standard], sides)
+        return margins
+
+    def _with_model(self, rules: RecordRules, model: MatchModel) -> RecordRules:
         columns = [field.column for field in rules.fields]
-        model = match_model(sample)
         explained: list[dict[str, tuple[float, ...]] | None] = [None for _ in columns]
         if model.explained is not None:
             explained = [{columns[by]: tuple(lift) for by, lift in one.items()} for one in model.explained]
@@ -273,6 +296,11 @@ class Search:
         order = np.argsort(table.packed, kind="stable")
         trace.add(candidates=len(table) - len(self.table))
         return replace(self, table=table.take(order)), score[order]
+
+
+def _distinct(parts: Sequence[U64]) -> U64:
+    """Return the distinct pairs of all parts, sorted."""
+    return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
 
 
 def _packed(left: I64, right: I64) -> U64:

@@ -72,7 +72,7 @@ def test_copies_with_slips_are_found(weights: str) -> None:
 def test_what_the_fields_add_is_the_similarity() -> None:
     table = people(200, 2)
     for against in (None, table):
-        made = la.records.pairs(table, against=against, fields=FIELDS).pairs
+        made = la.records.pairs(table, against=against, fields=FIELDS, weights="learned").pairs
         assert made.num_rows > 50
         parts = [np.nan_to_num(made[name].to_numpy()) for name in made.column_names[3:]]
         assert np.allclose(np.sum(parts, axis=0), made["similarity"].to_numpy(), atol=1e-5)
@@ -294,7 +294,8 @@ def test_a_column_that_no_candidate_pair_has_is_no_crash() -> None:
     sex = ["m" if rng.random() < 0.8 else "f" for _ in range(300)]
     rare = {rng.randrange(300): "x0", rng.randrange(300): "x1"}
     table = pa.table({"name": name, "country": country, "sex": sex, "rare": [rare.get(row) for row in range(300)]})
-    assert la.records.pairs(table, audit=0).pairs.column_names[3:7] == ["name", "country", "sex", "rare"]
+    fields = ["name", "country", "sex", "rare"]
+    assert la.records.pairs(table, audit=0, fields=fields).pairs.column_names[3:7] == fields
 
 
 def test_more_columns_than_can_be_compared_are_refused() -> None:

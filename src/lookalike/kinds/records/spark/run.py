@@ -70,7 +70,7 @@ def run_records(
     threshold = options.pop("threshold", None)
     if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
         with trace.stage("learn"):
-            rules = _learned(opened, names, rules, threshold, options, trace, reading.on_bad_text)
+            rules = _learned(opened, fields, rules, threshold, options, trace, reading.on_bad_text)
     cut = rules.threshold if threshold is None else threshold
     rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
     job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
@@ -92,15 +92,16 @@ def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, si
 
 
 def _learned(
-    opened: Sequence[RecordRows], names: Sequence[str], rules: RecordRules | None, threshold: float | None,
+    opened: Sequence[RecordRows], chosen: Sequence[str] | None, rules: RecordRules | None, threshold: float | None,
     options: dict[str, Any], trace: Trace, on_bad_text: OnBadText,
 ) -> RecordRules:  # fmt: skip
-    """Learn the rules from a sample, with the local engine."""
+    """Learn the rules from a sample, with the local engine. chosen: the columns to compare; None to select them."""
+    names = [rule.column for rule in rules.fields] if rules else list(chosen or common_fields(opened))
     samples = [rows.sample(names, SAMPLED_RECORDS) for rows in opened]
     tables = [open_records(sample, on_bad_text=on_bad_text) for sample in samples]
     if rules is None:
         with Pool(usable_cores()) as pool:
-            rules = load(tables, None, names, pool, Trace())[1]
+            rules = load(tables, None, chosen, pool, Trace())[1]
     asked = options | {"audit": 0} | ({} if threshold is None else {"threshold": threshold})
     made = searched(tables, asked, Trace(), rules=rules).job
     trace.add(sampled=sum(sample.num_rows for sample in samples))
