@@ -12,7 +12,8 @@ from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.core.formatting import count, share
 from lookalike.core.options import SIMILARITY_PANEL, Option, declared
-from lookalike.errors import UsageError, listed
+from lookalike.errors import UsageError
+from lookalike.errors import listed as names_listed
 from lookalike.kinds.records.options import (
     FIELDS_PANEL,
     MergeOptions,
@@ -83,7 +84,7 @@ def after(result: Any, aside: dict[str, Any], *, quiet: bool) -> None:
         for line in describe(rules, counts.get("crowded", []), counts.get("stranded", 0)):
             terminal.err.print(line, markup=False, soft_wrap=True)
         if left_out := counts.get("uninformative_columns"):
-            columns = f"{count(len(left_out), 'columns')} that hardly tell records apart: {listed(left_out)}"
+            columns = f"{count(len(left_out), 'columns')} that hardly tell records apart: {names_listed(left_out)}"
             terminal.err.print(f"Left out {columns}; --field compares them", markup=False, soft_wrap=True)
     if aside["save_settings"] is not None:
         write_settings(rules, aside["save_settings"], force=True)

@@ -45,8 +45,8 @@ class RecordRunOptions(TypedDict, total=False):
     ]  # fmt: skip
     weights: Annotated[
         WeightsBy,
-        Option("auto", "Weights of the fields: learned from the data, equal, em (match weights of Fellegi and Sunter, by "
-               "expectation maximisation), or auto (the model that fits the table).", panel=FIELDS_PANEL),
+        Option("auto", "Weights of the fields: learned from the data, equal, em (match weights of Fellegi and Sunter, "
+               "by expectation maximisation), or auto (the model that fits the table).", panel=FIELDS_PANEL),
     ]  # fmt: skip
     seed: Annotated[int, changed(shared.Seed, panel=RUN_PANEL)]
     id: Annotated[str | None, changed(shared.Id, unset="guessed, else row numbers")]

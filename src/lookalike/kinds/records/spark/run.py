@@ -70,7 +70,7 @@ def run_records(
     threshold = options.pop("threshold", None)
     if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
         with trace.stage("learn"):
-            rules = _learned(opened, fields, rules, threshold, options, trace, reading.on_bad_text)
+            rules = _learned(opened, reading.fields, rules, threshold, options, trace, reading.on_bad_text)
     cut = rules.threshold if threshold is None else threshold
     rules = replace(rules, threshold=cut, rivals=rules.rivals if rules.prior is None else False)
     job = RecordJob(rules=rules, threshold=float(cut or 0.5), **options)
