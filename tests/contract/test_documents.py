@@ -392,6 +392,15 @@ def test_spark_makes_the_same_groups_from_crowded_buckets(
     assert not found.receipt["pairs_complete"]
     with pytest.raises(UsageError, match="the pairs were too many to write down"):
         _ = found.pairs
+    if grouping == "components":  # in parts of two items, and where no bucket is looked at
+        monkeypatch.setattr("lookalike.runtime.spark.key_join.LINKED_TOGETHER", 2)
+        assert rows_of(la.groups(documents(4, count=150), engine="spark", **options).groups) == rows_of(expected.groups)
+        assert not found.receipt["warnings"]
+        nothing = spark.createDataFrame([], "left long, right long")
+        monkeypatch.setattr(spark_run, "linked", lambda *_: nothing)
+        (told,) = la.groups(documents(4, count=150), engine="spark", **options).receipt["warnings"]
+        assert "the measured recall is" in told
+        assert "was promised" in told
 
 
 @ON_SPARK

@@ -59,6 +59,43 @@ def test_baskets_of_two_columns(spark: Any, sales: Path, options: dict[str, Any]
     assert rows(la.baskets.pairs(sales, engine="spark", **asked).pairs) == rows(here)
 
 
+def lists_of(sales: Path) -> pa.Table:
+    """The sales as one row for each customer, the items in the order in which they stand."""
+    lists: dict[str, list[str]] = {}
+    for line in sales.read_text().splitlines()[1:]:
+        customer, item, _ = line.split(",")
+        lists.setdefault(customer, []).append(item)
+    return pa.table({"id": list(lists), "items": list(lists.values())})
+
+
+def test_products_by_their_customers_in_a_column_of_lists(spark: Any, sales: Path, tmp_path: Path) -> None:
+    pq.write_table(lists_of(sales), tmp_path / "lists.parquet")
+    here = la.baskets.pairs(tmp_path / "lists.parquet", dual=True, threshold=0.3).pairs
+    assert len(here) > 5
+    assert rows(la.baskets.pairs(tmp_path / "lists.parquet", dual=True, threshold=0.3, engine="spark").pairs) == rows(
+        here
+    )
+
+
+@pytest.mark.parametrize("against", [False, True], ids=["one", "two"])
+def test_baskets_that_share_groups_of_products(spark: Any, sales: Path, against: bool, tmp_path: Path) -> None:
+    table = lists_of(sales)
+    for name, part in (("a", table.slice(0, 25)), ("b", table.slice(25))):
+        pq.write_table(part, tmp_path / f"{name}.parquet")
+    asked: dict[str, Any] = {"via_groups": True, "group_threshold": 0.3, "min_shared": 2}
+    if against:
+        source, asked = tmp_path / "a.parquet", {**asked, "against": tmp_path / "b.parquet"}
+    else:
+        source, asked = sales, {**asked, "set": "customer", "item": "product"}
+    here, there = la.baskets.pairs(source, **asked), la.baskets.pairs(source, engine="spark", **asked)
+    plain = la.baskets.pairs(source, **{name: value for name, value in asked.items() if "group" not in name})
+    assert rows(here.pairs) != rows(plain.pairs)
+    assert rows(there.pairs) == rows(here.pairs)
+    assert there.job.words() == here.job.words()
+    for name in ("items", "item_groups"):
+        assert there.receipt["counts"][name] == here.receipt["counts"][name]
+
+
 def test_rows_of_baskets_that_go(spark: Any, sales: Path) -> None:
     asked: Any = {"set": "customer", "item": "product", "threshold": 0.5}
     here, there = la.baskets.dedup(sales, **asked), la.baskets.dedup(sales, engine="spark", **asked)
@@ -75,8 +112,6 @@ def test_baskets_of_lists_from_a_frame(spark: Any) -> None:
 
 
 def test_baskets_that_spark_does_not_take(spark: Any, sales: Path) -> None:
-    with pytest.raises(UsageError, match=r"via_groups .* runs on one machine"):
-        la.baskets.pairs(sales, engine="spark", via_groups=True)
     with pytest.raises(UsageError, match="ratings as multiplicity run on one machine"):
         la.baskets.pairs(sales, engine="spark", bag=True, rating="stars")
     frame = spark.createDataFrame([("a", "tea"), ("a", None)], "customer string, product string")

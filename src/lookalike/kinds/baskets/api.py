@@ -15,6 +15,8 @@ from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lookalike.kinds.baskets.formats import BasketRule
     from lookalike.kinds.baskets.source import Baskets
     from lookalike.kinds.baskets.spec import BasketJob
@@ -155,16 +157,15 @@ def suggest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.kinds.baskets.local import search, through_groups
+    from lookalike.kinds.baskets.local import item_groups_job, search, through_groups
 
     given = dict(options)
     trace = Trace(given.pop("progress", silent))
     via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
     cluster = spark_options(given)
     if cluster is not None:
-        if via:
-            raise UsageError("via_groups (--via-groups) runs on one machine; leave it out, or the engine.")
-        return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace)
+        group_items = (lambda job: item_groups_job(job, near)) if via else None
+        return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace, group_items)
     with trace.stage("open"):
         baskets, job = _read(given, source, against, keep)
     compared = baskets
@@ -178,7 +179,7 @@ def _run(
 
 def _on_spark(
     asked: Asked, sources: list[Any], grouping: Grouping, keep: str, cluster: dict[str, Any], options: dict[str, Any],
-    trace: Trace,
+    trace: Trace, group_items: Callable[[BasketJob], BasketJob] | None,
 ) -> SparkResult:  # fmt: skip
     from lookalike.kinds.baskets.spark.sources import run_baskets
     from lookalike.runtime.spark.result import SparkResult
@@ -186,7 +187,7 @@ def _on_spark(
 
     check_options(options)
     rule, job = _asked(options)
-    there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace)
+    there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace, group_items)
     return SparkResult(asked, grouping, there)
 
 

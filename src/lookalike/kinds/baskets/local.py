@@ -37,17 +37,21 @@ def through_groups(
     itself similar to its representative. threshold: of these groups, by the measure of the job, or by Jaccard
     similarity if the job counts shared groups; None for the threshold of the job, or GROUP_THRESHOLD if it counts.
     """
-    counts = job.set_measure().is_count
-    near = (GROUP_THRESHOLD if counts else job.threshold) if threshold is None else threshold
-    measure = "jaccard" if counts else job.measure
+    grouping = item_groups_job(job, threshold)
     with trace.stage("item groups"):
         items = together(baskets).dual()
-        found = search(
-            [items], replace(job, measure=measure, threshold=near, method="exact"), "pairs", Trace(), keep="longest"
-        )
+        found = search([items], grouping, "pairs", Trace(), keep="longest")
         assert found.pairs is not None  # pairs were requested
         made = stars(found.pairs, found.order)
         representative = of_items(made, found.classes, len(found), found.own).representative
     grouped = int((representative != np.arange(len(representative))).sum())
     trace.add(items=len(items), item_groups=len(items) - grouped)
-    return [one.renamed(representative, one.items) for one in baskets], replace(job, via_groups=near)
+    compared = [one.renamed(representative, one.items) for one in baskets]
+    return compared, replace(job, via_groups=grouping.threshold)
+
+
+def item_groups_job(job: BasketJob, threshold: float | None) -> BasketJob:
+    """Return the job that groups the items. threshold: as for `through_groups`."""
+    counts = job.set_measure().is_count
+    near = (GROUP_THRESHOLD if counts else job.threshold) if threshold is None else threshold
+    return replace(job, measure="jaccard" if counts else job.measure, threshold=near, method="exact")

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from lookalike.core.method_choice import Choice
 from lookalike.core.recall_audit import Audit
 from lookalike.runtime.spark.block_join import number_classes
-from lookalike.runtime.spark.item_run import ItemRun
 from lookalike.runtime.spark.key_join import BucketStatistics
 from lookalike.runtime.spark.output import Matched
+from lookalike.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
-class CellRun(ItemRun):
+class CellRun(SparkRun):
     """A run that joins blocks of items. A kind of item provides `things`, `edges` and the payload of its join."""
 
     payload = ""
@@ -55,7 +55,7 @@ class CellRun(ItemRun):
 
     @cached_property
     def matched(self) -> Matched:
-        return Matched(self.origins, self.things, self.copies, self.edges, self.order, self.own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, self.own, self.roots)
 
     def audited(self) -> Audit | None:
         return None

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 Score = Callable[[pa.RecordBatch, pa.RecordBatch], F64]
 Both = Callable[[pa.RecordBatch, pa.RecordBatch], Iterator[pa.RecordBatch]]
 GIANT = 4096  # larger buckets are split into parts, joined by several tasks
+LINKED_TOGETHER = 1 << 15  # larger buckets are split where groups are made without pairs; a task gets two parts
 ROWS_PER_BUCKET_BLOCK = 1 << 18  # approximate rows of a block of buckets, and candidate pairs of a block
 PAIRS_SCORED_TOGETHER = 4096  # maximum candidate pairs scored together
 BLOCKS = 4  # rows of pairs, of up to PAIRS_SCORED_TOGETHER each, per task
@@ -141,19 +142,39 @@ class BucketStatistics:
 
 def bucket_statistics(met: DataFrame) -> BucketStatistics:
     """Return the totals of the buckets that `bucket_items` returns."""
-    blocks = met.select("rows", "pairs", "largest").collect()
-    rows, pairs, largest = zip(*blocks, strict=True) if blocks else ((), (), (0,))
-    return BucketStatistics(sum(rows), sum(pairs), max(largest))
+    totals = ("sum(rows)", "sum(cast(pairs as decimal(38, 0)))", "max(largest)")
+    row = met.selectExpr(*totals).collect()[0]
+    return BucketStatistics(*(int(total or 0) for total in row))
 
 
 def opened(met: DataFrame) -> DataFrame:
-    """Return the rows of the buckets one by one: key, item."""
+    """Return the rows of the buckets one by one: key, item.
+
+    A bucket of more than LINKED_TOGETHER rows is split into parts; every two of them come together under a key of their
+    own, so that every two items of a bucket share a key, and no key has more than twice LINKED_TOGETHER rows.
+    """
+    most = LINKED_TOGETHER  # the value of this process, for all workers
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for block in each_block(batch, KEY_COLUMNS):
-            yield pa.record_batch({"key": signed(block["key"]), "item": as_arrow(block["item"])})
+            counts = run_lengths(block["key"])
+            small = np.repeat(counts <= most, counts)
+            yield pa.record_batch({"key": signed(block["key"][small]), "item": as_arrow(block["item"][small])})
+            for end, count in zip(np.cumsum(counts), counts, strict=True):
+                if count > most:
+                    yield from _two_by_two(block["key"][end - 1], block["item"][end - count : end], most)
 
     return mapped(met, stage, "key long, item long")
+
+
+def _two_by_two(key: np.uint64, items: I64, most: int) -> Iterator[pa.RecordBatch]:
+    """Yield the items of every two parts of a bucket, of `most` items each, under a key of their own."""
+    parts = [items[at : at + most] for at in range(0, len(items), most)]
+    names = np.empty(len(parts) * len(parts), np.uint64)
+    hashing.mix_all(np.arange(len(names), dtype=np.uint64), key, names)
+    for a, b in itertools.combinations(range(len(parts)), 2):
+        both = np.concatenate([parts[a], parts[b]])
+        yield pa.record_batch({"key": signed(np.full(len(both), names[a * len(parts) + b])), "item": as_arrow(both)})
 
 
 def candidates(
@@ -291,14 +312,14 @@ def join_payload(pairs: DataFrame, things: DataFrame, work: Both, payload: Seque
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    counts = [row[0] for row in pairs.selectExpr("size(items)").collect()]
+    lots, sent = pairs.selectExpr("count(1)", "coalesce(sum(size(items)), 0L)").collect()[0]
     wanted = pairs.select("name", F.explode("items").alias("item"))
-    few = sum(counts) <= MAX_BROADCAST_SETS
+    few = sent <= MAX_BROADCAST_SETS
     wide = things.select("item", *payload).join(F.broadcast(wanted) if few else wanted, "item")
     columns = ["name", "item", *payload, "left", "right"]
     both = wide.unionByName(pairs.select("name", "left", "right"), allowMissingColumns=True).select(*columns)
     least = 2 * things.sparkSession.sparkContext.defaultParallelism
-    wanted_parts = max(least, -(-len(counts) // BLOCKS))
+    wanted_parts = max(least, -(-lots // BLOCKS))
     parts = min(wanted_parts, MAX_TASKS)
 
     def one_part(batches: Batches) -> Batches:

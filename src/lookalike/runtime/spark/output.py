@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from lookalike.runtime.spark.exact_rows import LINE, with_checked_values
 from lookalike.runtime.spark.greedy_clusters import Walk, walked
 from lookalike.runtime.spark.group_numbers import gather_groups, number_groups
 from lookalike.runtime.spark.key_join import Order
+from lookalike.runtime.spark.lineage import LineageCutter
 from lookalike.runtime.spark.row_numbers import numbered
 from lookalike.runtime.spark.sources import FILE, PLACE, SparkSource
 
@@ -28,6 +29,7 @@ class Matched:
 
     things: as in `key_join`. edges: every verified pair of representatives of classes (left, right, similarity).
     order: the preference for which item to keep. own: the score of equal items, as an SQL expression over copies.
+    roots: as in `SparkRun`.
     """
 
     origins: Sequence[SparkSource]
@@ -36,6 +38,7 @@ class Matched:
     edges: DataFrame
     order: Order
     own: str = "1.0D"
+    roots: LineageCutter = field(default_factory=LineageCutter)
 
     @property
     def is_cross(self) -> bool:
@@ -128,14 +131,15 @@ class Matched:
         return self._walked("stars")
 
     def _walked(self, grouping: Walk) -> DataFrame:
+        edges, labels = (self.roots.keep(frame) for frame in (self.edges, self.labels))
         if self.order.number is not None:
-            ranked = self.edges.selectExpr("*", *(f"{self._rank(side)} as {side}_rank" for side in ("left", "right")))
+            ranked = edges.selectExpr("*", *(f"{self._rank(side)} as {side}_rank" for side in ("left", "right")))
         else:
-            known = self.labels.select("item").join(self.things.select("item", *self.order.columns), "item")
-            ranks, ranked = numbered(known, self.order.sort, "rank"), self.edges
+            known = labels.select("item").join(self.things.select("item", *self.order.columns), "item")
+            ranks, ranked = self.roots.keep(numbered(known, self.order.sort, "rank").select("item", "rank")), edges
             for side in ("left", "right"):
                 ranked = ranked.join(ranks.selectExpr(f"item as {side}", f"rank as {side}_rank"), side)
-        return walked(ranked, self.labels, grouping).persist()
+        return self.roots.keep(walked(ranked, labels, grouping))
 
     def _rank(self, item: str) -> str:
         return str(self.order.number).replace("item", item)

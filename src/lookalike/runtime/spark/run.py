@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.exact_duplicates import Copies, collapse, count_copies, representatives
 from lookalike.runtime.spark.keep_policy import order_of
 from lookalike.runtime.spark.key_join import BucketStatistics, Order
+from lookalike.runtime.spark.lineage import LineageCutter
 from lookalike.runtime.spark.output import Matched, check_ids
 from lookalike.runtime.spark.sources import SparkSource
 
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkRun(ABC):
-    """The settings and collections of a run. Frames are created on first use, and evaluated lazily."""
+    """The settings and collections of a run. Frames are created on first use, and evaluated lazily.
+
+    roots: persisted frames from which the planner starts again, since plans that grow with every step take longer than
+    the work.
+    """
 
     origins: Sequence[SparkSource]
     job: Any
@@ -39,6 +44,7 @@ class SparkRun(ABC):
     keep: str
     on_bad_text: OnBadText
     trace: Trace
+    roots: LineageCutter = field(default_factory=LineageCutter)
 
     def __post_init__(self) -> None:
         if (column := preferred_column(self.keep)) is not None:
@@ -104,7 +110,7 @@ class SparkRun(ABC):
 
     @cached_property
     def alike(self) -> DataFrame:
-        return collapse(self.things, self.order, least=self.least).persist()
+        return self.roots.keep(collapse(self.things, self.order, least=self.least))
 
     @cached_property
     def copies(self) -> Copies:
@@ -136,3 +142,4 @@ class SparkRun(ABC):
         for frame in self.__dict__.values():
             if hasattr(frame, "unpersist"):
                 frame.unpersist()
+        self.roots.forget()

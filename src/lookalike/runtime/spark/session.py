@@ -84,9 +84,10 @@ def tune(session: SparkSession, frames: Iterable[DataFrame]) -> None:
 
 
 def plan_bytes(frame: DataFrame) -> int:
-    """Return the total size of a frame's source files and persisted frames; UNKNOWN or more if Spark cannot tell."""
+    """Return the total size of a frame's source files and persisted frames; UNKNOWN if Spark knows none of them."""
     leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
-    return sum(int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size()))
+    sizes = [int(str(leaves.apply(at).stats().sizeInBytes())) for at in range(leaves.size())]
+    return sum(size for size in sizes if size < UNKNOWN) or (UNKNOWN if sizes else 0)
 
 
 def check_master(master: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable
@@ -103,6 +104,20 @@ def test_giant_buckets_give_the_same_pairs(at_once: int, spark: Any) -> None:
     assert key_join.bucket_statistics(key_join.bucket_items(firsts, most=20)) == key_join.BucketStatistics(
         rows=57, pairs=45 + 171, largest=28
     )
+
+
+def test_crowded_buckets_are_opened_in_parts(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every two items of a bucket come together under some key, items of no bucket do, and no key is crowded."""
+    monkeypatch.setattr(key_join, "LINKED_TOGETHER", 4)
+    buckets = {1: range(3), 2: range(10, 25), 3: range(30, 34)}
+    rows = [(item, 3, 5, np.uint64(key).tobytes(), b"") for key, items in buckets.items() for item in items]
+    firsts = spark.createDataFrame(rows, "item long, side byte, size int, keys binary, places binary").repartition(3)
+    together: dict[int, list[int]] = {}
+    for row in key_join.opened(key_join.bucket_items(firsts)).collect():
+        together.setdefault(row["key"], []).append(row["item"])
+    assert max(map(len, together.values())) == 8
+    met = {pair for items in together.values() for pair in itertools.combinations(sorted(items), 2)}
+    assert met == {pair for items in buckets.values() for pair in itertools.combinations(items, 2)}
 
 
 def test_numbers_follow_the_order(spark: Any) -> None:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 def linked(met: DataFrame, sets: DataFrame, job: Job, plan: Plan) -> DataFrame:
     """Return a few links (left, right) that connect the same items of each bucket as all its verified pairs would.
 
-    One task processes a bucket: an item is compared with members of a component only until one matches.
+    A task processes the rows of one key at a time: an item is compared with members of a component only until one
+    matches. met: as `opened` returns it, so that a key has a bounded number of rows.
     """
     bar = job.bar()
 

@@ -140,9 +140,17 @@ class DocumentRun(SparkRun):
             sets = self.things.select("item", "elements")
             links = linked(opened(self.met), sets, self.job, self.banded)
             return BucketClusters(
-                self.origins, self.things, self.copies, links, self.order, own, job=self.job, plan=self.banded
+                self.origins,
+                self.things,
+                self.copies,
+                links,
+                self.order,
+                own,
+                self.roots,
+                job=self.job,
+                plan=self.banded,
             )
-        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own, self.roots)
 
     @cached_property
     def pairs_complete(self) -> bool:

@@ -36,9 +36,9 @@ from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.arrow_batches import numbers
 from lookalike.runtime.spark.exact_duplicates import Copies, collapse, count_copies, representatives
-from lookalike.runtime.spark.item_run import ItemRun
 from lookalike.runtime.spark.key_join import BucketStatistics, Order, bucket_items, bucket_statistics, lots, verify
 from lookalike.runtime.spark.read_items import read_items
+from lookalike.runtime.spark.run import SparkRun
 from lookalike.runtime.spark.session import open_session, tune
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _where(items: I64, column: str, row: int) -> str:
 
 
 @dataclass(frozen=True)
-class RecordRun(ItemRun):
+class RecordRun(SparkRun):
     """Record linkage on Spark: blocking by keys, scores by fields, and adjustment for competing pairs."""
 
     origins: Sequence[RecordRows]
@@ -273,8 +273,8 @@ class RecordRun(ItemRun):
     @cached_property
     def matched(self) -> RecordMatched:
         return RecordMatched(
-            self.origins, self.things, self.copies, self.edges, self.order, known=self.known, rated=self.rated,
-            rules=self.job.rules, held=self._words[0], rivals=self.rivals,
+            self.origins, self.things, self.copies, self.edges, self.order, roots=self.roots, known=self.known,
+            rated=self.rated, rules=self.job.rules, held=self._words[0], rivals=self.rivals,
         )  # fmt: skip
 
     def counted(self) -> dict[str, int]:

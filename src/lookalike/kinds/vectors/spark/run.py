@@ -45,17 +45,17 @@ from lookalike.kinds.vectors.spec import VectorJob
 from lookalike.runtime.spark.arrow_batches import numbers
 from lookalike.runtime.spark.audit_sample import counted, draw, ends_of
 from lookalike.runtime.spark.block_join import number_classes
-from lookalike.runtime.spark.item_run import ItemRun
 from lookalike.runtime.spark.key_join import BucketStatistics, bucket_items, bucket_statistics, candidates, verify
 from lookalike.runtime.spark.output import Matched
 from lookalike.runtime.spark.read_items import read_items
+from lookalike.runtime.spark.run import SparkRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
-class VectorRun(ItemRun):
+class VectorRun(SparkRun):
     """The run over vectors: the same DataFrames as a run over documents, computed for a VectorJob."""
 
     job: VectorJob
@@ -179,7 +179,7 @@ class VectorRun(ItemRun):
     @cached_property
     def matched(self) -> Matched:
         own = "1.0D" if self.job.measure == "cosine" else "0.0D"
-        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own)
+        return Matched(self.origins, self.things, self.copies, self.edges, self.order, own, self.roots)
 
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr(
@@ -189,13 +189,12 @@ class VectorRun(ItemRun):
 
     def audited(self) -> Audit | None:
         """Measure the share of the exact partners of sampled items that were found."""
-        from pyspark.sql import functions as F  # noqa: N812
-
         if self.banded is None or not self.job.audit:
             return None
         sample, _ = draw(self.listed.select("number", "item"), ends_of(self.edges), self.job.audit, self.job.seed)
         truth = exact_partners(self.listed, sample.items, self.job, self.centre)
-        names = self.listed.where(F.col("number").isin(truth.items.tolist())).select("number", "item")
+        items = pa.table({"number": truth.items})
+        names = self.listed.join(self.listed.sparkSession.createDataFrame(items), "number").select("number", "item")
         pairs = self.edges
         for side in ("left", "right"):
             pairs = pairs.join(names.toDF(f"{side}_number", side), side)
