@@ -72,3 +72,33 @@ def test_the_page_names_the_constants_of_the_engine() -> None:
     assert f"a task for each {session.INPUT_BYTES_PER_PART >> 20} MB" in text
     row = sum(np.dtype(kind).itemsize for kind in key_join.KEY_COLUMNS.values())
     assert f"{row} bytes each" in text
+
+
+def test_the_page_names_what_one_process_holds() -> None:
+    from lookalike.core import audit_sample
+    from lookalike.kinds.bits.spark import run as bits
+    from lookalike.kinds.documents.spark import common_shingles
+    from lookalike.kinds.images.spark import run as images
+    from lookalike.kinds.records.spark import competitors
+    from lookalike.kinds.strings.spark import run as strings
+    from lookalike.kinds.vectors.spark import joins
+    from lookalike.runtime.spark import components, key_join, limits
+
+    table = PAGE.partition("## What one process must hold on Spark")[2].partition("\n## ")[0]
+    rows = {line.split(" | ")[1]: line for line in table.splitlines() if line.startswith("|") and "---" not in line}
+    key = sum(np.dtype(kind).itemsize for kind in key_join.KEY_COLUMNS.values())
+    stated = {
+        "items of candidate pairs": f"{limits.MAX_BROADCAST_SETS:,} rows",
+        "shingles that": f"{common_shingles.DRIVER_ELEMENTS:,} ({common_shingles.DRIVER_ELEMENTS * 8 >> 20} MB)",
+        "exact pairs of sampled vectors": f"32 bytes each, {audit_sample.MOST_PARTNERS:,} aimed at",
+        "keys of one bucket": f"{3 * key} bytes each",
+        "parts of a bucket": f"two of {key_join.LINKED_TOGETHER:,} sets",
+        "the forest of groups": f"{components.MAX_LOCAL_PAIRS:,} pairs | rounds over all tasks, {components.MAX_ROUNDS} ",
+        "records": f"{competitors.MOST_TIED:,}",
+        "codes": f"{bits.CODES_PER_BLOCK:,}, {strings.STRINGS_PER_BLOCK:,} and {images.IMAGES_PER_BLOCK:,} items",
+        "vectors, exactly": f"{joins.TASK_BYTES >> 20} MB each",
+    }
+    for words, size in stated.items():
+        (row,) = [line for name, line in rows.items() if name.startswith(words)]
+        assert size in row
+    assert f"{-(-(10**9) // bits.CODES_PER_BLOCK):,} times of a billion codes" in table
