@@ -1,0 +1,273 @@
+"""Tidy a folder: remove files of which a copy is kept, and undo that. No file that changed meanwhile is touched."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from lookalike.core.formatting import count
+from lookalike.errors import UsageError
+from lookalike.io.action_journal import Change, Journal, Mode, read_journal
+from lookalike.io.leftovers import hidden_name
+from lookalike.io.trash import forget_trashed, trash_place
+
+FICLONE = 0x40049409  # the ioctl of Linux that shares the blocks of another file
+CONTENT_MODES = ("hardlink", "reflink")  # modes for files with the same bytes only
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The size and the time of change of a file when it was compared."""
+
+    size: int
+    modified_ns: int
+
+
+@dataclass
+class Outcome:
+    """What happened: the number of files changed, the bytes they have, and the reasons of those left alone."""
+
+    changed: int = 0
+    nbytes: int = 0
+    left: list[tuple[str, str]] = field(default_factory=list)
+
+    def reasons(self) -> str:
+        """Return the reasons with the number of files of each.
+
+        >>> Outcome(left=[("a", "it has changed"), ("b", "it has changed")]).reasons()
+        '2 files: it has changed'
+        """
+        counts = Counter(reason for _, reason in self.left)
+        return "; ".join(f"{count(number, 'files')}: {reason}" for reason, number in counts.items())
+
+
+@dataclass(frozen=True)
+class Action:
+    """What to do with a file that is not kept. folder: the target of "move"."""
+
+    mode: Mode
+    folder: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Action:
+        """Return the action for "trash", "move:FOLDER", "hardlink", "reflink" or "delete".
+
+        >>> Action.parse("trash").mode
+        'trash'
+        """
+        name, _, folder = text.partition(":")
+        if name == "move" and folder:
+            return cls("move", Path(folder).absolute())
+        if name in get_args(Mode) and name != "move" and not folder:
+            return cls(name)  # type: ignore[arg-type]
+        raise UsageError(f"apply is {text!r}; expected trash, move:FOLDER, hardlink, reflink or delete.")
+
+
+def look(files: Iterable[Path]) -> dict[Path, Seen]:
+    """Return what the files are like now; a file that cannot be read is left out."""
+    seen = {}
+    for file in files:
+        try:
+            stat = file.stat()
+        except OSError:
+            continue
+        seen[file] = Seen(stat.st_size, stat.st_mtime_ns)
+    return seen
+
+
+def apply(
+    removals: Sequence[tuple[Path, Path]], action: Action, seen: Mapping[Path, Seen], journal: Path | None, *,
+    root: Path | None = None, protected: Sequence[Path] = (),
+) -> Outcome:  # fmt: skip
+    """Change the first file of each pair; the second one is kept. journal: None checks everything and changes nothing.
+
+    seen: the files as they were compared; what is different now is left alone. root: the folder below which "move"
+    keeps the names of subfolders. protected: folders whose files are never changed.
+    """
+    outcome = Outcome()
+    kept_files = {kept for _, kept in removals}
+    guarded = [folder.resolve() for folder in protected]
+    log = Journal(journal) if journal is not None else None
+    try:
+        for file, kept in removals:
+            reason = _obstacle(file, kept, seen, action.mode)
+            if file in kept_files:
+                reason = "another file is removed in favour of it"
+            if any(file.resolve().is_relative_to(folder) for folder in guarded):
+                reason = "it is in a protected folder"
+            if reason is None and log is not None:
+                reason = _change(file, kept, action, seen[file], log, root)
+            if reason is not None:
+                outcome.left.append((str(file), reason))
+                continue
+            outcome.changed += 1
+            outcome.nbytes += seen[file].size
+    finally:
+        if log is not None:
+            log.__exit__()
+    return outcome
+
+
+def _obstacle(file: Path, kept: Path, seen: Mapping[Path, Seen], mode: Mode) -> str | None:
+    """Return why the file must not be changed, or None."""
+    now = look([file, kept])
+    if file not in now:
+        return "it is no longer there"
+    if kept not in now:
+        return "the file that is kept for it is no longer there"
+    if now[file] != seen.get(file):
+        return "it has changed"
+    if now[kept] != seen.get(kept):
+        return "the file that is kept for it has changed"
+    if os.path.realpath(file) == os.path.realpath(kept):
+        return "it is the file that is kept, under another name"
+    if mode in CONTENT_MODES and not filecmp.cmp(file, kept, shallow=False):
+        return f"{mode} is for files with the same bytes"
+    return None
+
+
+def _change(file: Path, kept: Path, action: Action, seen: Seen, journal: Journal, root: Path | None) -> str | None:
+    """Make one change and record it. Return the reason if it was not possible."""
+    file, kept = file.absolute(), kept.absolute()
+    try:
+        place = _place(file, action, root)
+    except OSError as error:
+        return str(error.strerror)
+    change = Change(
+        action.mode, str(file), str(kept), seen.size, seen.modified_ns, None if place is None else str(place)
+    )
+    number = journal.begin(change)
+    try:
+        if place is not None:
+            _move(file, place)
+        elif action.mode == "delete":
+            file.unlink()
+        else:
+            _share(file, kept, action.mode)
+    except OSError as error:
+        if action.mode == "trash" and place is not None:
+            forget_trashed(place)
+        journal.failed(number)
+        return str(error.strerror)
+    journal.done(number)
+    return None
+
+
+def _place(file: Path, action: Action, root: Path | None) -> Path | None:
+    if action.mode == "trash":
+        return trash_place(file)
+    if action.folder is None:
+        return None
+    inside = root is not None and file.is_relative_to(root.absolute())
+    place = action.folder / (file.relative_to(root.absolute()) if inside and root is not None else file.name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    number = 2
+    stem = place.with_suffix("")
+    while os.path.lexists(place):
+        place, number = stem.with_name(f"{stem.name} {number}{file.suffix}"), number + 1
+    return place
+
+
+def _move(file: Path, place: Path) -> None:
+    """Move a file, also to another file system: there the copy is complete before the file is removed."""
+    try:
+        os.rename(file, place)
+    except OSError:
+        if file.lstat().st_dev == place.parent.stat().st_dev:
+            raise
+        draft = hidden_name(place, "tmp")
+        try:
+            shutil.copy2(file, draft)
+            with open(draft, "r+b") as handle:
+                os.fsync(handle.fileno())
+            os.rename(draft, place)
+        finally:
+            draft.unlink(missing_ok=True)
+        file.unlink()
+
+
+def _share(file: Path, kept: Path, mode: Literal["hardlink", "reflink"] | Mode) -> None:
+    """Replace a file by a link to an equal file, or by a copy that shares its blocks, without a moment of absence."""
+    draft = hidden_name(file, "tmp")
+    try:
+        if mode == "hardlink":
+            os.link(kept, draft)
+        else:
+            _clone(kept, draft)
+            shutil.copystat(file, draft)
+        os.replace(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _clone(source: Path, target: Path) -> None:
+    if not sys.platform.startswith("linux"):
+        raise OSError(0, "reflink is available on Linux only")
+    import fcntl
+
+    with open(source, "rb") as read, open(target, "wb") as write:
+        fcntl.ioctl(write.fileno(), FICLONE, read.fileno())
+
+
+def undo(journal: Path, *, dry_run: bool = False) -> Outcome:
+    """Undo the changes of a journal, the last one first. What was deleted cannot be brought back.
+
+    A file that exists again under the old name is never replaced. It is safe to undo a journal twice.
+    """
+    outcome = Outcome()
+    for change in reversed(list(read_journal(journal))):
+        reason = _restore(change, dry_run=dry_run)
+        if reason is None:
+            outcome.changed += 1
+            outcome.nbytes += change.size
+        elif reason:
+            outcome.left.append((change.file, reason))
+    return outcome
+
+
+def _restore(change: Change, *, dry_run: bool) -> str | None:
+    """Undo one change. Return None if it was undone, "" if there is nothing to undo, or the reason why it cannot be."""
+    file = Path(change.file)
+    if change.mode == "delete":
+        return "" if file.exists() else "it was deleted"
+    if change.mode in CONTENT_MODES:
+        return _separate(file, change, dry_run=dry_run)
+    place = Path(change.place or "")
+    if not os.path.lexists(place):
+        return "" if os.path.lexists(file) else "it is no longer where it was moved to"
+    if os.path.lexists(file):
+        return "there is a file of this name again"
+    if not dry_run:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _move(place, file)
+        except OSError as error:
+            return str(error.strerror)
+        if change.mode == "trash":
+            forget_trashed(place)
+    return None
+
+
+def _separate(file: Path, change: Change, *, dry_run: bool) -> str | None:
+    """Make a shared file a file of its own again, with its former time of change."""
+    try:
+        if change.mode == "reflink" or file.stat().st_nlink < 2 or not os.path.samefile(file, change.kept):
+            return ""
+        if not dry_run:
+            draft = hidden_name(file, "tmp")
+            try:
+                shutil.copy2(file, draft)
+                os.utime(draft, ns=(change.modified_ns, change.modified_ns))
+                os.replace(draft, file)
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        return str(error.strerror)
+    return None
