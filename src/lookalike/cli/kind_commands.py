@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
+from lookalike.cli.tidy import Tidy, TidyOptions
 from lookalike.core import run_options as shared
 from lookalike.core.options import Option, declared
 from lookalike.core.run_options import Grouping, GroupingOption
@@ -52,10 +53,10 @@ class KindCommands:
     the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`. open: (inputs,
     options, other arguments of the app) to the source that the app takes. score: the name of the score column.
     near: the criterion in words.
-    works: large runs use a work folder. passes_force: the app itself writes something that --force lets it replace.
-    grouping: the default grouping. aside: declares options that are not passed to the app; check: raises, before
-    anything is read, for options that do not fit together; after: called with (result, the `aside` options, quiet)
-    after writing.
+    works: large runs use a work folder. tidies: `dedup` can change the files of the items.
+    passes_force: the app itself writes something that --force lets it replace. grouping: the default grouping.
+    aside: declares options that are not passed to the app; check: raises, before anything is read, for options that do
+    not fit together; after: called with (result, the `aside` options, quiet) after writing.
     """
 
     noun: str
@@ -67,6 +68,7 @@ class KindCommands:
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
     works: bool = False
+    tidies: bool = False
     passes_force: bool = False
     grouping: Grouping = "components"
     aside: type = Nothing
@@ -78,8 +80,9 @@ class KindCommands:
         return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
 
     def _run(
-        self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], target: o.Target
-    ) -> None:
+        self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], target: o.Target,
+        tidy: Tidy,
+    ) -> None:  # fmt: skip
         """Check, open, run, write and show, for all three commands. given: arguments of the app other than options."""
         from lookalike.cli import output as show
         from lookalike.cli import terminal
@@ -99,6 +102,7 @@ class KindCommands:
         if self.works:
             options["beside"] = o.beside(target.output or target.removed)
         source = self.open(inputs, options, given)
+        seen = tidy.look(source)
         if asked == "dedup" and target.output is not None:
             check_output(target.output, force=target.force, columns=getattr(source, "columns", ()))
         if self.passes_force:
@@ -115,25 +119,32 @@ class KindCommands:
         show.finish(result, wrote, quiet=target.quiet, json=target.json)
         if self.after is not None:
             self.after(result, aside, quiet=target.quiet)
+        tidy.run(result, seen, quiet=target.quiet)
         result.done()
 
     def _command(self, asked: str, arguments: type, summary: str) -> Command:
         """Return a command that passes the `arguments` and the options of the kind on to the app."""
 
+        tidies = asked == "dedup" and self.tidies
+
         def command(inputs: o.Inputs, options: dict[str, Any]) -> None:
             given = {name: options.pop(name) for name in declared(arguments)}
             target = o.Target.of(options, given.pop("removed", None))
-            if asked == "dedup" and target.output is None and target.removed is None and not target.json:
+            tidy = Tidy.of(options) if tidies else Tidy()
+            writes = target.output or target.removed or target.json or tidy.apply
+            if asked == "dedup" and not writes:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
             if "against" in given:
                 given["against"] = o.paths(given["against"])
-            self._run(asked, inputs, options, given, target)
+            self._run(asked, inputs, options, given, target, tidy)
 
         command.__name__, command.__doc__ = asked, summary
         own = o.command_parameters(arguments)
         if "grouping" in own:
             own["grouping"] = o.with_default(own["grouping"], self.grouping)
         further = {"pairs": self.pairs_options, "groups": self.groups_options}.get(asked, Nothing)
+        if tidies:
+            further = TidyOptions
         return o.takes(o.OutputOptions, own, self.options, further, self.aside)(command)
 
     def _pairs(self) -> Command:

@@ -10,7 +10,20 @@ import sys
 
 import typer
 
-from lookalike.cli import classify, compare, demo, evaluate, explore, index, plan, serve, shingles, signatures, stories
+from lookalike.cli import (
+    classify,
+    compare,
+    demo,
+    evaluate,
+    explore,
+    index,
+    plan,
+    serve,
+    shingles,
+    signatures,
+    stories,
+    tidy,
+)
 from lookalike.cli.runs import runs
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
@@ -46,6 +59,8 @@ for kind, about in (
         sub.command(name)(command)
     if kind is FACES:
         sub.command("query")(query)
+    if kind is IMAGES:
+        sub.command("undo")(tidy.undo)
     app.add_typer(sub, name=kind.app.split(".")[-2])
 app.command()(passages.passages)
 app.command()(stories.stories)
@@ -60,6 +75,7 @@ app.command()(serve.serve)
 app.command()(explore.report)
 app.command()(explore.explore)
 app.command()(demo.demo)
+app.command()(tidy.undo)
 app.add_typer(index.app, name="index")
 app.add_typer(runs, name="runs")
 

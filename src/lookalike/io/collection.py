@@ -82,6 +82,16 @@ class Collection:
         """Whether all documents are in files, so that another process can read them again."""
         return bool(self.readers) and all(reader.paths for reader in self.readers)
 
+    def named_files(self) -> dict[str, Path] | None:
+        """Return the file of each id, if each document is a file; otherwise None."""
+        files: dict[str, Path] = {}
+        for reader in self.readers:
+            named = reader.named_files()
+            if named is None:
+                return None
+            files |= named
+        return files
+
     def stamp(self) -> list[dict[str, Any]] | None:
         """Return the paths, sizes, modification times and checksums of the files, to detect changes of the input.
 

@@ -61,6 +61,10 @@ class PictureFolder:
         broken = [{"file": file, "reason": reason} for file, reason in self.broken]
         return {"name": self.name, "broken": broken, "origin": origin(self.given, self.files)}
 
+    def named_files(self) -> dict[str, Path]:
+        """Return the file of each id."""
+        return dict(zip(self.ids, self.files, strict=True))
+
     def rows(self) -> Iterator[pa.RecordBatch]:
         """Yield file, width, height and bytes of each picture; null for a broken one."""
         schema = pa.schema([("file", pa.string()), *((name, pa.int64()) for name in self.columns[1:])])
@@ -167,6 +171,23 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
     if min(grey.size) < 1:
         raise ValueError("the picture has no pixels")
     return Picture(id, grey, width, height, file.stat().st_size if content is None else len(content))
+
+
+def modified_ns(file: Path) -> int | None:
+    """Return the time of change of a file in nanoseconds, or None if it is gone."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def number_of_tags(file: Path) -> int | None:
+    """Return the number of EXIF tags of a picture, or None if it cannot be read."""
+    try:
+        with pillow().open(file) as image:
+            return len(image.getexif())
+    except Exception:  # Pillow raises many types of errors for broken metadata
+        return None
 
 
 def _orientation(image: Image) -> int:

@@ -203,6 +203,10 @@ class TextFiles(ByteReader):
         for _ in watched(self, contents()):
             yield last[0]
 
+    def named_files(self) -> dict[str, Path]:
+        """Return the file of each id."""
+        return dict(zip(self._ids, self._files, strict=True))
+
     def size(self, names: Sequence[str]) -> int:
         return sum(self._sizes)
 

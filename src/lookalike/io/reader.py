@@ -68,6 +68,10 @@ class Reader(ABC):
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield the columns of `schema`, possibly among others. Formats without types use the types of `schema`."""
 
+    def named_files(self) -> dict[str, Path] | None:
+        """Return the file of each id, if each row is a file; otherwise None."""
+        return None
+
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Yield batches like `batches`, from row `start` on; some formats skip the rows before without reading them."""
         yield from without_first(self.batches(schema), start)

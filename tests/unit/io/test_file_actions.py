@@ -43,6 +43,7 @@ def copies(folder: Path) -> list[tuple[Path, Path]]:
     return [(folder / "b", folder / "a"), (folder / "sub/a", folder / "a")]
 
 
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "moves files to the trash")
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_done_can_be_undone(folder: Path, tmp_path: Path, mode: str) -> None:
     before, seen = tree(folder), look(folder.rglob("*"))

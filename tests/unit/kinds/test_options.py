@@ -31,7 +31,10 @@ FUNCTIONS = {
 }
 MODULES = [f"lookalike.kinds.{name}.options" for name in (*KINDS, "passages")]
 REFERENCE = (Path(__file__).parents[3] / "docs/reference/python.md").read_text(encoding="utf-8")
-ONLY_ON_THE_COMMAND_LINE = {"output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs"}
+ONLY_ON_THE_COMMAND_LINE = {
+    "output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs", "apply", "yes", "journal",
+    "protect",
+}  # fmt: skip
 
 
 def options_of(function: Callable[..., Any]) -> Mapping[str, Declared]:

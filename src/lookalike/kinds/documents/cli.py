@@ -6,4 +6,6 @@ from lookalike.cli.kind_commands import KindCommands
 from lookalike.cli.open_texts import open_documents
 from lookalike.kinds.documents.options import DocumentOptions
 
-DOCUMENTS = KindCommands("documents", "lookalike.kinds.documents.api", DocumentOptions, open_documents, works=True)
+DOCUMENTS = KindCommands(
+    "documents", "lookalike.kinds.documents.api", DocumentOptions, open_documents, works=True, tidies=True
+)

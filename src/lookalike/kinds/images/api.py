@@ -78,7 +78,8 @@ def dedup(
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Return the pictures to keep, as rows of file, width, height and bytes. No file is deleted.
 
-    keep: first, last, longest (most pixels), shortest, max:bytes and so on.
+    keep: first, last, longest (most pixels), shortest, or max, min or priority of a column: file, width, height, bytes,
+    folder, modified (min: oldest), exif (the number of tags) and bytes_per_pixel (max: least compressed).
     """
     return _run("dedup", source, against, "stars", keep, options)
 

@@ -32,6 +32,7 @@ IMAGES = KindCommands(
     ImageOptions,
     open_folder,
     score="bits",
+    tidies=True,
     passes_force=True,
     near="near, within the threshold,",
 )

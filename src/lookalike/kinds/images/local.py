@@ -20,7 +20,7 @@ from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError
 from lookalike.io.collection import check_ids
-from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, reason_of
+from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, modified_ns, number_of_tags, reason_of
 from lookalike.kinds.images.hashes import U8, WINDOW_POSITIONS, hash_of, views_of
 from lookalike.kinds.images.kernels import views as codes
 from lookalike.kinds.images.local_features import LocalFeatures, local_features
@@ -118,10 +118,25 @@ def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
     """Rank the pictures by `keep`: longest and shortest refer to the number of pixels; broken files come last."""
     rows = folder.described
     pixels = np.array([(row["width"] or 0) * (row["height"] or 0) for row in rows], np.int64)
-    if column is not None and column not in PictureFolder.columns:
-        raise InputError(f"no column {column!r} for pictures. Columns: {', '.join(PictureFolder.columns)}.")
-    columns = {} if column is None else {column: pa.chunked_array([pa.array([row[column] for row in rows])])}
+    columns = {} if column is None else {column: pa.chunked_array([_criterion(folder, column)])}
     return preference(keep, pixels, columns)
+
+
+def _criterion(folder: PictureFolder, column: str) -> pa.Array:
+    """Return a column of the rows, or one that only `keep` knows, for all files."""
+    if column in PictureFolder.columns:
+        return pa.array([row[column] for row in folder.described])
+    if column == "folder":
+        return pa.array([file.rpartition("/")[0] for file in folder.ids], pa.string())
+    if column == "modified":
+        return pa.array([modified_ns(file) for file in folder.files], pa.int64())
+    if column == "exif":
+        return pa.array([number_of_tags(file) for file in folder.files], pa.int64())
+    if column == "bytes_per_pixel":
+        sizes = [(row["bytes"], (row["width"] or 0) * (row["height"] or 0)) for row in folder.described]
+        return pa.array([nbytes / pixels if pixels else None for nbytes, pixels in sizes], pa.float64())
+    names = (*PictureFolder.columns, "folder", "modified", "exif", "bytes_per_pixel")
+    raise InputError(f"no column {column!r} for pictures. Columns: {', '.join(names)}.")
 
 
 def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace: Trace) -> Hashed:

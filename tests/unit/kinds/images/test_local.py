@@ -225,3 +225,22 @@ def test_decoding_in_threads_leaves_the_filters_of_warnings_alone() -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(decode, range(2)))
     assert warnings.filters == before
+
+
+def test_keep_knows_age_tags_folder_and_compression(tmp_path: Path) -> None:
+    (tmp_path / "in" / "albums").mkdir(parents=True)
+    exif = Image.Exif()
+    exif[0x010F] = "camera"
+    picture = Image.fromarray(scene(0))
+    picture.save(tmp_path / "in" / "tagged.png", exif=exif)
+    picture.save(tmp_path / "in" / "plain.bmp")
+    picture.save(tmp_path / "in" / "albums" / "old.png")
+    os.utime(tmp_path / "in" / "albums" / "old.png", (1, 1))
+    kept = {
+        keep: la.images.dedup(tmp_path / "in", keep=keep, parts=False).kept["file"].to_pylist()
+        for keep in ("max:exif", "max:bytes_per_pixel", "min:modified", "priority:folder=albums")
+    }
+    assert kept == {
+        "max:exif": ["tagged.png"], "max:bytes_per_pixel": ["plain.bmp"], "min:modified": ["albums/old.png"],
+        "priority:folder=albums": ["albums/old.png"],
+    }  # fmt: skip

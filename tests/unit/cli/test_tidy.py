@@ -1,0 +1,77 @@
+"""`dedup --apply` and `undo` on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lookalike.cli.main import app
+from lookalike.errors import UsageError
+
+TEXT = "one two three four five six seven"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in/sub").mkdir(parents=True)
+    for name, text in {"a": TEXT, "b": TEXT, "sub/a": TEXT, "c": "something else that nobody wrote before"}.items():
+        (tmp_path / f"in/{name}.txt").write_text(text)
+    return tmp_path
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stderr
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.txt"))
+
+
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "journal before and after it is made")
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "lookalike dedup FOLDER --apply trash")
+def test_apply_shows_then_does_and_undo_reverses(folder: Path) -> None:
+    before = names(folder)
+    planned = run("dedup", "in", "--apply", "move:out")
+    assert "Planned  move:out: 2 files, 66 B" in planned
+    assert "Nothing was changed; the same command with --yes does it." in planned
+    assert names(folder) == before
+    done = run("dedup", "in", "--apply", "move:out", "--yes", "--journal", "j")
+    assert "Moved: 2 files, 66 B · lookalike undo j reverses it" in done
+    assert names(folder) == ["in/a.txt", "in/c.txt", "out/b.txt", "out/sub/a.txt"]
+    assert "Would restore 2 files" in run("undo", "j", "--dry-run")
+    assert "Restored 2 files" in run("images", "undo", "j")
+    assert names(folder) == before
+
+
+def test_files_of_another_folder_are_only_compared(folder: Path) -> None:
+    (folder / "new").mkdir()
+    (folder / "new/copy.txt").write_text(TEXT)
+    run("dedup", "new", "--against", "in", "--apply", "delete", "--yes")
+    assert names(folder) == ["in/a.txt", "in/b.txt", "in/c.txt", "in/sub/a.txt"]
+
+
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "names folders whose files are only compared")
+def test_protected_files_stay(folder: Path) -> None:
+    out = run("dedup", "in", "--apply", "delete", "--yes", "--protect", "in/sub")
+    assert "1 file: it is in a protected folder" in out
+    assert names(folder) == ["in/a.txt", "in/c.txt", "in/sub/a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dedup", "in/a.txt", "--apply", "trash"), "here the items are rows or lines of a file"),
+        (("dedup", "in", "--yes"), "--yes belongs to --apply"),
+        (("dedup", "in", "--apply", "move"), "expected trash, move:FOLDER"),
+        (("dedup", "in", "--apply", "trash", "--protect", "no"), "no such folder: no"),
+        (("dedup", "in", "--apply", "trash", "--engine", "spark"), "with --engine spark leave it out"),
+    ],
+)
+def test_what_does_not_fit_is_refused(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        CliRunner().invoke(app, list(arguments), catch_exceptions=False)
