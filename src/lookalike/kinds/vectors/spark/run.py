@@ -49,6 +49,7 @@ from lookalike.runtime.spark.key_join import BucketStatistics, bucket_items, buc
 from lookalike.runtime.spark.output import Matched
 from lookalike.runtime.spark.read_items import read_items
 from lookalike.runtime.spark.run import SparkRun
+from lookalike.runtime.spark.session import quiet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -193,8 +194,9 @@ class VectorRun(SparkRun):
             return None
         sample, _ = draw(self.listed.select("number", "item"), ends_of(self.edges), self.job.audit, self.job.seed)
         truth = exact_partners(self.listed, sample.items, self.job, self.centre)
-        items = pa.table({"number": truth.items})
-        names = self.listed.join(self.listed.sparkSession.createDataFrame(items), "number").select("number", "item")
+        with quiet():
+            items = self.listed.sparkSession.createDataFrame(pa.table({"number": truth.items}))
+        names = self.listed.join(items, "number").select("number", "item")
         pairs = self.edges
         for side in ("left", "right"):
             pairs = pairs.join(names.toDF(f"{side}_number", side), side)
