@@ -18,7 +18,8 @@ PACKAGE = ROOT / "src/lookalike"
 KINDS = sorted(folder.name for folder in (PACKAGE / "kinds").iterdir() if (folder / "api.py").exists())
 WORDS = re.compile(
     r"\b(foretell\w*|foretold|dearer|dear|reckon\w*|anew|stead|told|stands|so many|from which on|of ours|"
-    r"wished|of its own|whatever|in its place)\b",
+    r"wished|of its own|of their own|of theirs|whatever|whoever|in its place|in vain|hitherto|lest|thereof|"
+    r"beside (the|a|an|its|it|each|other|runs|an output))\b",
     re.IGNORECASE,
 )
 MESSAGE = 32  # characters from which a literal with blanks counts as a message
@@ -105,7 +106,7 @@ def flags_in_messages(parsed: dict[str, ast.Module]) -> list[str]:
         for module, tree in parsed.items()
         if not is_command_line(module)
         for text in literals(tree)
-        if re.search(r"(?<![\w-])--[a-z]", text)
+        if re.search(r"(?<![\w-])--[a-z]", text) and not text.startswith("#!")  # a shell script is no message
     ]
 
 

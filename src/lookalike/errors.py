@@ -1,4 +1,8 @@
-"""All exceptions and warnings of the package. A message is one line: the value given, what was expected, what to do."""
+"""All exceptions and warnings of the package. A message is one line: the value given, what was expected, what to do.
+
+Messages name parameters as in Python, in backquotes: "raise `max_pairs`", "use `on_bad='skip'`". The command line shows
+them as flags (`lookalike.cli.flags`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,11 @@ from collections.abc import Iterable
 
 LISTED_NAMES = 20  # maximum number of names listed in a message
 NAME_CHARACTERS = 60  # maximum number of characters shown of each name
+ID_ADVICE = "Use `id` to name another column, or `id='none'` for row numbers."
+NO_PAIRS = (
+    "there were too many pairs to materialise, so groups were built directly from the buckets. "
+    "Ask for pairs with a higher threshold or a larger `max_pairs`."
+)
 
 
 class LookalikeError(Exception):
@@ -84,7 +93,7 @@ class OutOfMemory(LookalikeError):
     """The operating system refused to allocate memory."""
 
     def __init__(self) -> None:
-        super().__init__("the system gave no more memory. Allow more (ulimit -v), or work with less: --memory 1GB.")
+        super().__init__("the system gave no more memory. Allow more (ulimit -v), or work with less: `memory=1GB`.")
 
 
 class TooManyPairs(LookalikeError):

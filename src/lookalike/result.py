@@ -19,7 +19,7 @@ from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
 from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import Grouping as Grouping
 from lookalike.core.trace import Trace
-from lookalike.errors import InputChanged, TooManyPairs, UsageError
+from lookalike.errors import NO_PAIRS, InputChanged, TooManyPairs, UsageError
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
@@ -48,10 +48,7 @@ class Result(ArrowRows):
         """All verified pairs, sorted by input order. Columns: left, right, similarity (or distance)."""
         found = self.found
         if found.pairs is None:
-            raise UsageError(
-                "the pairs were too many to write down; groups were made straight from the buckets. "
-                "Ask for pairs with a higher threshold or a larger max_pairs."
-            )
+            raise UsageError(NO_PAIRS)
         from lookalike.core.exact_duplicates import expand
 
         whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
@@ -209,7 +206,7 @@ class Result(ArrowRows):
         pairs = self.listed_pairs()
         if pairs is None and self.receipt["pairs_complete"]:
             self.receipt["pairs_complete"] = False
-            limit = f"more than --max-pairs {self.job.max_pairs:,}"
+            limit = f"more than `max_pairs={self.job.max_pairs:,}`"
             self.receipt["warnings"].append(f"{folder} has no pairs.parquet: the pairs of equal items are {limit}.")
         write_folder(self._tables(pairs), self.receipt, Path(folder), force=force)
         return Path(folder)

@@ -76,7 +76,7 @@ def test_any_codes_at_any_distance(values: list[int], most: int, against: bool) 
 @pytest.mark.promise("docs/how-to/bits.md", "finds a pair at `--max-bits` itself with probability 0.99 or more")
 @pytest.mark.parametrize(("width", "most"), [(64, 8), (64, 14), (256, 40)])
 def test_the_approximate_join_keeps_its_promise(width: int, most: int) -> None:
-    """Nothing false; at the threshold itself at least the wished share, over many pairs and several seeds."""
+    """Nothing false; at the threshold itself at least the requested share, over many pairs and several seeds."""
     values = [random.Random(seed).getrandbits(width) for seed in range(1500)]
     draw = random.Random(5)
     planted = {}
@@ -170,9 +170,9 @@ def test_a_stricter_bound_without_another_run() -> None:
 
 def test_too_many_pairs_are_refused_before_the_work() -> None:
     array = np.arange(3000, dtype=np.uint64)
-    with pytest.raises(TooManyPairs, match=r"about 4,\d+,\d+ pairs .* a sample of 2,000 codes .* Lower --max-bits"):
+    with pytest.raises(TooManyPairs, match=r"about 4,\d+,\d+ pairs .* a sample of 2,000 codes .* Lower `max_bits`"):
         la.bits.pairs(array, max_bits=12, max_pairs=1000)
-    with pytest.raises(TooManyPairs, match=r"more than 10 pairs \(--max-pairs\) are within the threshold"):
+    with pytest.raises(TooManyPairs, match=r"more than 10 pairs \(`max_pairs`\) are within the threshold"):
         la.bits.pairs(array[:100], max_bits=7, max_pairs=10)
 
 

@@ -250,10 +250,10 @@ def test_twenty_thousand_copies(way: Any) -> None:
     made = la.groups(many, method=way).groups
     assert (made.num_rows, made["size"].unique().to_pylist()) == (20_000, [20_000])
     with pytest.raises(
-        TooManyPairs, match="the answer has at least 199,990,000 pairs, more than --max-pairs 100,000,000"
+        TooManyPairs, match="the answer has at least 199,990,000 pairs, more than `max_pairs=100,000,000`"
     ):
         la.pairs(many, method=way)
-    with pytest.raises(TooManyPairs, match="the answer has at least 40,000 pairs, more than --max-pairs 39,999"):
+    with pytest.raises(TooManyPairs, match="the answer has at least 40,000 pairs, more than `max_pairs=39,999`"):
         la.pairs(many[:2], against=many[:20_000], method=way, max_pairs=39_999)
 
 
@@ -269,7 +269,7 @@ def test_thousands_of_near_copies() -> None:
     made = la.groups(lists, threshold=0.9, method="lsh")
     assert made.groups["size"].unique().to_pylist() == [20_000]
     assert not made.receipt["pairs_complete"]
-    with pytest.raises(UsageError, match="the pairs were too many to write down"):
+    with pytest.raises(UsageError, match="there were too many pairs to materialise"):
         _ = made.pairs
 
 
@@ -279,7 +279,7 @@ def test_thousands_of_near_copies() -> None:
 def test_more_pairs_than_allowed(way: Any) -> None:
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
     with pytest.raises(
-        TooManyPairs, match=r"more than 1,000 pairs are within the threshold, more than --max-pairs 1,000\."
+        TooManyPairs, match=r"more than 1,000 pairs are within the threshold, more than `max_pairs=1,000`\."
     ):
         la.pairs(lists, threshold=0.9, max_pairs=1_000, method=way)
 
@@ -390,7 +390,7 @@ def test_spark_makes_the_same_groups_from_crowded_buckets(
     if grouping == "stars":
         assert rows_of(found.removed) == rows_of(expected.removed)
     assert not found.receipt["pairs_complete"]
-    with pytest.raises(UsageError, match="the pairs were too many to write down"):
+    with pytest.raises(UsageError, match="there were too many pairs to materialise"):
         _ = found.pairs
     if grouping == "components":  # in parts of two items, and where no bucket is looked at
         monkeypatch.setattr("lookalike.runtime.spark.key_join.LINKED_TOGETHER", 2)
@@ -452,10 +452,10 @@ def test_spark_with_very_many_copies(spark: Any) -> None:
     texts = ["The same sentence stands here again and again.", "Another one that is not like it at all."]
     done = la.dedup([texts[0]] * 20_000 + [texts[1]], engine="spark", method="lsh")
     assert done.kept.select("text").toArrow()["text"].to_pylist() == texts
-    with pytest.raises(TooManyPairs, match="the answer has at least 199,990,000 pairs, more than --max-pairs"):
+    with pytest.raises(TooManyPairs, match="the answer has at least 199,990,000 pairs, more than `max_pairs`"):
         _ = la.pairs([texts[0]] * 20_000, engine="spark", method="lsh").pairs
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
-    with pytest.raises(TooManyPairs, match="far more than --max-pairs 1,000 pairs are to be expected"):
+    with pytest.raises(TooManyPairs, match="far more than `max_pairs=1,000` pairs are to be expected"):
         _ = la.pairs(lists, engine="spark", threshold=0.9, max_pairs=1_000, method="exact").pairs
 
 

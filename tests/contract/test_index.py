@@ -101,9 +101,7 @@ def test_answers_are_exact_sorted_and_nearly_all(place: Place, sample: Sample) -
 
 @pytest.mark.promise("docs/comparison.md", "keeps everything on disk and scores every match")
 @pytest.mark.promise("docs/how-to/postgres.md", "the same suite of tests runs over both")
-@pytest.mark.promise(
-    "docs/how-to/index.md", "Every match is scored exactly, by the same number that `la.pairs` reports"
-)
+@pytest.mark.promise("docs/how-to/index.md", "Every match is scored exactly, using the same score as `la.pairs`")
 @pytest.mark.parametrize("kind", ["documents", "sets", "bits", "strings", "vectors", "faces"])
 def test_the_same_as_batch(place: Place, kind: str) -> None:
     sample = SAMPLES[kind]
@@ -168,7 +166,7 @@ def test_pictures_as_in_batch(place: Place, tmp_path: Path, options: dict[str, A
         assert index.item("crop.png").item == str(gallery / "crop.png")
 
 
-@pytest.mark.promise("docs/how-to/index.md", "takes more items whenever they come")
+@pytest.mark.promise("docs/how-to/index.md", "accepts new items at any time")
 @pytest.mark.usefixtures("small_parts")
 def test_updates_and_removals(place: Place, sample: Sample) -> None:
     items = sample.items(60, 3)
@@ -202,7 +200,7 @@ def index_added(count: int, replaced: int) -> Any:
     return Added(count, replaced)
 
 
-@pytest.mark.promise("docs/how-to/index.md", "With `--if-new` only what matches nothing goes in")
+@pytest.mark.promise("docs/how-to/index.md", "With `--if-new` only items that match nothing are added")
 @pytest.mark.usefixtures("small_parts")
 def test_only_what_is_new(place: Place, sample: Sample) -> None:
     items = sample.items(80, 4)

@@ -128,7 +128,7 @@ def test_damaged_sets_are_read_again(files: list[Path], tmp_path: Path, name: st
     assert same(expected, found)
 
 
-@pytest.mark.promise("docs/how-to/large.md", "a run works in a folder beside its output")
+@pytest.mark.promise("docs/how-to/large.md", "a run works in a folder next to its output")
 def test_a_large_run_works_beside_its_output_and_cleans_up(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +167,7 @@ def test_a_full_disk_names_the_file_and_keeps_what_is_done(
         before(file, array)
 
     monkeypatch.setattr(checkpoints, "write_all", full)
-    monkeypatch.setattr("lookalike.runtime.local.text_pass.TASK_BYTES", 1 << 12)
+    monkeypatch.setattr("lookalike.runtime.local.text_pass.TEXT_TASK_BYTES", 1 << 12)
     with pytest.raises(
         OutputError, match=r"^disk full: the work folder .*sets-.* free, at least .* needed\. Make room"
     ):
@@ -224,7 +224,7 @@ def test_a_bad_file_can_be_skipped(files: list[Path], tmp_path: Path, work: bool
 PROGRAM = """
 import sys
 from lookalike.runtime.local import checkpoints, text_pass
-checkpoints.COMMIT, text_pass.TASK_BYTES = 0.0, 1 << 13
+checkpoints.COMMIT, text_pass.TEXT_TASK_BYTES = 0.0, 1 << 13
 from lookalike.cli.main import main
 main()
 """

@@ -117,7 +117,7 @@ def test_baskets_that_spark_does_not_take(spark: Any, sales: Path) -> None:
     frame = spark.createDataFrame([("a", "tea"), ("a", None)], "customer string, product string")
     with pytest.raises(InputError, match="column 'product' in the DataFrame has a row without a value"):
         la.baskets.pairs(frame, engine="spark").pairs.collect()
-    with pytest.raises(UsageError, match=r"master goes with engine='spark' \(--engine spark\)"):
+    with pytest.raises(UsageError, match=r"master goes with `engine='spark'`"):
         la.baskets.pairs(sales, master="local")
 
 
@@ -233,7 +233,7 @@ def test_codes_that_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
     ):
         told("ff00", "ff01", against=["ff", "00"])
     frame = spark.createDataFrame([("ff",)], "code string")
-    with pytest.raises(UsageError, match=r"the DataFrame has no column 'id', .* give id=COLUMN \(--id\)"):
+    with pytest.raises(UsageError, match=r"the DataFrame has no column of ids, .* give `id=COLUMN`"):
         la.bits.pairs(frame, engine="spark")
 
 
@@ -299,7 +299,7 @@ def test_pictures_that_spark_does_not_take(spark: Any) -> None:
         la.images.pairs(3, engine="spark")
     with pytest.raises(UsageError, match=r"s3://a/x and others: give one URL of pictures at a time"):
         la.images.pairs(["s3://a/x", "s3://a/y"], engine="spark")
-    with pytest.raises(UsageError, match=r"a sheet \(--sheet\) is made on one machine; on Spark leave it out"):
+    with pytest.raises(UsageError, match=r"`sheet` is made on one machine; on Spark leave it out"):
         la.images.groups(".", engine="spark", sheet="x.html")
 
 

@@ -168,7 +168,7 @@ def test_what_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"empty\.csv has no columns; expected a table with rows\.$"):
         la.records.pairs(tmp_path / "empty.csv", engine="spark")
     source = people(20)
-    with pytest.raises(UsageError, match="one-to-one is between two tables; give the other one with --against"):
+    with pytest.raises(UsageError, match="one-to-one is between two tables; give the other one with `against`"):
         la.records.pairs(source, one_to_one=True, engine="spark")
     with pytest.raises(UsageError, match="threads is for one machine"):
         la.records.pairs(source, threads=2, engine="spark")
@@ -177,7 +177,7 @@ def test_what_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(ColumnNotFound, match="'nam'"):
         la.records.pairs(source, fields=["nam"], engine="spark")
     nameless = spark.createDataFrame(pa.table({"name": ["a", "b"], "of": [["x"], ["y"]]}))
-    with pytest.raises(UsageError, match=r"the DataFrame has no column of ids, .* give id=COLUMN \(--id\)"):
+    with pytest.raises(UsageError, match=r"the DataFrame has no column of ids, .* give `id=COLUMN`"):
         la.records.pairs(nameless, engine="spark")
     with pytest.raises(InputError, match=r"column 'of' in the DataFrame is list<.*>; expected text, numbers or dates"):
         la.records.pairs(nameless, id="name", fields=["of"], engine="spark")

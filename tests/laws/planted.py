@@ -1,4 +1,4 @@
-"""Pairs of random sets whose Jaccard similarity is exactly as wished."""
+"""Pairs of random sets whose Jaccard similarity is exactly as requested."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_the_shingles_of_abcab() -> None:
 
 
 def test_a_changed_word_changes_the_shingles_around_it() -> None:
-    """Words change from which to that: only the shingles that touch the word, or the blanks beside it, are replaced."""
+    """Words change from which to that: only the shingles that touch the word, or the blanks next to it, are replaced."""
     which, that = "The dog which chased the cat", "The dog that chased the cat"
     one, other = (set(book.shingles(text, 3)) for text in (which, that))
     assert {s.replace(" ", "_") for s in one - other} == {"g_w", "_wh", "whi", "hic", "ich", "ch_", "h_c"}
@@ -71,7 +71,7 @@ def test_the_characteristic_matrix_of_four_sets() -> None:
 
 
 def test_what_is_no_matrix() -> None:
-    with pytest.raises(UsageError, match=r"^the sets hold \['z'\], which no row stands for\.$"):
+    with pytest.raises(UsageError, match=r"^the sets hold \['z'\], which have no row\.$"):
         book.CharacteristicMatrix.of([{"z"}], rows="abc")
     with pytest.raises(UsageError, match=r"^k is 0; a shingle needs at least 1 token\.$"):
         book.shingles("abc", 0)

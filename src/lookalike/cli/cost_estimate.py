@@ -6,6 +6,7 @@ import json as json_module
 import sys
 from typing import TYPE_CHECKING, Any
 
+from lookalike.cli.flags import as_flags
 from lookalike.cli.forecast import duration
 from lookalike.cli.quantities import amount
 from lookalike.core.formatting import share, size
@@ -13,6 +14,8 @@ from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.cost_model.scale import Estimate
+
+CALIBRATE = "; lookalike plan --calibrate measures those of this machine"
 
 
 def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], *, json: bool) -> None:
@@ -23,7 +26,7 @@ def print_estimate(items: str, mean_bytes: str | None, options: dict[str, Any], 
         raise UsageError("--items needs --mean-bytes: how long is a document on average, such as 2kB?")
     result = estimate(amount("items", items), mean_bytes=amount("mean-bytes", mean_bytes, unit="B"), **options)
     for warning in result.warnings:
-        sys.stderr.write(f"Warning: {warning}\n")
+        sys.stderr.write(f"Warning: {as_flags(warning)}\n")
     sys.stdout.write(json_module.dumps(result.as_dict(), indent=2) + "\n" if json else "\n".join(lines(result)) + "\n")
 
 
@@ -54,7 +57,7 @@ def lines(made: Estimate) -> list[str]:
         f"Disk        {size(made.disk)}{of}" if made.disk else "Disk        none",
         f"Recall      {share(made.plan.recall_at_threshold)} at the threshold, "
         f"{share(made.recall)} over matches above it",
-        f"Costs       {made.costs}",
+        f"Costs       {made.costs}{CALIBRATE * made.costs.startswith('shipped')}",
         "",
         "step            core hours        share",
     ]

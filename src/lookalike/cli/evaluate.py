@@ -66,7 +66,7 @@ def evaluate(
 
     Pairs of one table have no direction and count once; with --two-tables (7, 3) is not (3, 7), and (5, 5) is a
     pair. Groups are compared pairwise, by B-cubed and by the adjusted Rand index, over the ids of both sides; an id
-    that one side does not list is a group of its own there.
+    that one side does not list is a single-member group there.
     """
     from lookalike.cli.terminal import err
     from lookalike.evaluation.api import evaluate as compare

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
+from lookalike.cli.flags import as_flags
 from lookalike.core.formatting import count, percent, size
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def print_forecast(inputs: list[str], options: dict[str, Any], *, json: bool) ->
 
     result = forecast(o.paths(inputs), **options)
     for warning in result.warnings:
-        sys.stderr.write(f"Warning: {warning}\n")
+        sys.stderr.write(f"Warning: {as_flags(warning)}\n")
     sys.stdout.write(json_module.dumps(result.as_dict(), indent=2) + "\n" if json else "\n".join(lines(result)) + "\n")
 
 

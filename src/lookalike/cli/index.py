@@ -244,7 +244,7 @@ def query(
         list[str] | None, o.option(o.WHAT, help="A text to look for (documents, strings) (repeatable).")
     ] = None,
     threshold: AskedThreshold = None,
-    nearest: Annotated[int | None, o.option(o.WHAT, "--nearest", help="So many matches at most for each item.")] = None,
+    nearest: Annotated[int | None, o.option(o.WHAT, "--nearest", help="Maximum number of matches per item.")] = None,
     column: Column = None,
     id: o.Id = None,  # noqa: A002
     lines: Lines = False,

@@ -24,6 +24,7 @@ from lookalike.cli import (
     stories,
     tidy,
 )
+from lookalike.cli.flags import as_flags
 from lookalike.cli.runs import runs
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
@@ -101,14 +102,14 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except LookalikeError as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.stderr.write(f"{type(error).__name__}: {as_flags(str(error))}\n")
         sys.exit(error.exit_code)
     except (ReaderGone, BrokenPipeError):  # the reader, such as `head`, has what it needs
         _let_go()
         sys.exit(0)
     except (OSError, MemoryError, ImportError, RuntimeError) as error:
         if _lacks_memory(error):
-            sys.stderr.write(f"{OutOfMemory.__name__}: {OutOfMemory()}\n")
+            sys.stderr.write(f"{OutOfMemory.__name__}: {as_flags(str(OutOfMemory()))}\n")
             sys.exit(OutOfMemory.exit_code)
         if not isinstance(error, OSError):
             raise

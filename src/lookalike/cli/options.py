@@ -125,7 +125,7 @@ WorkDir = Annotated[
     Path | None,
     option(
         RUN,
-        help="Keep what was read here for later runs (default: beside the output, until a large run is done).",
+        help="Keep what was read here for later runs (default: next to the output, until a large run is done).",
         show_default=False,
     ),
 ]

@@ -80,7 +80,7 @@ def plan(
     ] = None,
     items: Annotated[
         str | None,
-        o.option(SCALE, help="Reckon a run on so many documents, as 1e9 or 10M.", show_default=False),
+        o.option(SCALE, help="Estimate the cost of a run over this many documents, as 1e9 or 10M.", show_default=False),
     ] = None,
     mean_bytes: Annotated[
         str | None, o.option(SCALE, help="Bytes of a document on average, as 2kB.", show_default=False)
@@ -106,7 +106,7 @@ def plan(
     With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
     crowds, time, memory and disk.
 
-    With --items and --mean-bytes, reckon a run on documents that are not here, on this machine or on a cluster of
+    With --items and --mean-bytes, estimate the cost of a hypothetical run, on this machine or on a cluster of
     --executors: processor hours, time, shuffled bytes, memory, disk and recall. The costs are those that --calibrate
     measured on this machine, or shipped ones.
     """

@@ -45,7 +45,7 @@ def show(folders: Where = None, json: o.RunOptions.Json = False) -> None:
 
 @runs.command()
 def clean(folders: Where = None) -> None:
-    """Remove work folders, but none that is in use: unfinished runs begin anew next time."""
+    """Remove work folders that are not in use; unfinished runs then start from the beginning."""
     from lookalike.runtime.local.work_folder_list import find_work
 
     work_folders = find_work(folders or [Path()])

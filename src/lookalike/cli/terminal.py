@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from lookalike.cli.flags import as_flags
 from lookalike.core.trace import Progress, silent
 
 LABEL = 9  # width of a label, such as "Compared "
@@ -47,7 +48,7 @@ class Screen(Console):
 
     def say(self, label: str, text: str, *, style: str | None = None) -> None:
         """Print a labelled line: `Read     390 documents`; on a terminal, long text wraps with a hanging indent."""
-        whole = f"{label:<{LABEL - 1}} {text}"
+        whole = f"{label:<{LABEL - 1}} {as_flags(text)}"
         if self.is_terminal:
             whole = textwrap.fill(
                 whole, self.width, subsequent_indent=" " * LABEL, break_long_words=False, break_on_hyphens=False

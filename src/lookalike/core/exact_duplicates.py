@@ -15,7 +15,7 @@ from lookalike.core.verification import verified
 from lookalike.errors import TooManyPairs
 from lookalike.kernels import bounds, classes, verify
 
-ADVICE = "Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
+ADVICE = "Ask for groups or dedup instead, take a stricter threshold, or raise `max_pairs`."
 Same = Callable[[I64, I64], npt.NDArray[np.bool_]]  # whether items left[i] and right[i] are equal
 
 
@@ -188,7 +188,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
     if total > limit:
         biggest = int(among.counts.max(initial=0))
         raise TooManyPairs(
-            f"the answer has {total:,} pairs, more than --max-pairs {limit:,}; the most repeated item occurs "
+            f"the answer has {total:,} pairs, more than `max_pairs={limit:,}`; the most repeated item occurs "
             f"{biggest:,} times. {advice}"
         )
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))

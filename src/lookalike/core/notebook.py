@@ -72,7 +72,7 @@ def curve(points: Sequence[Point], *, mark: float, words: str, rising: bool) -> 
         f'<line x1="{bound:.1f}" x2="{bound:.1f}" y1="{_y(0):.1f}" y2="{_y(1):.1f}" '
         'stroke="currentColor" stroke-dasharray="4 3"/>',
         across=[(share, f"{share * last:g}") for share in (0.0, 0.5, 1.0)], up=[(0.0, "0"), (0.5, ".5"), (1.0, "1")],
-        words=f"{words} (bound {mark:g})", told=f"probability of meeting against {words}, bound {mark:g}",
+        words=f"{words} (bound {mark:g})", title=f"probability of meeting against {words}, bound {mark:g}",
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def histogram(counts: Sequence[int], low: float, high: float, words: str) -> str
         if count
     )
     across = [(share, f"{low + share * (high - low):.3g}") for share in (0.0, 0.5, 1.0)]
-    return _plot(bars, across=across, up=[(0.0, "0"), (1.0, _short(most))], words=words, told=f"pairs by {words}")
+    return _plot(bars, across=across, up=[(0.0, "0"), (1.0, _short(most))], words=words, title=f"pairs by {words}")
 
 
 def _row(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
@@ -124,7 +124,7 @@ def _area(points: Sequence[Point], last: float, level: float, colour: str) -> st
     return f'<path d="{outline}L{at[-1][0]:.1f},{base:.1f}Z" fill="{colour}" fill-opacity=".4"/>'
 
 
-def _plot(shapes: str, *, across: list[tuple[float, str]], up: list[tuple[float, str]], words: str, told: str) -> str:
+def _plot(shapes: str, *, across: list[tuple[float, str]], up: list[tuple[float, str]], words: str, title: str) -> str:
     """Draw shapes inside a pair of labelled axes."""
     frame = f'<path d="M{_x(0)},{_y(1)}V{_y(0)}H{_x(1)}" fill="none" stroke="currentColor" stroke-opacity=".5"/>'
     text = 'fill="currentColor" font-size="11" font-family="system-ui,sans-serif"'
@@ -136,7 +136,7 @@ def _plot(shapes: str, *, across: list[tuple[float, str]], up: list[tuple[float,
         for x, y, anchor, word in below + beside
     )
     return (
-        f'<svg role="img" aria-label="{escape(told)}" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}" '
+        f'<svg role="img" aria-label="{escape(title)}" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}" '
         f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}">{shapes}{frame}{labels}</svg>'
         f'<div style="opacity:.7;font-size:12px;padding-left:{PLOT_LEFT}px">{escape(words)}</div>'
     )

@@ -120,7 +120,7 @@ Memory = Annotated[int | str | None, Option(
 )]  # fmt: skip
 WorkDir = Annotated[str | Path | None, Option(
     None, "Folder that keeps what was read for later runs, and checkpoints.",
-    unset="beside the output, until a large run is done", command_type=Path | None, local_only=True,
+    unset="next to the output, until a large run is done", command_type=Path | None, local_only=True,
 )]  # fmt: skip
 Beside = Annotated[str | Path | None, Option(
     None, "Without `work_dir`: where a large run keeps these files until it is done.", unset="nowhere",

@@ -15,7 +15,9 @@ def check_size(expected: int, limit: int, *, sampled: int, sample: str, advice: 
     the message.
     """
     if sampled >= MIN_SAMPLED_PAIRS and expected > CERTAIN_EXCESS * limit:
-        raise TooManyPairs(
-            f"about {expected:,} pairs are to be expected, far more than --max-pairs {limit:,}: "
-            f"{sample} {sampled:,}. {advice}"
-        )
+        raise TooManyPairs(f"{far_more(expected, limit)}: {sample} {sampled:,}. {advice}")
+
+
+def far_more(expected: int, limit: int) -> str:
+    """Return the words for an expected number of pairs that is far above the limit."""
+    return f"about {expected:,} pairs are to be expected, far more than `max_pairs={limit:,}`"

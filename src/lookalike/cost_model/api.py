@@ -28,7 +28,7 @@ def estimate(items: float, *, mean_bytes: float, executors: int | None = None, *
     """Estimate the cost of a banding run, on a cluster of `executors` or, without it, on this machine.
 
     The estimate contains CPU hours, elapsed time, shuffled bytes, memory, disk space and recall. It uses the unit costs
-    that `lookalike plan --calibrate` measured on this machine, or else the shipped ones.
+    that were measured on this machine, or else the shipped ones.
 
     >>> import lookalike as la
     >>> made = la.estimate(1e9, mean_bytes=2000, executors=200)

@@ -63,10 +63,10 @@ class CostSource:
         """Describe the origin of the costs in words.
 
         >>> CostSource(SHIPPED, None).words()
-        'shipped with the package; lookalike plan --calibrate measures those of this machine'
+        'shipped with the package'
         """
         if self.file is None:
-            return "shipped with the package; lookalike plan --calibrate measures those of this machine"
+            return "shipped with the package"
         return f"measured on this machine ({self.file})"
 
 
@@ -84,7 +84,7 @@ def known_costs() -> CostSource:
     except FileNotFoundError:
         return CostSource(SHIPPED, None)
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read ({error}). lookalike plan --calibrate makes it anew.") from None
+        raise InputError(f"{file} cannot be read ({error}). Remove it, or measure the costs again.") from None
     return CostSource(_checked(held, file), file)
 
 
@@ -104,10 +104,10 @@ def _checked(held: Any, file: Path) -> Costs:
     names = {field.name for field in fields(Costs)}
     costs = held.get("costs") if isinstance(held, dict) and held.get("version") == VERSION else None
     if not isinstance(costs, dict) or costs.keys() != names:
-        raise InputError(f"{file} is of another version of lookalike. lookalike plan --calibrate makes it anew.")
+        raise InputError(f"{file} is of another version of lookalike. Remove it, or measure the costs again.")
     for name, value in costs.items():
         if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
             raise InputError(
-                f"{name} in {file} is {value!r}; expected nanoseconds. lookalike plan --calibrate makes it anew."
+                f"{name} in {file} is {value!r}; expected nanoseconds. Remove it, or measure the costs again."
             )
     return Costs(**{name: float(value) for name, value in costs.items()})

@@ -276,5 +276,5 @@ def _flood(load: Load, made: Plan, met: CandidateCounts) -> str:
         if hashes > made.num_hashes:
             other, _ = _planned(made.threshold, made.recall, hashes)
             if candidates(load, other).unrelated <= MAX_UNLIKE_PAIRS_PER_ITEM * load.classes:
-                return f"{begin}; --num-hashes {hashes} ({other.shape}) would leave few."
+                return f"{begin}; `num_hashes={hashes}` ({other.shape}) would leave few."
     return f"{begin}; raise the threshold, or take longer shingles."

@@ -148,7 +148,7 @@ def _are_two_tables(asked: bool | None, answer: Any, listed: Sequence[Listed], n
         )
     if asked is not None or grouped or not compared_two_tables(answer):
         return bool(asked)
-    notes.append(f"{listed[0].name} compares two tables by its receipt: left and right are ids of their own.")
+    notes.append(f"{listed[0].name} compares two tables by its receipt: left and right have separate ids.")
     return True
 
 

@@ -42,7 +42,7 @@ def read_answer(source: Any) -> list[Listed]:
 
     >>> [answer] = read_answer(pa.table({"id": ["a", "b", "c"], "group": [0, 0, None]}))
     >>> answer.group.tolist(), answer.notes
-    ([0, 0, -1], ("the answer: 1 id without a 'group' stands alone.",))
+    ([0, 0, -1], ("the answer: 1 id without a 'group' is alone.",))
     """
     if _is_result(source):
         return [_answer(open_table(file, name="")) for file in _tables(Path(source))]
@@ -67,7 +67,7 @@ def read_truth(source: Any, *, id_column: str | None = None, group_column: str |
     if "id" in columns or "group" in columns or len(columns) < 2:
         raise InputError(
             f"{table.name} has neither the columns left and right nor id and group. Rename its columns, or give "
-            f"--truth-id and --truth-group. Columns: {listed(columns)}."
+            f"`truth_id` and `truth_group`. Columns: {listed(columns)}."
         )
     first, second = columns[:2]
     note = f"{table.name}: its first two columns, {first!r} and {second!r}, are taken as the pairs."
@@ -163,7 +163,7 @@ def _groups(table: OpenTable, id_column: str, group_column: str) -> Listed:
     codes = [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy() for chunk in encoded.chunks]
     group = np.concatenate([np.empty(0, np.int64), *codes])
     alone = int(np.count_nonzero(group < 0))
-    words = "id without a {!r} stands" if alone == 1 else "ids without a {!r} stand"
+    words = "id without a {!r} is" if alone == 1 else "ids without a {!r} are"
     notes = (f"{table.name}: {alone:,} {words.format(group_column)} alone.",) if alone else ()
     return Listed(name=table.name, ids=(ids,), group=group, notes=notes)
 

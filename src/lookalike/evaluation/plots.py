@@ -22,7 +22,7 @@ PANEL_WIDTH, PANEL_HEIGHT = (
     300,
 )  # size of one panel in pixels (a PNG has twice as many), without axes and labels
 GAP = 40  # pixels between two panels
-LINE = 17  # minimum distance between the labels of two lines, in pixels
+LABEL_GAP = 17  # minimum distance between the labels of two lines, in pixels
 MAX_CURVE_POINTS = 600  # maximum number of points to draw; more steps would not be visible
 RAND = "#7b3f98"
 PANEL_TITLE = {"fontSize": 13, "fontWeight": "bold", "color": INK, "offset": 10, "anchor": "start", "frame": "group"}
@@ -197,7 +197,7 @@ def _best(plot: _Plot, curve: PairCurve) -> list[Any]:
 
 def _apart(ends: Sequence[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
     """Move the labels, from the highest down, so that none overlaps another and none is below the axis."""
-    least = LINE / PANEL_HEIGHT
+    least = LABEL_GAP / PANEL_HEIGHT
     ordered = sorted(ends, key=lambda end: -end[0])
     heights = [end[0] for end in ordered]
     for i in range(1, len(heights)):

@@ -11,7 +11,7 @@ from lookalike.core.arrays import F64, I64
 from lookalike.core.binomial import clopper_pearson
 from lookalike.evaluation.matches import Mask
 
-EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # bin edges; the last bin includes 1
+BIN_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # bin edges; the last bin includes 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Reliability:
 
 def reliability(stated: F64, is_true: Mask) -> Reliability:
     """Compare stated match probabilities with the truth. stated f64[p], from 0 to 1; is_true bool[p]."""
-    edges = np.array(EDGES)
+    edges = np.array(BIN_EDGES)
     place = np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, len(edges) - 2)
     pairs = np.bincount(place, minlength=len(edges) - 1)
     used = np.flatnonzero(pairs)

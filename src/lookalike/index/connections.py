@@ -53,8 +53,10 @@ class DatabaseAddress:
         if not schema.isidentifier() or len(schema.encode()) > 63 or schema.startswith("pg_"):
             raise UsageError(f"schema={schema} cannot name the tables of an index: letters, digits and _, 63 at most.")
         user, at, host = parts.netloc.rpartition("@")
-        told = "&".join(parameter for parameter in parts.query.split("&") if parameter.startswith(("host=", "schema=")))
-        bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=told)
+        query = "&".join(
+            parameter for parameter in parts.query.split("&") if parameter.startswith(("host=", "schema="))
+        )
+        bare = parts._replace(netloc=user.partition(":")[0] + at + host, query=query)
         return cls(parts._replace(query="&".join(others)).geturl(), schema, bare.geturl())
 
     @property

@@ -42,6 +42,8 @@ TABLE_SUMS = {table: f"sum of {table}" for table in (*TABLE_KEYS, "groups")}
 CHECKSUM = "checksum"
 MAX_COPY_ATTEMPTS = 20  # attempts to copy a manifest that a writer may change during the copy
 
+NOTHING_KEPT = "nothing of this change was kept"
+
 
 def create(folder: Path) -> None:
     """Create an empty manifest."""
@@ -312,7 +314,7 @@ class Manifest:
                 raise
         except sqlite3.OperationalError as error:
             if "full" in str(error):
-                raise OutputError(f"disk full while writing {self.path}; nothing of this change was kept.") from error
+                raise OutputError(f"disk full while writing {self.path}; {NOTHING_KEPT}.") from error
             raise OutputError(f"cannot write {self.path}: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise self.damaged(str(error)) from error

@@ -22,7 +22,7 @@ def read(
     if not lines:
         return kind.read(source, column, id)
     if kind.name != "documents":
-        raise UsageError(f"lines (--lines) goes with documents; this index is of {kind.name}.")
+        raise UsageError(f"`lines` goes with documents; this index is of {kind.name}.")
     return read_texts(source, column, id)
 
 
@@ -35,7 +35,7 @@ def read_texts(
         held, wanted = ("token lists", "texts") if collection.is_tokens else ("texts", "token lists")
         raise UsageError(
             f"column {collection.text_column!r} of {collection.name} holds {held}; this index is of {wanted}. "
-            "Choose another column with --column."
+            "Choose another column with `column`."
         )
     for batch in collection.texts():
         yield batch.texts, batch.ids

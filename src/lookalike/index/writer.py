@@ -18,7 +18,7 @@ from lookalike.core.token_hashes import token_hashes
 from lookalike.errors import OutputError, UsageError
 from lookalike.index.compaction import Old
 from lookalike.index.locks import FileLock
-from lookalike.index.manifest import Manifest, record
+from lookalike.index.manifest import NOTHING_KEPT, Manifest, record
 from lookalike.index.memtable import MemTable
 from lookalike.index.packing import Packed, arrays_of, pack
 from lookalike.index.segment_file import write_segment
@@ -283,8 +283,8 @@ class Made:
 def unwritten(folder: Path, error: OSError) -> OutputError:
     """Return the error for a failed write."""
     if error.errno == errno.ENOSPC:
-        return OutputError(f"disk full while writing {folder}; nothing of this change was kept.")
-    return OutputError(f"cannot write {folder}: {error.strerror or error}; nothing of this change was kept.")
+        return OutputError(f"disk full while writing {folder}; {NOTHING_KEPT}.")
+    return OutputError(f"cannot write {folder}: {error.strerror or error}; {NOTHING_KEPT}.")
 
 
 def flush_folder(folder: Path) -> None:

@@ -72,7 +72,7 @@ def _pick(names: list[str], column: str | None, file: Path) -> str:
     others = [name for name in names if name not in ("id", "ids")]
     if usual or len(others) == 1:
         return (usual or others)[0]
-    raise InputError(f"{len(names)} arrays could be the vectors in {file}; give --column. Arrays: {listed(names)}.")
+    raise InputError(f"{len(names)} arrays could be the vectors in {file}; give `column`. Arrays: {listed(names)}.")
 
 
 def _row_names(names: npt.NDArray[Any], rows: int, which: str, file: Path) -> pa.Array:

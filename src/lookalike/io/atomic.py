@@ -56,7 +56,7 @@ def check_folder(folder: str | os.PathLike[str], *, force: bool) -> None:
 
 def one_column_only(path: Path, columns: Sequence[str]) -> str:
     """Return the message for a table that a text file cannot hold."""
-    lines = " Or read text files line by line, with --lines." if list(columns) == ["id", "text"] else ""
+    lines = " Or read text files line by line, with `lines`." if list(columns) == ["id", "text"] else ""
     return (
         f"{path} can hold one column of text, a document a line; this table has the columns {listed(columns)}. "
         f"Use .jsonl, .csv or .parquet.{lines}"
@@ -75,7 +75,7 @@ def check_place(path: Path, *, force: bool) -> None:
         raise OutputError(f"the folder {path.parent} cannot be written to. Use another one, or change its permissions.")
     clear_leftovers(path)
     if os.path.lexists(path) and not force and not is_unfinished(path):
-        raise OutputError(f"{path} exists. Use --force to replace it, or another name.")
+        raise OutputError(f"{path} exists. Use `force` to replace it, or another name.")
 
 
 @dataclass

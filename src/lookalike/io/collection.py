@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import DuplicateIds, InputChanged, InputError
+from lookalike.errors import ID_ADVICE, DuplicateIds, InputChanged, InputError
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
@@ -251,22 +251,22 @@ def _stamp(path: Path) -> dict[str, Any]:
 
 
 def check_ids(
-    ids: pa.Array | pa.ChunkedArray, *, name: str = "the input", of: str = "rows", option: str = "--id"
+    ids: pa.Array | pa.ChunkedArray, *, name: str = "the input", of: str = "rows", option: str = "id"
 ) -> None:
-    """Raise DuplicateIds unless the ids are unique. of: what they identify; option: the option for another id column.
+    """Raise DuplicateIds unless the ids are unique. of: what they identify; option: the parameter that names the ids.
 
     >>> check_ids(pa.array(["a", "b", "a"]), name="a.csv")
     Traceback (most recent call last):
-    lookalike.errors.DuplicateIds: the id 'a' occurs 2 times in a.csv; ids must tell the rows apart. Use --id ...
+    lookalike.errors.DuplicateIds: the id 'a' occurs 2 times in a.csv; ids must tell the rows apart. Use `id` ...
     """
     if _all_differ(ids):
         return
     counts = pc.value_counts(ids)
     often = counts.field("counts")
     most = counts[pc.index(often, pc.max(often)).as_py()].as_py()
+    advice = ID_ADVICE if option == "id" else f"Use `{option}` to name another column."
     raise DuplicateIds(
-        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the {of} apart. "
-        f"Use {option} to name another column{', or --id none for row numbers' * (option == '--id')}."
+        f"the id {most['values']!r} occurs {most['counts']} times in {name}; ids must tell the {of} apart. {advice}"
     )
 
 

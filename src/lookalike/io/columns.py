@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lookalike.errors import ColumnNotFound, InputError, UsageError, listed
+from lookalike.errors import ID_ADVICE, ColumnNotFound, InputError, UsageError, listed
 from lookalike.io.names import name_in_input, named_alike
 from lookalike.io.texts import is_text, kind_of_text
 
@@ -52,7 +52,7 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if len(able) == 1:
         return able[0]
     problem = f"{len(able)} columns could be the text" if able else "no column holds text"
-    raise UsageError(f"{problem} in {where}; give --text COL. Columns: {listed(schema.names)}.")
+    raise UsageError(f"{problem} in {where}; give `text=COL`. Columns: {listed(schema.names)}.")
 
 
 def check_text(schema: pa.Schema, name: str, where: str) -> None:
@@ -70,10 +70,7 @@ def check_id(schema: pa.Schema, name: str, where: str) -> None:
     check_column(schema, name, where)
     dtype = schema.field(name).type
     if not (is_text(dtype) or pa.types.is_integer(dtype)):
-        raise InputError(
-            f"column {name!r} in {where} is {dtype}; ids are strings or integers. "
-            "Use --id to name another column, or --id none for row numbers."
-        )
+        raise InputError(f"column {name!r} in {where} is {dtype}; ids are strings or integers. {ID_ADVICE}")
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:

@@ -50,7 +50,7 @@ def choose_list(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
         return (usual or lists)[0]
     if lists:
         raise UsageError(
-            f"{len(lists)} columns could be the vectors in {where}; give --column. Columns: {listed(lists)}."
+            f"{len(lists)} columns could be the vectors in {where}; give `column`. Columns: {listed(lists)}."
         )
     raise UsageError(f"no column of {where} holds lists of numbers. Columns: {listed(schema.names)}.")
 

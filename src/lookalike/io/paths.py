@@ -178,7 +178,7 @@ def _missing(path: Path, name: str) -> InputError:
     if address := re.match(r"([a-z][a-z0-9+.-]+):/", name, re.IGNORECASE):
         return InputError(
             f"{address[1]}://{name[address.end() :].lstrip('/')} is an address, which is not read here. "
-            "Download the file first, or use --engine spark, which reads the addresses that Spark knows."
+            "Download the file first, or use `engine='spark'`, which reads the addresses that Spark knows."
         )
     beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     return InputError(f"no such file: {name}.{nearest(path.name, beside)}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import BadText, InputError
+from lookalike.errors import ID_ADVICE, BadText, InputError
 
 OnBadText = Literal["error", "replace", "skip"]
 ON_BAD_TEXT: tuple[OnBadText, ...] = ("error", "replace", "skip")
@@ -93,13 +93,11 @@ def as_ids(column: pa.Array, *, where: Where) -> pa.Array:
 
     >>> as_ids(pa.array([3, None], pa.uint8()), where="a.csv row {}".format)
     Traceback (most recent call last):
-    lookalike.errors.InputError: a.csv row 1: the id is null. Use --id to name another column, or --id none ...
+    lookalike.errors.InputError: a.csv row 1: the id is null. Use `id` to name another column, or `id='none'` ...
     """
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise InputError(
-            f"{where(row)}: the id is null. Use --id to name another column, or --id none for row numbers."
-        )
+        raise InputError(f"{where(row)}: the id is null. {ID_ADVICE}")
     if pa.types.is_integer(column.type):
         return column if pa.types.is_uint64(column.type) else column.cast(pa.int64())
     try:
@@ -149,7 +147,7 @@ def _valid(
     for index, reason in _bad_rows(raw):
         row = int(rows[index])
         if on_bad_text == "error":
-            raise BadText(f"{where(row)}: text is not valid UTF-8 ({reason}). Use --on-bad-text replace or skip.")
+            raise BadText(f"{where(row)}: text is not valid UTF-8 ({reason}). Use `on_bad_text='replace'` or 'skip'.")
         values[index] = values[index].decode("utf-8", "replace").encode() if on_bad_text == "replace" else b""
         bad.add(row)
     return pa.array(values, pa.large_binary()).cast(pa.large_string()), bad

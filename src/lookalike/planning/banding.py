@@ -323,7 +323,7 @@ def _unmet(chosen: Plan, *, by_hand: bool) -> str | None:
     t, wish = chosen.threshold, chosen.recall
     stated = f"recall at threshold {t:g} is {rounded_down(chosen.recall_at_threshold)} with {chosen.shape}"
     if chosen.recall_at_threshold < wish:
-        line = f"{stated}, not the wished {wish:g}; {_remedy(t, chosen.rows, wish)} would do"
+        line = f"{stated}, not the requested {wish:g}; {_remedy(t, chosen.rows, wish)} would reach it"
         if by_hand and (better := _fewest_false(chosen)):
             line += f", or {shape_of(*better)}"
         elif not by_hand and (steep := _steep_rows(t, wish)) > chosen.rows:

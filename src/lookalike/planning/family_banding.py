@@ -94,7 +94,7 @@ class FamilyPlan:
         if self.recall_at_threshold >= self.recall:
             return None
         return (
-            f"recall at {self._at()} is {rounded_down(self.recall_at_threshold)} with {self.shape}, not the wished "
+            f"recall at {self._at()} is {rounded_down(self.recall_at_threshold)} with {self.shape}, not the requested "
             f"{self.recall:g}; take more hashes, or fewer rows."
         )
 

@@ -155,7 +155,7 @@ def _curve(alt: Any, plan: Plan) -> list[Any]:
 def _labels(alt: Any, plan: Plan) -> list[Any]:
     """Draw the labels under the flat end of the curve, where the plot is empty, or to its left."""
     right, left = _right(plan), min(plan.threshold, _similarity_at(plan, 0.34))
-    wished = [f"wished recall {plan.recall:g}"]
+    goal = [f"requested recall {plan.recall:g}"]
     reached = [f"threshold {plan.threshold:g}", f"recall {rounded_down(plan.recall_at_threshold)}"]
     false_words = ["false candidates", _area(plan.false_positive_area)]
     labels = [
@@ -164,13 +164,13 @@ def _labels(alt: Any, plan: Plan) -> list[Any]:
     ]
     if plan.midpoint < 0.42:  # no space to the left of the curve
         labels += [
-            _text(alt, right, 0.52, wished, color=MUTED, fontSize=12),
+            _text(alt, right, 0.52, goal, color=MUTED, fontSize=12),
             _text(alt, right, 0.34, false_words, color=FALSE_INK),
         ]
     else:
         below = 12 if plan.recall > 0.1 else -12
         labels += [
-            _text(alt, 0.0, plan.recall, wished, color=MUTED, fontSize=12, dx=6, dy=below),
+            _text(alt, 0.0, plan.recall, goal, color=MUTED, fontSize=12, dx=6, dy=below),
             _text(alt, left, 0.42, false_words, color=FALSE_INK, align="right", dx=-14),
         ]
     return labels

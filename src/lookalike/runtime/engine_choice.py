@@ -22,7 +22,7 @@ def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
     if engine == "spark":
         return cluster
     if given := [name for name, value in cluster.items() if value]:
-        raise UsageError(f"{given[0]} goes with engine='spark' (--engine spark).")
+        raise UsageError(f"{given[0]} goes with `engine='spark'`.")
     return None
 
 

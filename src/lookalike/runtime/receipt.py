@@ -71,7 +71,7 @@ def recall_warnings(audit: Audit | None, planned: float | None, job: RunSpec) ->
         return []
     return [
         f"the measured recall is {share(audit.share.recall)}, at most {share(high)}, and {promised:g} was promised. "
-        "Ask for --method exact, or for a higher --recall."
+        "Ask for `method='exact'`, or for a higher `recall`."
     ]
 
 

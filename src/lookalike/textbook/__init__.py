@@ -86,7 +86,7 @@ class CharacteristicMatrix:
         everything: Any = frozenset().union(*columns)
         universe = tuple(rows) or tuple(sorted(everything))
         if not everything <= set(universe):
-            raise UsageError(f"the sets hold {sorted(everything - set(universe), key=str)}, which no row stands for.")
+            raise UsageError(f"the sets hold {sorted(everything - set(universe), key=str)}, which have no row.")
         return cls(universe, tuple(named), columns)
 
     @classmethod

@@ -103,8 +103,8 @@ class IndexView:
         bands = getattr(self.index.kind, "bands_and_rows", None)
         if bands is None or self.settings.get("measure") != "jaccard":
             return None
-        told = {"shape": bands.shape, "planned": plan["recall_at_threshold"], "measured": None}
-        return {"points": summary.points(bands), **told}
+        recall = {"shape": bands.shape, "planned": plan["recall_at_threshold"], "measured": None}
+        return {"points": summary.points(bands), **recall}
 
     def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """Return a page of groups, largest first: an id, the size and some ids of each."""

@@ -71,7 +71,7 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
         query=_model(
             "Query", items=(items, ...),
             threshold=(nearer | None, Field(None, description="Only matches from here on; within the index's own.")),
-            k=(Count | None, Field(None, description="So many of the nearest, at most.")),
+            k=(Count | None, Field(None, description="Maximum number of matches.")),
         ),
         items=_model(
             "Items", items=(items, ...),
@@ -111,8 +111,8 @@ def parse(body: bytes, into: type[BaseModel]) -> Any:
     if first["type"] == "extra_forbidden":
         fields = list(into.model_fields)
         raise BadBody(f"no field {where!r} is known.{nearest(where, fields)} Fields: {', '.join(fields)}.")
-    wished = dict.fromkeys(_wish(problem["msg"]) for problem in problems if _place(problem["loc"]) == where)
-    raise BadBody(f"{where or 'the body'} should be {' or '.join(wished)}, not {_short(first['input'])}.")
+    expected = dict.fromkeys(_wish(problem["msg"]) for problem in problems if _place(problem["loc"]) == where)
+    raise BadBody(f"{where or 'the body'} should be {' or '.join(expected)}, not {_short(first['input'])}.")
 
 
 def _place(path: tuple[int | str, ...]) -> str:

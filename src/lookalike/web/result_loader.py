@@ -43,9 +43,9 @@ class Opened:
     @property
     def scale(self) -> tuple[str, int]:
         """(name of the score column, 1 for a similarity or -1 for a distance)."""
-        told = self.receipt.get("scale")
-        if told is not None:
-            return told["column"], told["sign"]
+        scale = self.receipt.get("scale")
+        if scale is not None:
+            return scale["column"], scale["sign"]
         names = self.tables["pairs"].column_names if "pairs" in self.tables else []
         return next(((name, SCORES[name]) for name in names if name in SCORES), ("similarity", 1))
 
@@ -75,11 +75,11 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     if "pairs" not in tables and "groups" not in tables:
         raise InputError(f"{folder} holds neither pairs.parquet nor groups.parquet; there is nothing to look at.")
     if missing := [name for name in REQUIRED if name not in receipt]:
-        told = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
-        raise InputError(told + " Run again.")
+        reason = f"{folder / RECEIPT} does not say {missing[0]!r}; it was not written by this version."
+        raise InputError(reason + " Run again.")
     described = receipt["inputs"]
     if inputs is not None and len(inputs) != len(described):
-        raise UsageError(f"{len(inputs)} --input given; the run had {len(described)}. Give one for each.")
+        raise UsageError(f"{len(inputs)} `inputs` given; the run had {len(described)}. Give one for each.")
     contents: list[Contents | None] = []
     notes: list[str] = []
     for number, description in enumerate(described):

@@ -83,7 +83,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)
-        words = f"{reason[:1].lower()}{reason[1:]}. Try another --port, or 0 for any free one."
+        words = f"{reason[:1].lower()}{reason[1:]}. Try another `port`, or 0 for any free one."
         raise CannotListen(f"cannot listen on {host} port {port}: {words}") from error
     return listener
 

@@ -44,9 +44,9 @@ class ResultView:
     @property
     def threshold(self) -> float:
         """The threshold of the run, or the score of its farthest pair if it has none."""
-        told = self.receipt.get("rethreshold", self.receipt["job"].get("threshold"))
-        if told is not None:
-            return float(told)
+        threshold = self.receipt.get("rethreshold", self.receipt["job"].get("threshold"))
+        if threshold is not None:
+            return float(threshold)
         scores = self.opened.tables["pairs"][self.column]
         return float((pc.min(scores) if self.sign > 0 else pc.max(scores)).as_py() or 0.0)
 
@@ -156,12 +156,12 @@ class ResultView:
         adds: dict[str, float | None] = {}
         if pair is not None:
             answer["score"] = float(self.graph.shown[pair])
-            told = {name: self.opened.tables["pairs"][name][pair].as_py() for name in self._more}
+            parts = {name: self.opened.tables["pairs"][name][pair].as_py() for name in self._more}
             if self.receipt["items"] == "records":
-                adds = told
+                adds = parts
             else:
                 answer["details"] = [
-                    (name, value) for name, value in told.items() if value is not None and value == value
+                    (name, value) for name, value in parts.items() if value is not None and value == value
                 ]
         if left not in contents or right not in contents:
             return {**answer, "view": {"kind": "none"}, "adds": list(adds.items()), "prior": self._prior}

@@ -15,13 +15,13 @@ import pytest
 PROGRAM = """
 import sys, time
 from lookalike.cli import main
-from lookalike import result
-before = result.copied_rows
+from lookalike.io import verbatim
+before = verbatim.copied_rows
 def hang(*arguments, **options):
     yield next(before(*arguments, **options))
     print("hanging", flush=True)
     time.sleep(60)
-result.copied_rows = hang
+verbatim.copied_rows = hang
 main.main()
 """
 

@@ -102,8 +102,8 @@ def test_too_many_pairs_are_counted_not_made() -> None:
     with pytest.raises(TooManyPairs) as caught:
         expand(one, copies, np.ones(2), limit=1000)
     assert str(caught.value) == (
-        "the answer has 500,000,500,000 pairs, more than --max-pairs 1,000; the most repeated item occurs "
-        "1,000,000 times. Ask for groups or dedup instead, take a stricter threshold, or raise --max-pairs."
+        "the answer has 500,000,500,000 pairs, more than `max_pairs=1,000`; the most repeated item occurs "
+        "1,000,000 times. Ask for groups or dedup instead, take a stricter threshold, or raise `max_pairs`."
     )
     with pytest.raises(TooManyPairs, match="the answer has 250,000,500,000 pairs"):
         expand(one, copies, np.ones(2), split=500_001, limit=1000)

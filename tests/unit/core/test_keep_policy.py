@@ -44,8 +44,8 @@ def test_policies_with_a_number(values: list[int | None]) -> None:
 @given(values=st.lists(st.none() | st.sampled_from(["a", "b", "x", "y"]), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_priority(values: list[str | None]) -> None:
-    wished = ["b", "a"]
-    place = [wished.index(value) if value in wished else 2 for value in values]
+    order = ["b", "a"]
+    place = [order.index(value) if value in order else 2 for value in values]
     assert ranked("priority:c=b,a", pa.array(values, pa.string())) == sorted(range(len(values)), key=lambda i: place[i])
 
 

@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_shipped_costs_are_taken_and_said_to_be_so() -> None:
     known = known_costs()
     assert known.costs == SHIPPED
-    assert known.words() == "shipped with the package; lookalike plan --calibrate measures those of this machine"
+    assert known.words() == "shipped with the package"
 
 
 def test_kept_costs_come_back(home: Path) -> None:
@@ -52,7 +52,7 @@ def test_kept_costs_come_back(home: Path) -> None:
 def test_a_file_that_makes_no_sense_is_refused(text: str, message: str) -> None:
     keep_costs(SHIPPED)
     costs_file().write_text(text)
-    with pytest.raises(InputError, match=rf"{message}.*lookalike plan --calibrate makes it anew\.$"):
+    with pytest.raises(InputError, match=rf"{message}.*Remove it, or measure the costs again\.$"):
         known_costs()
 
 

@@ -128,7 +128,7 @@ def test_a_flood_of_unlike_pairs_is_told_with_what_would_help() -> None:
     said = estimate(load, Costs(), cluster=Cluster(executors=2000)).warnings
     assert said == [
         "49 pairs of unlike items for each item share a bucket (background 0.02, 16 bands of 6 rows); "
-        "--num-hashes 256 (26 bands of 8 rows) would leave few."
+        "`num_hashes=256` (26 bands of 8 rows) would leave few."
     ]
     assert estimate(load, Costs(), num_hashes=256, cluster=Cluster(executors=2000)).warnings == []
     hopeless = Load(items=1e11, mean_bytes=2000, background=0.5)
@@ -136,7 +136,7 @@ def test_a_flood_of_unlike_pairs_is_told_with_what_would_help() -> None:
 
 
 def test_a_recall_out_of_reach_is_told() -> None:
-    assert "not the wished 0.99" in estimate(SMALL, Costs(), threshold=0.3, num_hashes=2).warnings[0]
+    assert "not the requested 0.99" in estimate(SMALL, Costs(), threshold=0.3, num_hashes=2).warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_ids_without_a_group_stand_alone() -> None:
     made = evaluate(groups_of(a=1, b=1), pa.table({"id": ["a", "b", "c"], "group": [1, None, None]}))
     assert made.counts["true_pairs"] == 0
     assert made.notes == (
-        "the truth: 2 ids without a 'group' stand alone.",
+        "the truth: 2 ids without a 'group' are alone.",
         "the truth holds no pairs: recall has no meaning.",
     )
 
@@ -198,8 +198,8 @@ def test_true_pairs_against_groups_are_said_to_be_connected() -> None:
         ),
         (
             FOUND, pa.table({"id": [1], "label": [2]}), {}, InputError,
-            "the truth has neither the columns left and right nor id and group. Rename its columns, or give --truth-id "
-            "and --truth-group. Columns: id, label.",
+            "the truth has neither the columns left and right nor id and group. Rename its columns, or give `truth_id` "
+            "and `truth_group`. Columns: id, label.",
         ),
         (
             FOUND, pa.table({"id": [1], "label": [2]}), {"truth_group": "lable"}, ColumnNotFound,

@@ -109,7 +109,7 @@ def test_pictures_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         save_evaluation(made, tmp_path / "curve.pgn")
     assert str(usage.value) == "cannot draw a curve as '.pgn'. Nearest: '.png'. Choices: .svg, .png, .html."
     (tmp_path / "curve.svg").write_text("old")
-    with pytest.raises(OutputError, match=r"curve\.svg exists\. Use --force to replace it, or another name\."):
+    with pytest.raises(OutputError, match=r"curve\.svg exists\. Use `force` to replace it, or another name\."):
         save_evaluation(made, tmp_path / "curve.svg")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("curve.svg", "old")]
     save_evaluation(made, tmp_path / "curve.svg", force=True)

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.errors import UsageError
-from lookalike.evaluation.reliability import EDGES, reliability
+from lookalike.evaluation.reliability import BIN_EDGES, reliability
 
 TOWNS = ["york", "leeds", "bath", "hull", "derby", "luton"]
 
 
-@given(st.lists(st.tuples(st.sampled_from([*EDGES, 0.05, 0.55, 0.97, 0.999]), st.booleans()), max_size=40))
+@given(st.lists(st.tuples(st.sampled_from([*BIN_EDGES, 0.05, 0.55, 0.97, 0.999]), st.booleans()), max_size=40))
 def test_bins_by_a_loop(pairs: list[tuple[float, bool]]) -> None:
     bins: dict[float, list[tuple[float, bool]]] = {}
     for stated, true in pairs:
-        low = max(edge for edge in EDGES[:-1] if edge <= stated)
+        low = max(edge for edge in BIN_EDGES[:-1] if edge <= stated)
         bins.setdefault(low, []).append((stated, true))
     made = reliability(np.array([p for p, _ in pairs]), np.array([t for _, t in pairs], np.bool_))
     assert made.low.tolist() == sorted(bins)

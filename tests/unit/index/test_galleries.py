@@ -98,7 +98,7 @@ def test_wrong_items(photos: Path, tmp_path: Path) -> None:
         assert index.add_from(photos).count == 6
     with (
         la.Index.create(tmp_path / "images", kind="images") as index,
-        pytest.raises(UsageError, match="pictures are known by the names of their files; leave --id out"),
+        pytest.raises(UsageError, match="pictures are known by the names of their files; leave `id` out"),
     ):
         index.add_from(photos, id="name")
 

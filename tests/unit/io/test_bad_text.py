@@ -49,7 +49,7 @@ def test_error_names_the_place(name: str) -> None:
         list(open_collection(name).texts())
     assert str(caught.value) == (
         f"{WHERE.get(name, name + ' row 1')}: text is not valid UTF-8 (byte 0xff at position 4). "
-        "Use --on-bad-text replace or skip."
+        "Use `on_bad_text='replace'` or 'skip'."
     )
 
 
@@ -153,7 +153,7 @@ def test_records_under_the_three_policies(name: str) -> None:
         open_records(name).read(["text"])
     assert str(caught.value) == (
         f"{WHERE.get(name, name + ' row 1')}: column 'text': text is not valid UTF-8 (byte 0xff at position 4). "
-        "Use --on-bad-text replace or skip."
+        "Use `on_bad_text='replace'` or 'skip'."
     )
     for policy, expected in (("replace", "bad \ufffd\ufffd end"), ("skip", None)):
         values = open_records(name, on_bad_text=policy).read(["text"])["text"].to_pylist()  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ def test_records_under_the_three_policies(name: str) -> None:
 
 
 def test_records_with_bad_ids_are_refused_whatever_the_policy() -> None:
-    with pytest.raises(BadText, match=r"byte 0xff at position 4\)\. Use --id to name another column, or --id none"):
+    with pytest.raises(BadText, match=r"byte 0xff at position 4\)\. Use `id` to name another column, or `id='none'`"):
         la.records.pairs("a.csv", id="text", on_bad_text="skip")
 
 

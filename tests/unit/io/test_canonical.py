@@ -202,10 +202,8 @@ def test_a_parquet_dictionary_that_takes_much_memory_is_read_as_plain_values(mon
     assert rows.to_pylist() == table.to_pylist()
 
 
-@pytest.mark.promise(
-    "docs/reference/formats.md", "or where several files or row groups bring dictionaries of their own"
-)
-def test_files_with_dictionaries_of_their_own_can_be_kept_in_one_arrow_file() -> None:
+@pytest.mark.promise("docs/reference/formats.md", "or where several files or row groups bring different dictionaries")
+def test_files_with_different_dictionaries_can_be_kept_in_one_arrow_file() -> None:
     for number in (0, 1):
         words = pa.array([f"{number} b c d e f", f"{number} h i j k l"]).dictionary_encode()
         pq.write_table(pa.table({"text": words}), f"{number}.parquet", row_group_size=1 + number)

@@ -63,9 +63,9 @@ def test_the_columns_asked_for_are_taken() -> None:
             {"a": ["x"], "b": ["y"], "n": [1]},
             {},
             UsageError,
-            "2 columns could be the text in t.parquet; give --text COL. Columns: a, b, n.",
+            "2 columns could be the text in t.parquet; give `text=COL`. Columns: a, b, n.",
         ),
-        ({"n": [1]}, {}, UsageError, "no column holds text in t.parquet; give --text COL. Columns: n."),
+        ({"n": [1]}, {}, UsageError, "no column holds text in t.parquet; give `text=COL`. Columns: n."),
         (
             {"id": [1], "text": ["x"], "url": ["u"]},
             {"text": "txt"},
@@ -88,7 +88,7 @@ def test_the_columns_asked_for_are_taken() -> None:
             {"text": ["x"], "id": [1.5]},
             {},
             InputError,
-            "column 'id' in t.parquet is double; ids are strings or integers. Use --id to name another column, or --id none for row numbers.",
+            "column 'id' in t.parquet is double; ids are strings or integers. Use `id` to name another column, or `id='none'` for row numbers.",
         ),
     ],
 )
@@ -172,7 +172,7 @@ def test_ids_that_occur_twice_are_named() -> None:
     with pytest.raises(DuplicateIds) as caught:
         collection.check_ids(batch.ids)
     assert str(caught.value) == (
-        "the id 'b' occurs 3 times in the table; ids must tell the rows apart. Use --id to name another column, or --id none for row numbers."
+        "the id 'b' occurs 3 times in the table; ids must tell the rows apart. Use `id` to name another column, or `id='none'` for row numbers."
     )
     collection.check_ids(pa.chunked_array([[1, 2], [3]]))
     with pytest.raises(DuplicateIds, match="the id 3 occurs 2 times"):

@@ -76,7 +76,7 @@ def test_a_set_that_was_killed_is_written_by_the_next_run(at: int) -> None:
     write_set()
     assert everything() == ["a.json", "c.json", "sub/b.json"]
     assert all("second" in path.read_text() for path in PATHS)
-    with pytest.raises(OutputError, match=r"^a\.json exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"^a\.json exists\. Use `force`"):
         write_set()
 
 
@@ -90,7 +90,7 @@ def test_a_set_that_was_killed_twice() -> None:
 def test_a_file_that_took_the_place_of_an_unfinished_one_is_not_replaced() -> None:
     killed(2)
     Path("a.json").write_text("mine")
-    with pytest.raises(OutputError, match=r"^a\.json exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"^a\.json exists\. Use `force`"):
         write_set()
     assert Path("a.json").read_text() == "mine"
 
@@ -99,7 +99,7 @@ def test_outputs_of_a_process_that_is_still_running_are_not_replaced() -> None:
     killed(2)
     [mark] = Path().glob(".a.json.*.set")
     mark.rename(hidden_name(Path("a.json"), "set", os.getppid()))
-    with pytest.raises(OutputError, match=r"^a\.json exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"^a\.json exists\. Use `force`"):
         write_set()
 
 

@@ -161,11 +161,11 @@ def test_every_type_of_id(column: pa.Array, expected: list[Any], dtype: pa.DataT
     [
         (
             pa.array(["x", None]),
-            "the table row 1: the id is null. Use --id to name another column, or --id none for row numbers.",
+            "the table row 1: the id is null. Use `id` to name another column, or `id='none'` for row numbers.",
         ),
         (
             pa.array([None, 1]),
-            "the table row 0: the id is null. Use --id to name another column, or --id none for row numbers.",
+            "the table row 0: the id is null. Use `id` to name another column, or `id='none'` for row numbers.",
         ),
         (pa.array([b"x", b"\xff"]), "the table row 1: the id is not valid UTF-8 (byte 0xff at position 0)."),
     ],

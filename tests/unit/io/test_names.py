@@ -121,7 +121,7 @@ def test_repeated_ids_can_be_set_aside(kind: str) -> None:
         KINDS[kind](Path("twice.parquet"), **text)
     assert str(caught.value) == (
         "the id 'x' occurs 2 times in twice.parquet; ids must tell the rows apart. "
-        "Use --id to name another column, or --id none for row numbers."
+        "Use `id` to name another column, or `id='none'` for row numbers."
     )
     result = KINDS[kind](Path("twice.parquet"), id="none", **text)
     assert {"left": 0, "right": 1} in result.pairs.select(["left", "right"]).to_pylist()

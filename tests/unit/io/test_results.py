@@ -40,7 +40,7 @@ def test_an_earlier_result_is_replaced_only_by_force() -> None:
     write_folder(TABLES, RECEIPT, "out")
     with pytest.raises(OutputError) as caught:
         write_folder({}, {"new": 1}, "out")
-    assert str(caught.value) == "out exists. Use --force to replace it, or another name."
+    assert str(caught.value) == "out exists. Use `force` to replace it, or another name."
     assert read_folder("out") == (TABLES, RECEIPT)
     write_folder({}, {"new": 1}, "out", force=True)
     assert read_folder("out") == ({}, {"new": 1})
@@ -105,7 +105,7 @@ def test_a_receipt_is_readable_and_replaced_only_by_force() -> None:
     text = Path("receipt.json").read_text(encoding="utf-8")
     assert json.loads(text) == RECEIPT
     assert '"name": "größe"' in text
-    with pytest.raises(OutputError, match=r"^receipt\.json exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"^receipt\.json exists\. Use `force`"):
         write_json({}, "receipt.json")
     write_json({}, "receipt.json", force=True)
     assert json.loads(Path("receipt.json").read_text()) == {}

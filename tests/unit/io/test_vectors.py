@@ -162,7 +162,7 @@ def test_bad_columns() -> None:
         {"id": ["a", "a"], "one": lists(pa.list_(pa.float32()))[:2], "two": lists(pa.list_(pa.float32()))[:2]}
     )
     with pytest.raises(
-        UsageError, match=r"2 columns could be the vectors in the table; give --column. Columns: one, two."
+        UsageError, match=r"2 columns could be the vectors in the table; give `column`. Columns: one, two."
     ):
         open_vectors(table)
     with pytest.raises(ColumnNotFound, match=r"no column 'oen' in the table. Nearest: 'one'."):

@@ -111,7 +111,7 @@ def test_an_output_that_exists_is_refused_without_force(name: str) -> None:
     for attempt in (lambda: check_output(name, force=False), lambda: write_table(table_for(name), name)):
         with pytest.raises(OutputError) as caught:
             attempt()
-        assert str(caught.value) == f"{name} exists. Use --force to replace it, or another name."
+        assert str(caught.value) == f"{name} exists. Use `force` to replace it, or another name."
     assert Path(name).read_text() == "precious"
     check_output(name, force=True)
     write_table(table_for(name), name, force=True)
@@ -133,7 +133,7 @@ def test_places_that_cannot_work_are_refused_before_the_work() -> None:
         ("-", True, UsageError, "- (standard output) is no name for an output: pairs and groups go there without -o."),
         ("no/a.csv", False, OutputError, "no such folder: no. Create it first (mkdir -p), or use another name."),
         ("out.csv", True, OutputError, "out.csv is a folder; expected a file name."),
-        ("home", False, OutputError, "home exists. Use --force to replace it, or another name."),
+        ("home", False, OutputError, "home exists. Use `force` to replace it, or another name."),
         ("home", True, OutputError, "home is not a result of lookalike and is not replaced. Use another name."),
     ]
     for name, force, error, message in cases:
@@ -154,7 +154,7 @@ def test_a_table_needs_an_extension() -> None:
 def test_text_files_hold_one_column_without_line_breaks() -> None:
     message = (
         "a.txt can hold one column of text, a document a line; this table has the columns id, text. "
-        "Use .jsonl, .csv or .parquet. Or read text files line by line, with --lines."
+        "Use .jsonl, .csv or .parquet. Or read text files line by line, with `lines`."
     )
     for attempt in (
         lambda: check_output("a.txt", force=False, columns=["id", "text"]),
@@ -220,7 +220,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced() -> None:
         yield from TABLE.to_batches()
         Path("a.csv").write_text("precious")
 
-    with pytest.raises(OutputError, match=r"^a\.csv exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"^a\.csv exists\. Use `force`"):
         write_table(batches(), "a.csv")
     assert (os.listdir(), Path("a.csv").read_text()) == (["a.csv"], "precious")
 

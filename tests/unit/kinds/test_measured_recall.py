@@ -62,7 +62,7 @@ def summary(result: Any) -> str:
 @pytest.mark.promise(
     "docs/explanation/curves.md", "Every approximate run, with the exceptions below, takes a sample of items"
 )
-@pytest.mark.promise("docs/how-to/evaluate.md", "Every approximate run measures its own recall")
+@pytest.mark.promise("docs/how-to/evaluate.md", "every approximate run measures its own recall")
 @pytest.mark.promise("docs/index.md", "every approximate run measures the recall it achieved")
 @pytest.mark.promise("README.md", "and every approximate run measures the recall it achieved")
 @pytest.mark.parametrize("kind", RUNS)
@@ -142,7 +142,7 @@ def test_a_recall_below_the_promise_is_a_warning(monkeypatch: pytest.MonkeyPatch
     [warning] = result.receipt["warnings"]
     assert warning == (
         "the measured recall is 0.0000, at most 0.0000, and 0.99 was promised. "
-        "Ask for --method exact, or for a higher --recall."
+        "Ask for `method='exact'`, or for a higher `recall`."
     )
 
 
@@ -181,7 +181,7 @@ def test_faces_below_the_promise_are_a_warning(monkeypatch: pytest.MonkeyPatch) 
     _, result = la.faces.query(probes, gallery, tolerance=10.0, share=0.3, method="lsh")
     _, high = result.receipt["recall_measured"]["interval_95"]
     [warning] = [warning for warning in result.receipt["warnings"] if warning.startswith("the measured recall is")]
-    assert f"at most {high:.4f}, and 0.95 was promised. Ask for --method exact" in warning
+    assert f"at most {high:.4f}, and 0.95 was promised. Ask for `method='exact'`" in warning
 
 
 TEXTS = [

@@ -283,7 +283,7 @@ def test_rows_by_hand_get_the_fewest_bands_that_do(t: float, wish: float, rows: 
     assert chosen.rows == rows
     if chosen.recall_at_threshold < wish:
         assert chosen.bands == 128 // rows
-        assert "not the wished" in warning
+        assert "not the requested" in warning
     else:
         assert warning == ""
         if chosen.bands > 1:
@@ -297,7 +297,7 @@ def test_bands_by_hand_get_the_most_rows_that_do(t: float, wish: float, bands: i
     assert chosen.bands == bands
     if chosen.recall_at_threshold < wish:
         assert chosen.rows == 1
-        assert "not the wished" in warning
+        assert "not the requested" in warning
     else:
         assert warning == ""
         more = chosen.rows + 1
@@ -318,14 +318,14 @@ def test_bands_and_rows_by_hand_are_kept() -> None:
         (
             0.01,
             {},
-            "recall at threshold 0.01 is 0.7237 with 128 bands of 1 row, not the wished 0.99; 460 hashes (460 bands of "
-            "1 row) would do, no practical number of hashes with few false candidates.",
+            "recall at threshold 0.01 is 0.7237 with 128 bands of 1 row, not the requested 0.99; 460 hashes (460 bands of "
+            "1 row) would reach it, no practical number of hashes with few false candidates.",
         ),
         (
             0.2,
             {"num_hashes": 16},
-            "recall at threshold 0.2 is 0.9718 with 16 bands of 1 row, not the wished 0.99; 21 hashes (21 bands of "
-            "1 row) would do, 1725 hashes (575 bands of 3 rows) with few false candidates.",
+            "recall at threshold 0.2 is 0.9718 with 16 bands of 1 row, not the requested 0.99; 21 hashes (21 bands of "
+            "1 row) would reach it, 1725 hashes (575 bands of 3 rows) with few false candidates.",
         ),
         (
             0.2,
@@ -336,14 +336,14 @@ def test_bands_and_rows_by_hand_are_kept() -> None:
         (
             0.8,
             {"bands": 9, "rows": 13},
-            "recall at threshold 0.8 is 0.3707 with 9 bands of 13 rows, not the wished 0.99; 1066 hashes (82 bands of "
-            "13 rows) would do, or 16 bands of 6 rows.",
+            "recall at threshold 0.8 is 0.3707 with 9 bands of 13 rows, not the requested 0.99; 1066 hashes (82 bands of "
+            "13 rows) would reach it, or 16 bands of 6 rows.",
         ),
         (
             1e-200,
             {},
-            "recall at threshold 1e-200 is 0.0000 with 128 bands of 1 row, not the wished 0.99; "
-            "no practical number of hashes would do.",
+            "recall at threshold 1e-200 is 0.0000 with 128 bands of 1 row, not the requested 0.99; "
+            "no practical number of hashes would reach it.",
         ),
     ],
 )

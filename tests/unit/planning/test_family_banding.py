@@ -58,7 +58,7 @@ def test_the_wish_is_met_or_there_is_a_warning(distance: float, recall: float) -
 
 def test_a_wish_out_of_reach() -> None:
     with pytest.warns(
-        RecallWarning, match=r"recall at 170 degrees is 0\.8\d+ with 32 bands of 1 row, not the wished 0.99"
+        RecallWarning, match=r"recall at 170 degrees is 0\.8\d+ with 32 bands of 1 row, not the requested 0.99"
     ):
         la.plan(measure="cosine", distance=170, num_hashes=32)
 

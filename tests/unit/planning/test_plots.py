@@ -63,7 +63,7 @@ def test_the_svg_says_what_the_plan_says(draw: Draw) -> None:
         "probability that it becomes a candidate",
         "threshold 0.8",
         "recall 0.9922",
-        "wished recall 0.99",
+        "requested recall 0.99",
         "false candidates",
         "area 0.22",
         "missed pairs",
@@ -114,7 +114,7 @@ def test_others_are_thin_lines_with_their_names(draw: Draw) -> None:
 
 
 def test_a_flat_curve_has_its_labels_on_the_right(draw: Draw) -> None:
-    assert {"false candidates", "wished recall 0.99", "area 0.15"} <= words_of(draw(FLAT))
+    assert {"false candidates", "requested recall 0.99", "area 0.15"} <= words_of(draw(FLAT))
 
 
 def test_areas_too_small_to_say_and_none_at_all(draw: Draw) -> None:

@@ -88,7 +88,7 @@ def test_texts_take_no_more_room_than_allowed(tmp_path: Path, monkeypatch: pytes
 def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
     result = la.pairs(["one", "two"])
     la.report(result, tmp_path / "report.html")
-    with pytest.raises(OutputError, match=r"exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"exists\. Use `force`"):
         la.report(result, tmp_path / "report.html")
     la.report(result, tmp_path / "report.html", force=True)
 
@@ -111,9 +111,7 @@ def test_hostile_texts_ids_and_columns_show_as_text_and_nothing_is_asked_for(tmp
 
 
 @pytest.mark.promise("docs/how-to/explore.md", "The orange line is the number of groups at every threshold")
-@pytest.mark.promise(
-    "docs/how-to/explore.md", "pairs, groups and the items in them are counted anew wherever it stands"
-)
+@pytest.mark.promise("docs/how-to/explore.md", "pairs, groups and the items in them are counted again at each position")
 @needs_browser
 def test_the_slider_counts_anew_at_every_threshold(page: Path, browser: Browser) -> None:
     see(browser, page)

@@ -136,7 +136,7 @@ def test_a_changed_input_is_told_and_names_are_shown(tmp_path: Path) -> None:
     moved = tmp_path / "elsewhere.parquet"
     shutil.copy(_texts(tmp_path), moved)
     assert ResultView(open_result(folder, inputs=[moved])).pair(0, 1)["view"]["kind"] == "text"
-    with pytest.raises(UsageError, match="2 --input given; the run had 1"):
+    with pytest.raises(UsageError, match="2 `inputs` given; the run had 1"):
         open_result(folder, inputs=[moved, moved])
 
 

@@ -46,7 +46,7 @@ def choose_columns(
             check_column(schema, name, where)
     rating = rating or next((n for n in schema.names if rate and n.lower() in USUAL_RATING), None)
     if rate and rating is None:
-        raise UsageError(f"min_rating needs ratings: name their column with --rating. Columns: {_names(schema)}.")
+        raise UsageError(f"min_rating needs ratings: name their column with `rating`. Columns: {_names(schema)}.")
     lists = [field.name for field in schema if _is_list(field.type)]
     if item is None and not split and len(lists) == 1 and lists[0] != set:
         item = lists[0]
@@ -65,8 +65,8 @@ def choose_columns(
         others = [name for name in others if name.lower() not in USUAL_RATING]
     if wanted and len(others) != wanted:
         raise UsageError(
-            f"name the columns of {where}: --set for what a basket belongs to, --item for what is in it "
-            f"(or --lines where each line is a basket). Columns: {_names(schema)}."
+            f"name the columns of {where}: `set` for what a basket belongs to, `item` for what is in it "
+            f"(or `lines` where each line is a basket). Columns: {_names(schema)}."
         )
     set = set or others.pop(0)  # noqa: A001
     item = item or others.pop(0)

@@ -133,8 +133,7 @@ def _of_paths(paths: Sequence[str | os.PathLike[str]], rule: BasketRule, extra: 
         if Path(paths[0]).is_file():
             return _of_matrix(sparse_matrix.read_npz(Path(paths[0])), rule, name)
     if rule.lines or all(kind_of(path) == "text lines" for path in paths):
-        if rule.set or rule.item or rule.rating:
-            raise UsageError(f"{name} is read as one basket a line, which has no columns; leave the columns out.")
+        check_no_columns(rule, name)
         files = [file for path in paths for file in ((Path(path),) if Path(path).is_file() else find([path]).files)]
         return _of_texts(OpenTable(name, tuple(TextLines(file, str(file)) for file in files)), rule, name)
     tables = [open_table(path, name=name) for path in paths]
@@ -180,8 +179,7 @@ def _of_rows(
     table: OpenTable, rule: BasketRule, found: BasketColumns, given: Collection, extra: Sequence[str]
 ) -> Baskets:
     """Read one basket per row: a list, or a text with separators."""
-    if found.rating:
-        raise UsageError(f"--rating goes with one rating in a row; in {table.name} a row is a whole basket.")
+    check_no_rating(found, table.name)
     names = [*dict.fromkeys([found.item, *([found.set] if found.set else []), *extra])]
     rows = table.read(names)
     column = rows[found.item].combine_chunks() if rows[found.item].num_chunks != 1 else rows[found.item].chunk(0)
@@ -190,7 +188,7 @@ def _of_rows(
         lists = _split(lists, rule.separator or guess_separator(lists))
     if found.set:
         ids = as_ids(rows[found.set], what=f"column {found.set!r} in {table.name}").combine_chunks()
-        check_ids(ids, name=table.name, of="baskets", option="--set")
+        check_ids(ids, name=table.name, of="baskets", option="set")
     else:
         ids = int64(np.arange(len(lists)))
     made = BasketEntries(ids, _owners(lists), lists.flatten(), given=given,
@@ -267,3 +265,15 @@ def _split(texts: pa.Array, separator: str) -> pa.Array:
     filled = np.flatnonzero(np.from_dlpack(pc.binary_length(values)))
     _, offsets = by_owner(owners[filled], filled, len(texts))
     return pa.LargeListArray.from_arrays(int64(offsets), values.take(int64(filled)).cast(pa.large_string()))
+
+
+def check_no_rating(found: BasketColumns, name: str) -> None:
+    """Raise UsageError if there is a column of ratings although each row is a whole basket."""
+    if found.rating:
+        raise UsageError(f"`rating` goes with one rating in a row; in {name} a row is a whole basket.")
+
+
+def check_no_columns(rule: BasketRule, name: str) -> None:
+    """Raise UsageError if columns are named although each line is a basket."""
+    if rule.set or rule.item or rule.rating:
+        raise UsageError(f"{name} is read as one basket a line, which has no columns; leave the columns out.")

@@ -54,7 +54,7 @@ class Ratings:
         if ratings is None:
             if self.least is not None:
                 raise UsageError(
-                    f"min_rating is {self.least:g}, but there are no ratings; name their column (--rating)."
+                    f"min_rating is {self.least:g}, but there are no ratings; name their column (`rating`)."
                 )
             return None
         counts = ~np.isnan(ratings)
@@ -66,7 +66,7 @@ class Ratings:
         if times.min(initial=0.0) < 0 or not np.isfinite(times).all():
             raise InputError(
                 f"{self.what} holds {times[np.argmin(times)]:g}; as multiplicities ratings are 0 or more. "
-                "Use --min-rating."
+                "Use `min_rating`."
             )
         for step in RATING_FRACTIONS:
             whole = times * step
@@ -75,10 +75,10 @@ class Ratings:
         else:
             odd = times[times * RATING_FRACTIONS[-1] != np.round(times * RATING_FRACTIONS[-1])][0]
             raise InputError(
-                f"{self.what} holds {odd:g}; as multiplicities ratings have at most two decimals. Use --min-rating."
+                f"{self.what} holds {odd:g}; as multiplicities ratings have at most two decimals. Use `min_rating`."
             )
         if whole.sum() > MAX_ELEMENTS:
             raise InputError(
-                f"the ratings in {self.what} add up to {times.sum():,.0f}, too many copies of items. Use --min-rating."
+                f"the ratings in {self.what} add up to {times.sum():,.0f}, too many copies of items. Use `min_rating`."
             )
         return whole.astype(np.int64)

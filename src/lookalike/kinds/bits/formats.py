@@ -70,7 +70,7 @@ def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8
         row = int(odd[0]) if len(odd) else int(np.flatnonzero(there)[0])
         raise InputError(
             f"{where(row)}: the code has {int(lengths[row])} characters where the first has {length}; expected codes "
-            "of one length. For decimal numbers use --form int."
+            "of one length. For decimal numbers use `form='int'`."
         )
     data = np.frombuffer(raw.buffers()[2] or b"", np.uint8)[int(offsets[0]) : int(offsets[-1])]
     chars = np.zeros((len(raw), length), np.uint8)

@@ -55,9 +55,7 @@ class BitKind:
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         if "bits" not in options:
-            raise UsageError(
-                "an index of bits needs to know the length of the codes: give bits=64 (--bits 64), or the like."
-            )
+            raise UsageError("an index of bits needs to know the length of the codes: give `bits=64`, or the like.")
         given = dict(options)
         planned = given.pop("plan", None)
         made = cls(**given)

@@ -22,7 +22,7 @@ from lookalike.runtime.local.joins import Block, Scored, scored
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
 
-BITS_ADVICE = "Lower --max-bits, or raise --max-pairs."
+BITS_ADVICE = "Lower `max_bits`, or raise `max_pairs`."
 MIN_PAIR_BUFFER = 1 << 16  # minimum number of pairs that the output arrays of a kernel call can hold
 TASKS = 32  # tasks per thread and segment; several, because buckets differ in size
 # the audit may take this share of the estimated seconds of the run, but always at least these seconds

@@ -158,7 +158,7 @@ def choose_code(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the codes" if able else "no column holds codes"
-    raise UsageError(f"{found} in {where}; give --code COL. Columns: {listed(schema.names)}.")
+    raise UsageError(f"{found} in {where}; give `code=COL`. Columns: {listed(schema.names)}.")
 
 
 def _can_hold(dtype: pa.DataType) -> bool:

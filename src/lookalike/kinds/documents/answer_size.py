@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.core.arrays import I64, Pairs
 from lookalike.core.clusters import components
 from lookalike.core.exact_duplicates import Classes
-from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS
+from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS, far_more
 from lookalike.errors import TooManyPairs
 from lookalike.kinds.documents.planner import SampleJoin
 from lookalike.runtime.local.memory_needs import fewer_pairs
@@ -51,9 +51,9 @@ class AnswerSize:
         name: gives the name of an item. cross: the pairs are between two collections.
         """
         if self.copies > limit:
-            begin = f"the answer has at least {self.copies:,} pairs, more than --max-pairs {limit:,}."
+            begin = f"the answer has at least {self.copies:,} pairs, more than `max_pairs={limit:,}`."
         elif self.sampled >= MIN_SAMPLED_PAIRS and self.expected > CERTAIN_EXCESS * limit:
-            begin = f"about {self.expected:,} pairs are to be expected, far more than --max-pairs {limit:,}."
+            begin = far_more(self.expected, limit) + "."
         else:
             return
         largest = "; ".join(crowd.words(name) for crowd in self.crowds)

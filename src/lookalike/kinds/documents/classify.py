@@ -149,7 +149,7 @@ def _split(features: Features, label: str, name: str, *, separate: bool) -> tupl
     if not separate and not len(queries):
         raise InputError(
             f"every row of {name} has a label in the column {label!r}, so there is nothing to classify. "
-            "Leave labels empty, or give the labelled texts with `against` (--against)."
+            "Leave labels empty, or give the labelled texts with `against`."
         )
     return training, queries, [str(values[i]) for i in training]
 

@@ -24,7 +24,7 @@ from lookalike.kinds.documents.features import shingle
 from lookalike.kinds.documents.signatures import band_keys, sketch_items
 from lookalike.planning.banding import Plan, plan
 
-RULE_OPTIONS = tuple(RuleOptions.__annotations__)
+INDEX_RULE_OPTIONS = tuple(RuleOptions.__annotations__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +60,12 @@ class SetKind:
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
-        return ("threshold", "recall", "measure", *RULE_OPTIONS, "num_hashes", "bands", "rows", "seed")
+        return ("threshold", "recall", "measure", *INDEX_RULE_OPTIONS, "num_hashes", "bands", "rows", "seed")
 
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         given = dict(options)
-        rule = {name: given.pop(name) for name in RULE_OPTIONS if name in given}
+        rule = {name: given.pop(name) for name in INDEX_RULE_OPTIONS if name in given}
         unit: Any = rule.pop("unit", None) or cls.unit
         return cls(rule=ShingleRule.for_unit(unit, rule.pop("k", None), **rule), **given)
 
@@ -76,7 +76,7 @@ class SetKind:
         return read_texts(source, column, id, tokens=True)
 
     def settings(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in self.options() if name not in RULE_OPTIONS}
+        own = {name: getattr(self, name) for name in self.options() if name not in INDEX_RULE_OPTIONS}
         planned = {"bands": self.bands_and_rows.bands, "rows": self.bands_and_rows.rows}
         return own | planned | self.rule.as_dict()
 

@@ -166,7 +166,7 @@ class TripleJoin:
             raise TooManyPairs(
                 f"Divide-Compute-Merge would make {total:,} (item, item, 1) triples, more than {MOST_TRIPLES:,}; the "
                 f"most common shingle is in {self.longest / len(self.items):.1%} of the items. Drop common shingles "
-                "with --max-share, or use --method exact."
+                "with `max_share`, or use `method='exact'`."
             )
 
     def match(self, index: list[SpilledArray], aside: PostingSpill, report: Report) -> Iterator[tuple[Block, int]]:

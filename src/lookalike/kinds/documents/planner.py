@@ -28,6 +28,9 @@ MOST_VISITS = 30_000_000  # postings of the sample that may be visited to count 
 MOST_BUCKET_PAIRS = 4_000_000  # bucket pairs of the sample that may be enumerated to count its candidates
 MOST_HELD = 20_000_000  # pairs that the exact join may store when groups could be formed without storing pairs
 
+BANDS_REQUESTED = "bands, rows or estimates were asked for"
+NO_BANDING = "no banding keeps a promise of recall for this measure"
+
 
 @dataclass(frozen=True)
 class SampleJoin:
@@ -161,11 +164,11 @@ def decide(
     if job.method != "auto":
         return Choice(job.method, {}, "asked for", way)
     if job.bands is not None or job.rows is not None or not job.verify:
-        return Choice("lsh", {}, "bands, rows or estimates were asked for")
+        return Choice("lsh", {}, BANDS_REQUESTED)
     if plan is None:
-        return Choice("exact", {}, "no banding keeps a promise of recall for this measure", way)
+        return Choice("exact", {}, NO_BANDING, way)
     if count <= PLANNER_SAMPLE:
-        return Choice("exact", {}, f"{count:,} different items are few enough to miss none", way)
+        return Choice("exact", {}, few_items(count), way)
     return cheapest(count, elements, (way, exact), seen, plan, job.recipe(), job.bar(), pool, crowd)
 
 
@@ -198,3 +201,8 @@ def cheapest(
             "exact", seconds, "the exact join costs about as much as banding here, or less, and misses nothing", way
         )
     return Choice("lsh", seconds, f"banding is {exact / lsh:.1f} times cheaper than the exact join here")
+
+
+def few_items(count: int) -> str:
+    """Return the reason for the exact join of a small collection."""
+    return f"{count:,} different items are few enough to miss none"

@@ -34,7 +34,7 @@ NEAR_MARGIN, MIN_NEAR_PAIRS = (
     0.1,
     20,
 )  # pairs with at most this much more agreement count as at the threshold; minimum number of them for an estimate
-FACES_ADVICE = "Ask for a larger share or a smaller tolerance, or raise --max-pairs."
+FACES_ADVICE = "Ask for a larger share or a smaller tolerance, or raise `max_pairs`."
 FACE_PAIR_BUFFER = 1 << 16
 KEY_ABOVE = 32  # the item number takes the low bits of a packed table entry, the key the bits above
 
@@ -56,7 +56,7 @@ def run(sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace
         if job.tables is None and plan.recall_at_threshold < job.recall:
             trace.warnings.append(
                 f"{plan.bands} tables reach a recall of {plan.recall_at_threshold:.3f} at the threshold, not "
-                f"{job.recall:g}. Ask for --method exact, or for a larger share."
+                f"{job.recall:g}. Ask for `method='exact'`, or for a larger share."
             )
         join = RangeJoin(rows, job, plan, offsets, pool, trace)
         got = join.pairs(trace)

@@ -24,7 +24,7 @@ class FaceOptions(shared.LocalOptions, total=False):
     share: Annotated[
         float,
         Option(0.5, "Lowest share of the measurements that agree.", panel=SIMILARITY_PANEL, range="(0, 1]",
-               reason="a share of measurements, beside the tolerance of each"),
+               reason="a share of measurements, in addition to the tolerance of each"),
     ]  # fmt: skip
     recall: Annotated[
         float,

@@ -108,7 +108,7 @@ def _run(
 
         check_options(job_options)
         if sheet is not None:
-            raise UsageError("a sheet (--sheet) is made on one machine; on Spark leave it out.")
+            raise UsageError("`sheet` is made on one machine; on Spark leave it out.")
         if job_options.get("parts") or job_options.get("orientations"):
             raise UsageError("parts and orientations are compared on one machine; on Spark leave them out.")
         job = ImageJob(**job_options | {"parts": False})

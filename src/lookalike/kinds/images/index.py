@@ -96,9 +96,9 @@ class ImageKind:
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
         """Yield the items of a source in batches, with file names as ids; unreadable files are skipped."""
-        for name, value in (("--column", column), ("--id", id)):
+        for name, value in (("column", column), ("id", id)):
             if value is not None:
-                raise UsageError(f"pictures are known by the names of their files; leave {name} out.")
+                raise UsageError(f"pictures are known by the names of their files; leave `{name}` out.")
         folder = open_pictures(source)
         folder.broken.clear()
         with Pool(usable_cores()) as pool:

@@ -33,7 +33,7 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 
 IMAGES_PER_TASK = 64
 IMAGE_PAIR_BUFFER = 1 << 16
-IMAGES_ADVICE = "Allow fewer bits, or raise --max-pairs."
+IMAGES_ADVICE = "Allow fewer bits, or raise `max_pairs`."
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace
                     turned += more.turned
                 at += 1
                 report(at, total)
-            if told := left_out(folder.name, folder.broken):
-                trace.warnings.append(told)
+            if unreadable := left_out(folder.name, folder.broken):
+                trace.warnings.append(unreadable)
     trace.add(images=total, broken=total - len(readable))
     if not features:
         nothing = np.empty((0, 1), np.uint64)

@@ -135,7 +135,7 @@ class Passages(ArrowRows):
             f"documents: {counts['documents']:,} · pairs that share something: {counts['pairs']:,} · "
             f"passages: {counts['passages']:,} · {self.job.words()}"
         )
-        left_out = [f"Not counted, it stands {b['count']:,} times: “{b['text']}”" for b in self.receipt["boilerplate"]]
+        left_out = [f"Not counted, it occurs {b['count']:,} times: “{b['text']}”" for b in self.receipt["boilerplate"]]
         return ReportPage(
             pairs=made, names=names, texts=texts, total=len(sums), summary=summary, notes=left_out,
             unit=self.job.unit, code=self.job.language is not None,
@@ -248,8 +248,8 @@ def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> 
     quoted = [" ".join(texts[one.document][one.start : one.end].split()) for one in stretches]
     if wide:
         trace.warnings.append(
-            f'"{quoted[-1][:EXCERPT_CHARACTERS]}" stands {wide[0].count:,} times. If that is boilerplate, leave it out '
-            "with --max-share or --template."
+            f'"{quoted[-1][:EXCERPT_CHARACTERS]}" occurs {wide[0].count:,} times. If that is boilerplate, leave it out '
+            "with `max_share` or `template`."
         )
     return [
         {

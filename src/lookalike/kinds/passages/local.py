@@ -112,8 +112,8 @@ def run(
                 trace.add(boilerplate_shingles=len(common))
             prints, lists = _index(placed, job, np.union1d(barred, common), pool, trace)
             trace.warnings.append(
-                f"boilerplate would have made {seeds:,} places to look at; what stands more than {limit:,} times was "
-                "left out (see boilerplate in the receipt). Use --template or --max-share to say what does not count."
+                f"boilerplate would have made {seeds:,} places to look at; what occurs more than {limit:,} times was "
+                "left out (see boilerplate in the receipt). Use `template` or `max_share` to say what does not count."
             )
         found = partial(_find, placed, prints, lists, read.rivals(split), job, pool, trace)
         name = (
@@ -236,14 +236,14 @@ def _find(
             unbridged += cut
             if sum(map(len, found)) > job.max_pairs:
                 raise TooManyPairs(
-                    f"more than {job.max_pairs:,} passages (--max-pairs) are shared, and the search has not ended. "
-                    "Raise --min-tokens, leave boilerplate out with --template or --max-share, or raise --max-pairs."
+                    f"more than {job.max_pairs:,} passages (`max_pairs`) are shared, and the search has not ended. "
+                    "Raise `min_tokens`, leave boilerplate out with `template` or `max_share`, or raise `max_pairs`."
                 )
             report(end, len(placed))
     if unbridged:
         trace.warnings.append(
             f"in {formatting.count(unbridged, 'pairs')} whose text repeats itself very much, not every edit was looked "
-            "at; their passages may be told in several parts."
+            "at; their passages may be reported in several parts."
         )
     return np.concatenate(found)
 

@@ -25,6 +25,8 @@ DTYPES: dict[str, Any] = {"tokens": np.uint32, "starts": np.uint32, "ends": np.u
 TOKEN_MEMORY_PER_TEXT_BYTE = 8.0  # bytes of memory for each byte of text during tokenisation
 DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that determine the tokens
 
+NO_TEXTS = "passages needs text columns, because offsets are reported in characters. Choose another column."
+
 
 @dataclass(frozen=True)
 class Read:
@@ -78,7 +80,7 @@ def read_places(
     if job.language is not None:
         check_language(job.language)
     if any(collection.is_tokens for collection in collections):
-        raise UsageError("passages need texts, not token lists: a place is told in characters. Choose another column.")
+        raise UsageError(NO_TEXTS)
     found = extract_features(collections, authors_of(collections, author), tokens_recipe(job), pool, trace, space)
     ids = ids_of(collections, found)
     offsets = np.concatenate([[0], np.cumsum(found.numbers["sizes"])]).astype(np.int64)

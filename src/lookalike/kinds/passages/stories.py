@@ -120,9 +120,9 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     The search for passages is exact; the receipt has the planned and measured recall of the comparison by shingles.
 
     >>> import lookalike as la
-    >>> told = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
-    >>> told_again = "Reuters: " + told + ", it is said, and nobody waved"
-    >>> la.stories([told, "something else altogether", told_again]).stories["id"].to_pylist()
+    >>> report = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
+    >>> reprint = "Reuters: " + report + ", it is said, and nobody waved"
+    >>> la.stories([report, "something else altogether", reprint]).stories["id"].to_pylist()
     [0, 2]
     """
     given: dict[str, Any] = {**STORY_DEFAULTS, **options}
@@ -160,7 +160,7 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
 def _near(found: RunOutput, job: Job) -> Pairs:
     """Expand pairs of classes to pairs of articles, exact duplicates included."""
     assert found.pairs is not None
-    return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs, advice="Raise --jaccard.")
+    return expand(found.pairs, found.classes, found.own, split=-1, limit=job.max_pairs, advice="Raise `jaccard`.")
 
 
 def _joined(n: int, left: I64, right: I64, contained: F64, near: Pairs) -> tuple[I64, I64, F64, F64]:

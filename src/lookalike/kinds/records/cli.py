@@ -52,7 +52,7 @@ class MergeCommandOptions(SaveOptions, total=False):
     """The options of `lookalike records merge` that Python does not have."""
 
     link: Annotated[
-        bool, Option(False, "Take each INPUT as a source of its own, named after its file.", panel=SIMILARITY_PANEL)
+        bool, Option(False, "Treat each INPUT as a separate source, named after its file.", panel=SIMILARITY_PANEL)
     ]
     cells: Annotated[bool, Option(True, "Also write the origin of every value.", flags=("--cells/--no-cells",))]
 
@@ -102,8 +102,8 @@ def describe(rules: RecordRules, crowded: list[dict[str, Any]], stranded: int = 
     whole = sum(field.weight or 0 for field in rules.fields) or 1.0
     parts = []
     for field in rules.fields:
-        told = "" if field.weight is None else f" {(1 - rules.whole) * field.weight / whole:.2f}"
-        parts.append(f"{field.column.strip()} ({field.compare}{told})")
+        weight_text = "" if field.weight is None else f" {(1 - rules.whole) * field.weight / whole:.2f}"
+        parts.append(f"{field.column.strip()} ({field.compare}{weight_text})")
     if rules.whole:
         parts.append(f"the whole record ({rules.whole:.2f})")
     lines = ["Fields   " + " · ".join(parts)]

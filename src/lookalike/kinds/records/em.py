@@ -98,7 +98,7 @@ class EMData:
             population.rare(*population.drawn),
         )
 
-    def told(self, bits: Sequence[Sequence[float]], explained: Sequence[Explained]) -> F64:
+    def match_weights(self, bits: Sequence[Sequence[float]], explained: Sequence[Explained]) -> F64:
         """Return the summed match weights of the candidates, followed by those of the random pairs."""
         near = np.sum(parts(self.seen, bits, explained, self.rare), axis=0)
         return np.concatenate([near, np.sum(parts(self.far, bits, explained, self.far_rare), axis=0)])
@@ -137,7 +137,7 @@ def match_chances(seen: EMData, records: int) -> Chances:
             bits = match_bits(m, u, seen.population)
             if dependent:
                 explained = dependence_adjustments(seen, u, chance)
-            made = probability(prior + seen.told(bits, explained))
+            made = probability(prior + seen.match_weights(bits, explained))
             moved = float(np.abs(made - chance).max(initial=0.0))
             chance = made
             if moved < SETTLED:
@@ -162,15 +162,15 @@ def parts(
     """Return the match weight of each field for every pair, in bits: f64[p] each, 0 where a value is missing."""
     out = []
     for n, (level, one) in enumerate(zip(seen, bits, strict=True)):
-        told: F64 = np.array([*one, 0.0])[level]
+        match_weights: F64 = np.array([*one, 0.0])[level]
         if rare:
-            told += rare[n]
+            match_weights += rare[n]
         if explained[n]:
             less = np.zeros(len(level))
             for by, lift in explained[n].items():
                 less += np.where(seen[by] >= ALIKE, np.array([*lift, 0.0])[level], 0.0)
-            told = np.clip(told - less, np.minimum(told, 0), np.maximum(told, 0))
-        out.append(told)
+            match_weights = np.clip(match_weights - less, np.minimum(match_weights, 0), np.maximum(match_weights, 0))
+        out.append(match_weights)
     return out
 
 

@@ -81,8 +81,8 @@ def fit_with_related_class(seen: EMData, records: int) -> Chances | None:
             odds = [float(np.log2(count / pairs)) for count in (matches, related)]
             before = match, relative
             match, relative = _posterior(
-                odds[0] + seen.told(bits, explained),
-                odds[1] + seen.told(_free_bits(r, u, seen.population), explained),
+                odds[0] + seen.match_weights(bits, explained),
+                odds[1] + seen.match_weights(_free_bits(r, u, seen.population), explained),
             )
             if max(float(np.abs(a - b).max()) for a, b in zip(before, (match, relative), strict=True)) < SETTLED:
                 break
@@ -105,10 +105,10 @@ def _are_relatives(m: Sequence[F64], r: Sequence[F64], u: Sequence[F64], matches
     return telling > max(float(np.log2(related / matches)), 0.0)
 
 
-def _posterior(told: F64, shared: F64) -> tuple[F64, F64]:
+def _posterior(match_weight: F64, shared: F64) -> tuple[F64, F64]:
     """Return the probabilities of the first two classes from their log2 odds against the third (non-matches)."""
-    top = np.maximum(np.maximum(told, shared), 0)
-    one, two, none = (2.0 ** np.maximum(bits - top, -MAX_BITS) for bits in (told, shared, np.zeros(len(top))))
+    top = np.maximum(np.maximum(match_weight, shared), 0)
+    one, two, none = (2.0 ** np.maximum(bits - top, -MAX_BITS) for bits in (match_weight, shared, np.zeros(len(top))))
     whole = one + two + none
     return one / whole, two / whole
 

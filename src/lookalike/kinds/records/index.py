@@ -149,7 +149,7 @@ class RecordKind:
     ) -> Iterator[Batch]:  # fmt: skip
         """Read the items of a source in batches, with their ids."""
         if column is not None:
-            raise UsageError("records have the columns that the index was created with; leave --column out.")
+            raise UsageError("records have the columns that the index was created with; leave `column` out.")
         table = open_records(source, id=id)
         read = table.read(table.usable())
         ids = table.ids(read).combine_chunks() if table.id_column else None

@@ -25,10 +25,13 @@ from lookalike.kinds.records.fields import Field, make_field
 from lookalike.kinds.records.rules import FieldRule, RecordRules
 from lookalike.kinds.records.schema_inference import infer_fields
 from lookalike.kinds.records.search import Compared, Search
-from lookalike.kinds.records.source import RecordTable
+from lookalike.kinds.records.source import RecordTable, no_common_column
 from lookalike.kinds.records.spec import RecordJob
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import RunOutput
+
+KEYS_COMPARED = "records that share keys are compared, those with the heaviest keys first"
+ONE_TABLE = "one-to-one is between two tables; give the other one with `against`."
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def searched(
         **options,
     )  # raises an error for invalid options before anything is read
     if asked.one_to_one and len(tables) < 2:
-        raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
+        raise UsageError(ONE_TABLE)
     with Pool(asked.threads or usable_cores()) as pool:
         loaded, rules = load(tables, rules, fields, pool, trace, keep=keep, joined=limited is not None)
         best = preference(keep, loaded.lengths, loaded.extra)
@@ -171,7 +174,7 @@ def found(made: Searched) -> RunOutput:
 
 def _reason(job: RecordJob) -> str:
     if job.blocking_columns is None:
-        return "records that share keys are compared, those with the heaviest keys first"
+        return KEYS_COMPARED
     return f"every pair of records that share a value of {' or '.join(job.blocking_columns)} is compared"
 
 
@@ -180,9 +183,7 @@ def common_columns(tables: Sequence[RecordTable]) -> list[str]:
     usable = [set(table.usable()) - {table.id_column} for table in tables]
     shared = [name for name in tables[0].usable() if all(name in names for names in usable)]
     if not shared and any(table.columns for table in tables):
-        columns = "; ".join(f"{table.name}: {listed(table.columns)}" for table in tables)
-        what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
-        raise InputError(f"{what}. Columns of {columns}.")
+        raise no_common_column(tables)
     return shared
 
 

@@ -28,7 +28,7 @@ BASES: dict[Basis, str] = {
     "measured": "agreement by chance and the dependence between fields, both measured on pairs of the input",
     "assumed": "agreement by chance, measured on pairs of the input; fields are taken as independent, because too few "
     "have values that several records share",
-    "few fields": "matches cannot be told from other pairs by fewer than three fields",
+    "few fields": "fewer than three fields cannot distinguish matches from other pairs",
     "few matches": "fewer than 20 matches are expected, too few to learn from",
     "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
     "that are alike",

@@ -13,7 +13,7 @@ from lookalike.io.atomic import check_place, replacing
 from lookalike.kinds.records.rules import COMPARISONS, KEYS, FieldRule, RecordRules
 
 HEAD = f"""\
-# What lookalike compares in these records. Edit it and use it again with --settings.
+# What lookalike compares in these records. Edit it and use it again as the settings of a run.
 # compare: {", ".join(COMPARISONS)}.
 # keys, any of: {", ".join(KEYS)}. A line without weight, or without threshold: found from the data.
 """
@@ -85,9 +85,7 @@ def read_settings(path: str | os.PathLike[str]) -> RecordRules | None:
     made.pop(SURVIVE, None)
     fields = made.pop("fields", None)
     if not isinstance(fields, list) or not all(isinstance(field, dict) and "column" in field for field in fields):
-        raise InputError(
-            f"{name} has no [[fields]] with a column each; write one with --save-settings to see the form."
-        )
+        raise InputError(f"{name} has no [[fields]] with a column each; save the rules of a run to see the form.")
     try:
         return RecordRules(fields=tuple(_field(field, name) for field in fields), **made)
     except UsageError as error:

@@ -32,18 +32,18 @@ def infer_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
     [('name', 'words'), ('phone', 'code')]
     """
     samples = {name: _sample(table.column(name)) for name in names}
-    told = {name: kind for name, values in samples.items() if (kind := guess_kind(values)) is not None}
-    if len(told) > MOST_FIELDS:
+    guessed = {name: kind for name, values in samples.items() if (kind := guess_kind(values)) is not None}
+    if len(guessed) > MOST_FIELDS:
         raise UsageError(
-            f"{len(told):,} columns could be compared, more than {MOST_FIELDS}; name those that tell the records "
-            "apart: --field COL (fields=[...])."
+            f"{len(guessed):,} columns could be compared, more than {MOST_FIELDS}; select those that "
+            "distinguish the records with `fields`."
         )
-    few = len(told) <= FEW_FIELDS
+    few = len(guessed) <= FEW_FIELDS
     return tuple(
         FieldRule(
             column=name, compare=kind, keys=_keys(kind, forgiving=few and _mean_words(samples[name]) <= MAX_FIELD_WORDS)
         )
-        for name, kind in told.items()
+        for name, kind in guessed.items()
     )
 
 

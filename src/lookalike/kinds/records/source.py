@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.arrays import check_choice
-from lookalike.errors import BadText, ColumnNotFound, InputError
+from lookalike.errors import ID_ADVICE, BadText, ColumnNotFound, InputError, listed
 from lookalike.io.collection import check_ids, rows_of
 from lookalike.io.columns import ROW_NUMBERS, check_column, check_id
 from lookalike.io.delimited import Delimited
@@ -53,9 +53,7 @@ class RecordTable:
         for reader in self.readers:
             for name in names:
                 check_column(reader.schema, name, reader.name)
-                dtype = reader.schema.field(name).type
-                if not is_plain(dtype):
-                    raise InputError(f"column {name!r} in {reader.name} is {dtype}; expected text, numbers or dates.")
+                check_plain(name, reader.schema.field(name).type, reader.name)
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Read these columns completely, as large_string, with nulls for missing values."""
@@ -88,7 +86,7 @@ class RecordTable:
             if not is_id:
                 raise
             first = str(error).partition(" Use ")[0]
-            raise BadText(f"{first} Use --id to name another column, or --id none for row numbers.") from error
+            raise BadText(f"{first} {ID_ADVICE}") from error
 
     def ids(self, table: pa.Table) -> pa.ChunkedArray:
         """Return the ids of the rows of `table`, the result of `read`: the id column, or row numbers."""
@@ -176,3 +174,16 @@ def as_text(column: pa.Array, *, whole: bool = False) -> pa.Array:
     if is_text(column.type):
         return column.cast(pa.large_binary()).cast(pa.large_string())
     return (column.cast(pa.int64(), safe=False) if whole else column).cast(pa.large_string())
+
+
+def check_plain(name: str, dtype: pa.DataType, where: str) -> None:
+    """Raise InputError if a column of this type cannot be a field of a record."""
+    if not is_plain(dtype):
+        raise InputError(f"column {name!r} in {where} is {dtype}; expected text, numbers or dates.")
+
+
+def no_common_column(tables: Sequence[Any]) -> InputError:
+    """Return the error for tables without a column to compare. Each table has a name and columns."""
+    columns = "; ".join(f"{table.name}: {listed(table.columns)}" for table in tables)
+    what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
+    return InputError(f"{what}. Columns of {columns}.")

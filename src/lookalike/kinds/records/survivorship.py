@@ -265,5 +265,5 @@ def _present(texts: pa.ChunkedArray) -> Mask:
 
 
 def _codes(texts: pa.ChunkedArray) -> I64:
-    """Return a number for each value, equal for equal ones; missing values have one of their own."""
+    """Return a number for each value, equal for equal ones; missing values share another one."""
     return np.asarray(pc.fill_null(texts.combine_chunks().dictionary_encode().indices, -1).to_numpy(), np.int64) + 1

@@ -36,7 +36,8 @@ from lookalike.runtime.local.joins import Block, Scored, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
-STRINGS_ADVICE = "Allow fewer edits, or raise --max-pairs."
+ALWAYS_EXACT = "strings are always joined exactly"
+STRINGS_ADVICE = "Allow fewer edits, or raise `max_pairs`."
 NOBODY = np.uint32(0xFFFFFFFF)
 STRING_PAIR_BUFFER = 1 << 14  # initial number of pairs that the output arrays of a task can hold
 STRINGS_PER_TASK = 1 << 13  # maximum number of strings of one task
@@ -74,7 +75,7 @@ def run(
         trace.add(exact_duplicates=len(classes.members) - len(classes))
     with Pool(job.threads or usable_cores()) as pool:
         own = np.full(len(classes), float(job.by_similarity))
-        choice = Choice("exact", {}, "strings are always joined exactly")
+        choice = Choice("exact", {}, ALWAYS_EXACT)
         found = RunOutput(ids, split, classes, own, classes.ranked(best), choice)
         sides = classes.sides(split)
         if want == "pairs" and len(classes) > PLANNER_SAMPLE:

@@ -81,9 +81,7 @@ class VectorKind:
     @classmethod
     def make(cls, options: Mapping[str, Any]) -> Self:
         if "dimensions" not in options:
-            raise UsageError(
-                "an index of vectors needs to know how long they are: give dimensions=384 (--dimensions 384)."
-            )
+            raise UsageError("an index of vectors needs to know how long they are: give `dimensions=384`.")
         given = dict(options)
         planned = given.pop("plan", None)
         return cls(**given, fixed=None if planned is None else HashTables(**planned))

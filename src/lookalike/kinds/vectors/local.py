@@ -29,7 +29,7 @@ LOOKED_AT = 128  # maximum number of sampled items whose exact partners are foun
 # factors of the mean direction: hyperplanes through the origin (0), through the mean (1), or between
 SHRINKS = (0.0, 0.5, 0.75, 1.0)
 ROUNDED = 1e-6  # added to the threshold's chord, because directions and their projections are float32
-VECTORS_ADVICE = "Ask for nearer pairs, or raise --max-pairs."
+VECTORS_ADVICE = "Ask for nearer pairs, or raise `max_pairs`."
 WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # bucket widths to try, in units of the threshold
 BINS = 512
 
@@ -67,10 +67,7 @@ def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, 
     if choice.method == "exact" or look is None or look.plan is None:
         return replace(found, pairs=tiled_pairs(space, pool, trace, job.max_pairs, VECTORS_ADVICE))
     if look.plan.recall_at_threshold < job.recall:
-        trace.warnings.append(
-            f"tables of sign bits reach a recall of {look.plan.recall_at_threshold:.3f} at the threshold, not "
-            f"{job.recall:g}. Ask for --method exact, or for nearer pairs."
-        )
+        trace.warnings.append(too_few_tables(look.plan.recall_at_threshold, job.recall))
     join = SignJoin(space, look.plan, pool, trace, seed=job.seed)
     pairs = join.pairs(trace, job.max_pairs, VECTORS_ADVICE)
     audit = None
@@ -209,3 +206,11 @@ def _chords(scores: F64, job: VectorJob) -> F64:
     cosine = scores if job.measure == "cosine" else np.cos(np.radians(scores))
     chords: F64 = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine))
     return chords
+
+
+def too_few_tables(reached: float, wanted: float) -> str:
+    """Return the warning for a plan that does not reach the requested recall."""
+    return (
+        f"tables of sign bits reach a recall of {reached:.3f} at the threshold, not {wanted:g}. "
+        "Ask for `method='exact'`, or for nearer pairs."
+    )

@@ -65,5 +65,5 @@ def disk_full(folder: Path, needed: int) -> str:
     return (
         f"disk full: the work folder {folder} has {size(shutil.disk_usage(folder).free)} free{wanted}. Make room there "
         "and run the same command again (a run over files continues where it stopped), or name a folder on another "
-        "disk with --work-dir."
+        "disk with `work_dir`."
     )

@@ -21,7 +21,7 @@ Report = Callable[[int, int | None], None]
 ITEMS_PER_TASK = 1 << 13  # items whose candidates are searched by one task
 
 
-SETS_ADVICE = "Raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+SETS_ADVICE = "Raise the threshold, drop boilerplate with `max_share`, or raise `max_pairs`."
 
 
 def collect_blocks(pieces: Iterable[tuple[Block, int]], limit: int, *, advice: str = SETS_ADVICE) -> tuple[Block, int]:
@@ -78,7 +78,7 @@ def joined(blocks: Sequence[Block]) -> Block:
 def check_count(total: int, limit: int, advice: str = SETS_ADVICE) -> None:
     if total > limit:
         raise PairLimitReached(
-            f"more than {limit:,} pairs (--max-pairs) are within the threshold, and the search has not ended. {advice}"
+            f"more than {limit:,} pairs (`max_pairs`) are within the threshold, and the search has not ended. {advice}"
         )
 
 

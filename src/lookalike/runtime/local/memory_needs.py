@@ -24,7 +24,7 @@ PER_TOKEN = 10  # per token of the texts in which passages are searched
 PER_BYTE_READ = 4  # per byte of a record or page while it is read
 ADVISED_MULTIPLE = 50_000_000  # advised sizes are multiples of this
 
-RAISE_LIMIT = "raise --max-pairs"
+RAISE_LIMIT = "raise `max_pairs`"
 
 
 def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -> None:
@@ -32,13 +32,13 @@ def check_memory(keeper: MemoryBudget, needed: float, what: Callable[[], str]) -
 
     >>> check_memory(MemoryBudget(400_000_000, firm=True), 420e6, lambda: "one document of 50 MB")
     Traceback (most recent call last):
-    lookalike.errors.UsageError: one document of 50 MB needs about 620 MB of memory, more than --memory 400 MB. ...
+    lookalike.errors.UsageError: one document of 50 MB needs about 620 MB of memory, more than `memory=400 MB`. ...
     """
     total = MEMORY_WITHOUT_INPUT + needed
     if keeper.firm and total > keeper.budget:
         raise UsageError(
-            f"{what()} needs about {total / 1e6:,.0f} MB of memory, more than --memory {keeper.budget / 1e6:,.0f} MB. "
-            f"Allow --memory {advised(total)}."
+            f"{what()} needs about {total / 1e6:,.0f} MB of memory, more than `memory={keeper.budget / 1e6:,.0f} MB`. "
+            f"Allow `memory={advised(total)}`."
         )
 
 
@@ -66,7 +66,7 @@ def per_byte(growth: float) -> float:
 
 
 def advised(nbytes: float) -> str:
-    """Round a size up to a multiple of ADVISED_MULTIPLE, in the format of the option --memory.
+    """Round a size up to a multiple of ADVISED_MULTIPLE, in the format of the option `memory`.
 
     >>> advised(620e6), advised(1.01e9)
     ('650MB', '1050MB')
@@ -97,13 +97,13 @@ def fewer_pairs(want: OutputKind, *, cross: bool, method: str, more: str = RAISE
     cross: the pairs are between two collections. more: how to allow more pairs.
 
     >>> fewer_pairs("stars", cross=False, method="exact")
-    'Use --method lsh, which groups near-copies without listing their pairs, raise the threshold, drop boilerplate ...'
+    "Use `method='lsh'`, which groups near-copies without listing their pairs, raise the threshold, drop ..."
     """
-    advice = ["raise the threshold", "drop boilerplate with --max-share", f"or {more}."]
+    advice = ["raise the threshold", "drop boilerplate with `max_share`", f"or {more}."]
     if want == "pairs" and not cross:
         advice.insert(0, "ask for dedup or for groups (components or stars) instead")
     elif not cross and method != "lsh":
-        advice.insert(0, "use --method lsh, which groups near-copies without listing their pairs")
+        advice.insert(0, "use `method='lsh'`, which groups near-copies without listing their pairs")
     sentence = ", ".join(advice)
     return sentence[0].upper() + sentence[1:]
 
@@ -126,12 +126,12 @@ def too_many(
     """
     more = "allow more memory" if limit < max_pairs else RAISE_LIMIT
     if sure:
-        bound = f"fit into --memory {size(keeper.budget)}" if limit < max_pairs else f"--max-pairs {max_pairs:,}"
+        bound = f"fit into `memory={size(keeper.budget)}`" if limit < max_pairs else f"`max_pairs={max_pairs:,}`"
         begin = f"more than {count:,} pairs are within the threshold, more than {bound}"
     else:
         need = size(MEMORY_WITHOUT_INPUT + PER_PAIR * count)
-        memory = f"need about {need} of memory, more than --memory {size(keeper.budget)}"
-        bound = memory if limit < max_pairs else f"are far more than --max-pairs {max_pairs:,}"
+        memory = f"need about {need} of memory, more than `memory={size(keeper.budget)}`"
+        bound = memory if limit < max_pairs else f"are far more than `max_pairs={max_pairs:,}`"
         begin = f"about {count:,} pairs are to be expected, which {bound}"
     return TooManyPairs(f"{begin}. {fewer_pairs(want, cross=cross, method=method, more=more)}")
 

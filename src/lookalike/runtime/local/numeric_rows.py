@@ -158,8 +158,8 @@ def _where(row: int, origins: list[Origin]) -> str:
 
 def _complaint(row: F32, where: str) -> str:
     wrong = np.flatnonzero(~np.isfinite(row))
-    advice = "Drop the row, or give --on-bad skip."
+    advice = "Drop the row, or give `on_bad='skip'`."
     if not len(wrong):
-        return f"{where}: the vector is all zeros and has no direction. Compare by --max-distance, or {advice.lower()}"
+        return f"{where}: the vector is all zeros and has no direction. Compare by `max_distance`, or {advice.lower()}"
     what = "NaN or missing" if np.isnan(row[wrong[0]]) else "infinite in float32"
     return f"{where}: number {wrong[0]} is {what}; expected finite numbers. {advice}"

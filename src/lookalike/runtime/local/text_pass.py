@@ -24,7 +24,7 @@ from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import ABOUT, CheckpointFolder, Workspace, digest, read_json
 
 LONG_BYTES = 1 << 22  # a task with more bytes of text is processed alone
-TASK_BYTES = 1 << 21  # bytes of text per task, so that its arrays fit in the cache
+TEXT_TASK_BYTES = 1 << 21  # bytes of text per task, so that its arrays fit in the cache
 ID = ""  # the name of the id column among the stored columns
 
 
@@ -155,7 +155,7 @@ def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, sp
                 words = {"files": "the input has changed", "options": "the shingle options differ"}
                 changed = [words.get(what, f"{what} differs") for what in about if known.get(what) != about[what]]
                 space.notes.append(
-                    f"{other} is of no use here: {' and '.join(changed)}. Reading {collection.name} anew."
+                    f"{other} cannot be reused: {' and '.join(changed)}. Reading {collection.name} again."
                 )
     return space.place(path, about)
 
@@ -163,7 +163,7 @@ def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, sp
 def _pieces(
     collection: Collection, extra: Sequence[str], start: int, recipe: FeaturePass, pool: Pool, space: Workspace
 ) -> Iterator[FeatureChunk]:
-    """Yield the features of the collection from row `start` on, for about TASK_BYTES of text at a time.
+    """Yield the features of the collection from row `start` on, for about TEXT_TASK_BYTES of text at a time.
 
     Raises UsageError for a text that is too long for the memory budget.
     """
@@ -173,7 +173,7 @@ def _pieces(
             at, nbytes = longest(batch.texts)
             where = f"the document in row {batch.first_row + at:,} of {collection.name} ({size(nbytes)})"
             check_memory(space.keeper, per_byte(recipe.growth) * nbytes, lambda where=where: where)  # type: ignore[misc]
-            step = max(1, TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
+            step = max(1, TEXT_TASK_BYTES * len(batch.texts) // max(1, batch.texts.nbytes))
             for at in range(0, len(batch.texts), step):
                 yield Task(batch, at, step)
 

@@ -60,7 +60,7 @@ class CheckpointFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self.close()
-            raise OutputError(f"{path} is in use by another run. Wait for it, or name another --work-dir.") from error
+            raise OutputError(f"{path} is in use by another run. Wait for it, or name another `work_dir`.") from error
         if not (path / ABOUT).exists():
             with storing(path / ABOUT):
                 write_json({"format": FORMAT, "version": __version__, **self.about}, path / ABOUT)

@@ -33,7 +33,7 @@ MEMBER_COLUMNS = {
 }
 MEMBER_ROW = "item long, rep long, count long, side byte, size int"
 COPY_COUNTS = ("members", "classes", "pairs", "across", "most", "twice")  # per partition; `Copies` has the totals
-COPY_COLUMNS = f"{MEMBER_ROW}, told array<long>"
+COPY_COLUMNS = f"{MEMBER_ROW}, pairs_of array<long>"
 NAME_SALT = np.uint64(0x1D)
 
 
@@ -118,7 +118,7 @@ def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatc
     item, side = rows["item"][members], rows["side"][members]
     lefts = np.add.reduceat((side & 1).astype(np.int64), starts) if len(starts) else counts
     sides = np.bitwise_or.reduceat(side, starts) if len(starts) else side
-    told = (len(members), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
+    pairs_of = (len(members), len(counts), (counts * (counts - 1) // 2).sum(), (lefts * (counts - lefts)).sum(),
             counts.max(initial=0), twice)  # fmt: skip
 
     def spread(values: npt.NDArray[Any]) -> pa.Array:
@@ -130,11 +130,11 @@ def _classes(rows: Columns, twice: int, *, last: bool) -> Iterator[pa.RecordBatc
         "count": spread(counts),
         "side": spread(sides),
         "size": as_arrow(rows["size"][members]),
-        "told": pa.nulls(len(members), pa.list_(pa.int64())),
+        "pairs_of": pa.nulls(len(members), pa.list_(pa.int64())),
     }
     yield pa.record_batch(columns)
     yield pa.RecordBatch.from_pylist(
-        [{"told": [int(number) for number in told]}], schema=pa.record_batch(columns).schema
+        [{"pairs_of": [int(number) for number in pairs_of]}], schema=pa.record_batch(columns).schema
     )
 
 
@@ -150,10 +150,13 @@ def _ordered(copies: DataFrame, things: DataFrame, order: Order) -> DataFrame:
 
 def count_copies(alike: DataFrame) -> Copies:
     """Return the Copies of the (persisted) frame that `collapse` returns."""
-    rows = [row["told"] for row in alike.where("told is not null").select("told").collect()]
+    rows = [row["pairs_of"] for row in alike.where("pairs_of is not null").select("pairs_of").collect()]
     columns = dict(zip(COPY_COUNTS, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(COPY_COUNTS, (0,))
-    frame = alike.where("told is null").drop("told")
-    return Copies(frame, **{name: max(told) if name == "most" else sum(told) for name, told in columns.items()})
+    frame = alike.where("pairs_of is null").drop("pairs_of")
+    return Copies(
+        frame,
+        **{name: max(pairs_of) if name == "most" else sum(pairs_of) for name, pairs_of in columns.items()},
+    )
 
 
 def representatives(things: DataFrame, copies: Copies, *, least: int = 1) -> DataFrame:

@@ -39,8 +39,8 @@ def read_json_lines(session: SparkSession, urls: list[str], hidden: Sequence[str
         f"if(startswith(value, '{BYTE_ORDER_MARK}'), substring(value, 2), value) as {LINE}", *hidden
     )
     lines = lines.where(f"trim(BOTH ' \t\r' FROM {LINE}) != ''")
-    told = "lookalike.errors.InputError: a line of JSON Lines holds a list; expected an object in each line."
-    text = F.when(F.ltrim(LINE).startswith("["), F.raise_error(F.lit(told))).otherwise(F.col(LINE))
+    failure = "lookalike.errors.InputError: a line of JSON Lines holds a list; expected an object in each line."
+    text = F.when(F.ltrim(LINE).startswith("["), F.raise_error(F.lit(failure))).otherwise(F.col(LINE))
     parsed = lines.withColumn(PARSED, F.from_json(text, schema, {"mode": "FAILFAST"}))
     return parsed.select(f"{PARSED}.*", *(name for name in lines.columns))
 
@@ -56,14 +56,14 @@ def with_checked_values(frame: DataFrame, names: Sequence[str], file: str) -> Da
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         lines, files = batch[LINE].cast(pa.binary()).to_pylist(), batch[file].to_pylist()
         for line, row, name in zip(lines, batch.select(names).to_pylist(), files, strict=True):
-            told = f"a row of {name.rpartition('/')[2]}"
-            values = _values(line, told)
+            place = f"a row of {name.rpartition('/')[2]}"
+            values = _values(line, place)
             for column in names:
                 given, read = _without_nulls(values.get(column)), _without_nulls(row[column])
                 if not _is_same(given, read):
                     shown = json.dumps(given, ensure_ascii=False)[:SHOWN_VALUE]
                     raise InputError(
-                        f"column {column!r} is {shown} in {told}, but {kinds[column]} on Spark, which would change it. "
+                        f"column {column!r} is {shown} in {place}, but {kinds[column]} on Spark, which changes it. "
                         "Write JSON lines (.jsonl): rows are copied there."
                     )
         yield batch.select(names)
@@ -102,13 +102,13 @@ def _refusal(error: NotWritable, name: str) -> OutputError:
     return OutputError(f"column {error.column!r} of a row of {name} {error.reason}. Use .parquet.")
 
 
-def _values(line: bytes, told: str) -> dict[str, Any]:
+def _values(line: bytes, place: str) -> dict[str, Any]:
     try:
         return dict(json.loads(line, object_pairs_hook=_object))
     except UnicodeDecodeError:
-        raise BadText(f"{told} is not valid UTF-8. Write JSON lines (.jsonl): rows are copied there.") from None
+        raise BadText(f"{place} is not valid UTF-8. Write JSON lines (.jsonl): rows are copied there.") from None
     except ValueError:
-        raise InputError(f"{told} is not one JSON object. Write JSON lines (.jsonl): rows are copied there.") from None
+        raise InputError(f"{place} is not one JSON object. Write JSON lines (.jsonl): rows are copied there.") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

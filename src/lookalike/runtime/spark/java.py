@@ -42,10 +42,10 @@ def java_home() -> str:
 def java_version(java: Path) -> int:
     """Return the major version of a Java, such as 17 for OpenJDK 17.0.15; 0 if it cannot be run."""
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+        printed = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
     except (OSError, subprocess.SubprocessError):
         return 0
-    number = re.search(r'version "(?:1\.)?(\d+)', told)
+    number = re.search(r'version "(?:1\.)?(\d+)', printed)
     return int(number[1]) if number else 0
 
 

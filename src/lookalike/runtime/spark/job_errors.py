@@ -56,9 +56,9 @@ def root_cause(words: str) -> str:
     if missing := NO_SYSTEM.search(words):
         return (
             f"this Spark has no files of that kind ({missing[1] or missing[2]} is missing); name the package that has "
-            "them, as --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for s3a."
+            "them in `spark_conf`, as spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for s3a."
         )
     lines = [line.strip().removeprefix("Caused by:").lstrip(": ") for line in words.splitlines()]
-    told = [line for line in lines if re.match(r"[\w.$]+(Exception|Error)\b", line)]
-    why = told[-1] if told else first_line(Exception(words))
+    causes = [line for line in lines if re.match(r"[\w.$]+(Exception|Error)\b", line)]
+    why = causes[-1] if causes else first_line(Exception(words))
     return re.sub(r"^(?:[a-z]\w*\.)+(?=[A-Z])", "", why)[:400]

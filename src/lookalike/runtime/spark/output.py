@@ -75,7 +75,7 @@ class Matched:
         if pairs > limit:
             advice = fewer_pairs("pairs", cross=self.is_cross, method="")
             raise TooManyPairs(
-                f"the answer has at least {pairs:,} pairs, more than --max-pairs {limit:,}; the most repeated "
+                f"the answer has at least {pairs:,} pairs, more than `max_pairs={limit:,}`; the most repeated "
                 f"item occurs {self.copies.most:,} times. {advice}"
             )
         return pairs
@@ -236,7 +236,7 @@ def check_ids(origins: Sequence[SparkSource], things: DataFrame) -> None:
         if twice:
             raise DuplicateIds(
                 f"the id {twice[0][name]!r} occurs {twice[0]['count']} times in {origin.name}; ids must tell the rows "
-                "apart. Use --id to name another column, or --id none for row numbers (files only)."
+                "apart. Use `id` to name another column, or `id='none'` for row numbers (files only)."
             )
 
 

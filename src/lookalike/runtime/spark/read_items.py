@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.arrow import as_arrow
-from lookalike.errors import InputError
+from lookalike.errors import ID_ADVICE, InputError
 from lookalike.runtime.spark.arrow_batches import Batches, mapped_whole, numbers
 from lookalike.runtime.spark.row_numbers import numbered
 from lookalike.runtime.spark.sources import FILE, HIDDEN, PLACE, SparkSource, places
@@ -63,9 +63,7 @@ def _of_origin(
         for batch in batches:
             for column in ("id", PLACE):
                 if column in batch.schema.names and batch[column].null_count:
-                    raise InputError(
-                        f"an id is null in {name}. Use --id to name another column, or --id none for row numbers."
-                    )
+                    raise InputError(f"an id is null in {name}. {ID_ADVICE}")
             yield batch
 
     def work(batches: Batches) -> Batches:

@@ -134,7 +134,7 @@ class SparkRun(ABC):
         """Return the number of pairs; raise TooManyPairs above the limit."""
         count, limit = self.matched.pairs.count(), self.job.max_pairs
         if count > limit:
-            raise TooManyPairs(f"the answer has {count:,} pairs, more than --max-pairs {limit:,}. {SETS_ADVICE}")
+            raise TooManyPairs(f"the answer has {count:,} pairs, more than `max_pairs={limit:,}`. {SETS_ADVICE}")
         return count
 
     def forget(self) -> None:

@@ -114,7 +114,7 @@ def check_options(options: dict[str, Any]) -> None:
     for name in ("threads", "memory", "work_dir"):
         if options.pop(name, None) is not None:
             raise UsageError(
-                f"{name} is for one machine; Spark has its own settings for it (--spark-conf, such as "
+                f"{name} is for one machine; Spark has its own settings for it (`spark_conf`, such as "
                 "spark.executor.memory=4g)."
             )
     options.pop("beside", None)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 FILE, START_COLUMN, ROW_COLUMN, PLACE = "_lookalike_file", "_lookalike_start", "_lookalike_row", "_lookalike_place"
 HIDDEN = (FILE, START_COLUMN, ROW_COLUMN, PLACE, LINE)
-CSV_OPTIONS = {"header": True, "multiLine": True, "escape": '"', "mode": "FAILFAST", "enforceSchema": False}
+CSV_READ_OPTIONS = {"header": True, "multiLine": True, "escape": '"', "mode": "FAILFAST", "enforceSchema": False}
 READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Parquet": ("parquet", {}),
     "ORC": ("orc", {}),
     "JSON lines": ("json", {}),
-    "CSV": ("csv", CSV_OPTIONS),
-    "TSV": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
+    "CSV": ("csv", CSV_READ_OPTIONS),
+    "TSV": ("csv", {**CSV_READ_OPTIONS, "sep": "\t"}),
     TEXT_LINES: ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in FORMATS.items() if kind in READERS}, ".orc": "ORC"}
@@ -131,7 +131,7 @@ class SparkSource:
         if bad:
             raise BadText(
                 f"{plain(bad[0]['file'])} is not valid UTF-8, and Spark would change the bytes of the kept rows. "
-                "Use --on-bad-text replace for U+FFFD instead of them, or run on one machine."
+                "Use `on_bad_text='replace'` for U+FFFD instead of them, or run on one machine."
             )
 
     def placed(self, *, lines: bool = False) -> DataFrame:
@@ -151,6 +151,11 @@ class SparkSource:
         from pyspark.sql.types import LongType, StructType
 
         return mapped_whole(self.frame, work, StructType([*visible.fields]).add(PLACE, LongType()))
+
+
+def no_row_numbers(name: str, parameter: str = "id") -> UsageError:
+    """Return the error for rows without an id; parameter: the parameter that names the column of ids."""
+    return UsageError(f"{name} has no column of ids, and rows of Spark have no numbers; give `{parameter}=COLUMN`.")
 
 
 def places(batches: Batches, bases: RowOffsets) -> Iterator[tuple[pa.RecordBatch, I64]]:
@@ -266,7 +271,7 @@ def _of_frame(
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
     if id_column is None and choose is choose_text:
-        raise UsageError(f"{name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id).")
+        raise no_row_numbers(name)
     whole = id_column is not None and pa.types.is_integer(schema.field(id_column).type) and not several
     return SparkSource(name, frame, text_column, id_column, "ids" if whole else "sorted ids", {})
 
@@ -372,7 +377,7 @@ def _url(path: str) -> str:
 
 def _no_text_files(name: str) -> InputError:
     return InputError(
-        f"{name}: text files are a document each, which Spark does not read; give --lines (lines=True) to read their "
+        f"{name}: text files are a document each, which Spark does not read; give `lines=True` to read their "
         "lines, or a table such as Parquet or JSON Lines."
     )
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 JSON_OPTIONS = {"ignoreNullFields": False}
-CSV_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+CSV_WRITE_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     ".parquet": ("parquet", {}),
     ".orc": ("orc", {}),
     ".jsonl": ("json", JSON_OPTIONS),
     ".ndjson": ("json", JSON_OPTIONS),
     ".json": ("json", JSON_OPTIONS),
-    ".csv": ("csv", CSV_OPTIONS),
-    ".tsv": ("csv", {**CSV_OPTIONS, "sep": "\t"}),
+    ".csv": ("csv", CSV_WRITE_OPTIONS),
+    ".tsv": ("csv", {**CSV_WRITE_OPTIONS, "sep": "\t"}),
 }
 
 
@@ -128,8 +128,8 @@ def write_result(
         for name, frame in tables.items():
             write_frame(frame, f"{as_url(folder)}/{name}.parquet", force=force)
         session = next(iter(tables.values())).sparkSession
-        told = session.createDataFrame([(json_document(receipt()).decode(),)], "value string").coalesce(1)
-        told.write.mode("overwrite" if force else "error").text(f"{as_url(folder)}/{RECEIPT}")
+        receipt_frame = session.createDataFrame([(json_document(receipt()).decode(),)], "value string").coalesce(1)
+        receipt_frame.write.mode("overwrite" if force else "error").text(f"{as_url(folder)}/{RECEIPT}")
         return as_url(folder)
     with replacing(Path(folder), force=force) as draft:
         draft.path.mkdir()

@@ -34,7 +34,7 @@ def occurrences(items: list[int]) -> set[tuple[int, int]]:
     return {(item, i) for item, times in Counter(items).items() for i in range(times)}
 
 
-@pytest.mark.promise("docs/how-to/baskets.md", "products are alike when the same customers have them")
+@pytest.mark.promise("docs/how-to/baskets.md", "products are similar if the same customers have them")
 @pytest.mark.parametrize("bag", [False, True])
 @given(lists=families, percent=st.integers(5, 100))
 @settings(max_examples=60, deadline=None)

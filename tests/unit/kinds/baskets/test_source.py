@@ -171,7 +171,7 @@ def test_repeated_rows_count_in_bags() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([-1.0], r"stars holds -1; as multiplicities ratings are 0 or more\. Use --min-rating\."),
+        ([-1.0], r"stars holds -1; as multiplicities ratings are 0 or more\. Use `min_rating`\."),
         ([1.2345], r"stars holds 1\.2345; as multiplicities ratings have at most two decimals\."),
         ([1e12], r"the ratings in stars add up to 1,000,000,000,000, too many copies of items\."),
     ],
@@ -227,11 +227,11 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", RATED, "who", "what", "stars2")
     with pytest.raises(ColumnNotFound, match=r"no column 'whom' in .*x.csv\. Nearest: 'who'\."):
         opened(path, set="whom")
-    with pytest.raises(UsageError, match=r"name the columns of .*x.csv: --set .* Columns: who, what, stars2\.$"):
+    with pytest.raises(UsageError, match=r"name the columns of .*x.csv: `set` .* Columns: who, what, stars2\.$"):
         opened(path)
     with pytest.raises(UsageError, match=r"^set and item are both the column 'who'; expected two\."):
         opened(path, set="who", item="who")
-    with pytest.raises(UsageError, match=r"^min_rating needs ratings: name their column with --rating\."):
+    with pytest.raises(UsageError, match=r"^min_rating needs ratings: name their column with `rating`\."):
         opened(path, set="who", item="what", min_rating=3)
     with pytest.raises(InputError, match=r"column 'what' in .*x.csv is not all numbers: .* Ratings are numbers\.$"):
         opened(path, set="who", item="what", rating="what")
@@ -241,11 +241,11 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         opened(5)
     with pytest.raises(UsageError, match=r"is read as one basket a line, which has no columns"):
         opened(path, lines=True, set="who")
-    with pytest.raises(DuplicateIds, match=r"^the id 'a' occurs 2 times in the table; .* Use --set"):
+    with pytest.raises(DuplicateIds, match=r"^the id 'a' occurs 2 times in the table; .* Use `set`"):
         opened(pa.table({"id": ["a", "a"], "items": [[1], [2]]}))
     with pytest.raises(UsageError, match=r"holds lists; a separator goes with text\.$"):
         opened(pa.table({"id": ["a"], "items": [[1]]}), item="items", separator=",")
-    with pytest.raises(UsageError, match=r"^--rating goes with one rating in a row;"):
+    with pytest.raises(UsageError, match=r"^`rating` goes with one rating in a row;"):
         opened(pa.table({"id": ["a"], "items": [[1]], "r": [1]}), item="items", rating="r")
     with pytest.raises(InputError, match=r"column 'x' in the table is double; baskets and items are"):
         opened(pa.table({"x": [1.5], "y": [1]}))

@@ -88,7 +88,7 @@ def test_which_column(tmp_path: Path) -> None:
     assert open_codes(table, code="name").collection.text_column == "name"
     with pytest.raises(ColumnNotFound, match=r"no column 'hash' in the table. Nearest: 'phash'"):
         open_codes(table, code="hash")
-    with pytest.raises(UsageError, match=r"2 columns could be the codes in the table; give --code COL. Columns: a, b."):
+    with pytest.raises(UsageError, match=r"2 columns could be the codes in the table; give `code=COL`. Columns: a, b."):
         open_codes(pa.table({"a": ["0"], "b": ["1"]}))
     with pytest.raises(UsageError, match="no column holds codes in the table"):
         open_codes(pa.table({"a": [0.5]}))

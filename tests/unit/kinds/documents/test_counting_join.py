@@ -33,8 +33,8 @@ def counted(
     sets: list[set[int]], measure: str, threshold: Fraction, sides: list[int] | None = None, threads: int = 1
 ) -> dict[tuple[int, int], float]:
     with Pool(threads) as pool:
-        wished = bar(set_measure(measure), float(threshold))
-        return as_dict(*counted_pairs(make_items(sets, sides), wished, pool, Trace(), SPACE, 10**9))
+        target = bar(set_measure(measure), float(threshold))
+        return as_dict(*counted_pairs(make_items(sets, sides), target, pool, Trace(), SPACE, 10**9))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -73,7 +73,7 @@ def test_many_sets_in_many_tasks(measure: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_too_many_pairs_stop_the_search() -> None:
     sets = [{1, 2, 3, 100 + i} for i in range(100)]
-    with Pool(1) as pool, pytest.raises(TooManyPairs, match=r"^more than 50 pairs \(--max-pairs\)"):
+    with Pool(1) as pool, pytest.raises(TooManyPairs, match=r"^more than 50 pairs \(`max_pairs`\)"):
         counted_pairs(make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), SPACE, 50)
 
 

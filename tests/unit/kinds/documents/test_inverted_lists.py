@@ -34,8 +34,8 @@ def found(
     threads: int = 1, trace: Trace | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     with Pool(threads) as pool:
-        wished = bar(set_measure(measure), float(threshold))
-        return dcm_pairs(make_items(sets, sides), wished, pool, trace or Trace(), 10**9, memory=memory)
+        target = bar(set_measure(measure), float(threshold))
+        return dcm_pairs(make_items(sets, sides), target, pool, trace or Trace(), 10**9, memory=memory)
 
 
 def overlapping_sets(count: int, seed: int) -> list[set[int]]:
@@ -91,9 +91,9 @@ def test_the_same_bytes_for_any_memory_and_threads(measure: str, sided: bool) ->
     sides = [1 + i % 3 for i in range(len(sets))] if sided else None
     for threshold in map(Fraction, ["2", "9"] if measure == "overlap" else ["0.1", "0.7"]):
         with Pool(1) as pool:
-            wished = bar(set_measure(measure), float(threshold))
+            target = bar(set_measure(measure), float(threshold))
             expected = as_dict(
-                *exact_pairs(make_items(sets, sides), wished, pool, Trace(), Workspace(MemoryBudget(1 << 40)), 10**9)
+                *exact_pairs(make_items(sets, sides), target, pool, Trace(), Workspace(MemoryBudget(1 << 40)), 10**9)
             )
         assert len(expected) > 10
         first = found(sets, measure, threshold, sides)
@@ -149,7 +149,7 @@ def test_too_many_triples(monkeypatch: pytest.MonkeyPatch) -> None:
         found(sets, "jaccard", Fraction(1, 10), trace=trace)
     assert str(caught.value) == (
         "Divide-Compute-Merge would make 1,039 (item, item, 1) triples, more than 1,000; the most common shingle is in "
-        "92.0% of the items. Drop common shingles with --max-share, or use --method exact."
+        "92.0% of the items. Drop common shingles with `max_share`, or use `method='exact'`."
     )
     assert "match" not in trace.seconds
     monkeypatch.setattr(inverted_lists, "MOST_TRIPLES", 1039)
@@ -188,13 +188,13 @@ def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: s
             raise KeyboardInterrupt
 
     expected = {"too many pairs": TooManyPairs, "too many triples": TooManyPairs, "interrupt": KeyboardInterrupt}
-    items, wished = make_items(overlapping_sets(60, seed=2)), bar(set_measure("jaccard"), 0.1)
+    items, target = make_items(overlapping_sets(60, seed=2)), bar(set_measure("jaccard"), 0.1)
     with Pool(2) as pool:
         caught: BaseException | None = None
         try:
             dcm_pairs(
                 items,
-                wished,
+                target,
                 pool,
                 Trace(watch),
                 5 if end == "too many pairs" else 10**9,
@@ -210,9 +210,9 @@ def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: s
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    items, wished = make_items([{1, 2}, {1, 2, 3}]), bar(set_measure("jaccard"), 0.5)
+    items, target = make_items([{1, 2}, {1, 2, 3}]), bar(set_measure("jaccard"), 0.5)
     with Pool(1) as pool:
         with pytest.raises(OutputError, match=r"aside in .*none: No such file or directory"):
-            dcm_pairs(items, wished, pool, Trace(), 10, memory=1, folder=tmp_path / "none")
-        left, _, _ = dcm_pairs(items, wished, pool, Trace(), 10, folder=tmp_path / "none")  # all fits memory
+            dcm_pairs(items, target, pool, Trace(), 10, memory=1, folder=tmp_path / "none")
+        left, _, _ = dcm_pairs(items, target, pool, Trace(), 10, folder=tmp_path / "none")  # all fits memory
     assert np.array_equal(left, [1])

@@ -88,7 +88,7 @@ def test_the_size_of_the_answer_is_foretold() -> None:
 def test_a_hopeless_answer_is_refused_before_the_work() -> None:
     with pytest.raises(
         TooManyPairs,
-        match=r"^about 3,12\d,\d+ pairs are to be expected, far more than --max-pairs 1,000. "
+        match=r"^about 3,12\d,\d+ pairs are to be expected, far more than `max_pairs=1,000`. "
         r"The largest crowds: about 2,500 look-alikes: \d+ \('w0 w1 w2 .*Ask for dedup or for groups",
     ):
         la.pairs(near_copies(PLANNER_SAMPLE + 500), threshold=0.9, max_pairs=1000)
@@ -105,7 +105,7 @@ def test_copies_count_before_anything_is_compared() -> None:
     with pytest.raises(TooManyPairs) as caught:
         la.pairs(texts, max_pairs=1000)
     assert str(caught.value).startswith(
-        "the answer has at least 1,770 pairs, more than --max-pairs 1,000. "
+        "the answer has at least 1,770 pairs, more than `max_pairs=1,000`. "
         "The largest crowds: 60 copies: 0 ('one two three four five six'), 1 ('one two three four five six'), 2 ("
     )
     with pytest.raises(TooManyPairs, match=r"at least 1,800 pairs"):
@@ -120,7 +120,7 @@ def test_a_result_folder_of_groups_leaves_out_pairs_beyond_the_limit(tmp_path: P
         receipt = json.loads((folder / "receipt.json").read_text())
         assert not receipt["pairs_complete"]
         assert receipt["warnings"] == [
-            f"{folder} has no pairs.parquet: the pairs of equal items are more than --max-pairs 1,000."
+            f"{folder} has no pairs.parquet: the pairs of equal items are more than `max_pairs=1,000`."
         ]
         assert open_result(folder).tables["groups"].num_rows == 60
         assert "pairs" not in open_result(result).tables
@@ -135,15 +135,15 @@ def test_a_result_folder_of_groups_leaves_out_pairs_beyond_the_limit(tmp_path: P
         (partial(la.groups, grouping="cliques"), "Ask for dedup or for groups (components or stars) instead, raise"),
         (partial(la.pairs, against=near_copies(30)), "Raise"),
         (partial(la.dedup, against=near_copies(30)), "Raise"),
-        (la.groups, "Use --method lsh, which groups near-copies without listing their pairs, raise"),
-        (la.dedup, "Use --method lsh, which groups near-copies without listing their pairs, raise"),
+        (la.groups, "Use `method='lsh'`, which groups near-copies without listing their pairs, raise"),
+        (la.dedup, "Use `method='lsh'`, which groups near-copies without listing their pairs, raise"),
     ],
 )
 def test_advice_about_too_many_pairs_depends_on_what_was_asked(asked: Callable[..., Any], advice: str) -> None:
     with pytest.raises(TooManyPairs) as caught:
         asked(near_copies(30), threshold=0.9, max_pairs=5)
     assert str(caught.value).endswith(
-        f". {advice} the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+        f". {advice} the threshold, drop boilerplate with `max_share`, or raise `max_pairs`."
     )
 
 

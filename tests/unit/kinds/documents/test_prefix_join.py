@@ -31,9 +31,9 @@ def exact(
     memory: int = PLENTY,
 ) -> dict[tuple[int, int], float]:  # fmt: skip
     with Pool(threads) as pool:
-        wished = bar(set_measure(measure), float(threshold))
+        target = bar(set_measure(measure), float(threshold))
         return as_dict(
-            *exact_pairs(make_items(sets, sides), wished, pool, Trace(), Workspace(MemoryBudget(memory)), 10**9)
+            *exact_pairs(make_items(sets, sides), target, pool, Trace(), Workspace(MemoryBudget(memory)), 10**9)
         )
 
 
@@ -90,16 +90,16 @@ def test_a_join_in_parts_is_the_join(measure: str, sets: list[set[int]], percent
 
 def test_parts_fit_the_memory_two_at_a_time() -> None:
     items = make_items(sorted(zipf_sets(300, seed=5), key=len))
-    wished = bar(set_measure("jaccard"), 0.5)
+    target = bar(set_measure("jaccard"), 0.5)
     with Pool(1) as pool:
-        rarest = prefix_join.take_prefixes(items, wished, pool, Workspace(MemoryBudget(PLENTY)))
+        rarest = prefix_join.take_prefixes(items, target, pool, Workspace(MemoryBudget(PLENTY)))
     room = 500
     parts = rarest.parts(int(room * prefix_join.POSTING / prefix_join.POSTINGS_BUDGET_SHARE))
     assert len(parts) > 3
     assert parts[0][0] == 0
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert all(len(rarest.index_of(part, part).packed) <= room / 2 for part in parts)
-    assert len(prefix_join.part_pairs(parts, items, wished)) < len(parts) * (len(parts) + 1) / 2, "sizes rule some out"
+    assert len(prefix_join.part_pairs(parts, items, target)) < len(parts) * (len(parts) + 1) / 2, "sizes rule some out"
 
 
 def zipf_sets(count: int, seed: int) -> list[set[int]]:
@@ -147,8 +147,8 @@ def test_too_many_pairs_stop_the_search() -> None:
             make_items(sets), bar(set_measure("jaccard"), 0.5), pool, Trace(), Workspace(MemoryBudget(PLENTY)), 50
         )
     assert str(caught.value) == (
-        "more than 50 pairs (--max-pairs) are within the threshold, and the search has not ended. "
-        "Raise the threshold, drop boilerplate with --max-share, or raise --max-pairs."
+        "more than 50 pairs (`max_pairs`) are within the threshold, and the search has not ended. "
+        "Raise the threshold, drop boilerplate with `max_share`, or raise `max_pairs`."
     )
 
 
@@ -163,11 +163,11 @@ def test_nothing_to_join() -> None:
 def test_visits_are_the_postings_between_two_sizes(measure: str, sets: list[set[int]], percent: int) -> None:
     """An anchor looks at smaller sets that have an element of its prefix, unless they are too small to match, or so
     large that what comes after this place is not enough."""
-    wished = bar(set_measure(measure), 1 + percent // 10 if measure == "overlap" else percent / 100)
+    target = bar(set_measure(measure), 1 + percent // 10 if measure == "overlap" else percent / 100)
     items = make_items(sorted((one for one in sets if one), key=len))
     with Pool(1) as pool:
         whole = (0, len(items))
-        postings = prefix_join.take_prefixes(items, wished, pool, Workspace(MemoryBudget(PLENTY))).index_of(
+        postings = prefix_join.take_prefixes(items, target, pool, Workspace(MemoryBudget(PLENTY))).index_of(
             whole, whole
         )
     starts = [0, *postings.ends.tolist()]
@@ -177,8 +177,8 @@ def test_visits_are_the_postings_between_two_sizes(measure: str, sets: list[set[
         for place, i in enumerate(range(starts[x], starts[x + 1])):
             for y in range(x + 1):  # also x: elements with equal low bits are one element here
                 ny = int(items.sizes[y])
-                fits = ny >= bounds.least_size(wished.code, nx, wished.num, wished.den)
-                enough = nx - place >= bounds.required(wished.code, nx, ny, wished.num, wished.den)
+                fits = ny >= bounds.least_size(target.code, nx, target.num, target.den)
+                enough = nx - place >= bounds.required(target.code, nx, ny, target.num, target.den)
                 same = [j for j in range(starts[y], starts[y + 1]) if j < i and key_of[j] == key_of[i]]
                 visits += len(same) if fits and enough else 0
     assert postings.visits() == visits

@@ -260,7 +260,7 @@ def test_what_looks_like_boilerplate_is_told() -> None:
     footer = noise(rng, 30)
     texts = [" ".join(noise(rng, 20) + footer) for _ in range(25)]
     (warning,) = la.passages(texts).receipt["warnings"]
-    assert warning.endswith("stands 25 times. If that is boilerplate, leave it out with --max-share or --template.")
+    assert warning.endswith("occurs 25 times. If that is boilerplate, leave it out with `max_share` or `template`.")
     assert warning.split('"')[1] in " ".join(footer)
     assert la.passages(texts[:15]).receipt["warnings"] == []
 
@@ -336,7 +336,7 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_token_lists_have_no_places() -> None:
-    with pytest.raises(UsageError, match="passages need texts, not token lists"):
+    with pytest.raises(UsageError, match="passages needs text columns"):
         la.passages([["a", "b"]])
 
 

@@ -53,7 +53,7 @@ def test_nothing_in_a_document_is_markup(tmp_path: Path) -> None:
 def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
     found = la.passages(evil_documents())
     found.report(tmp_path / "report.html")
-    with pytest.raises(OutputError, match=r"exists\. Use --force"):
+    with pytest.raises(OutputError, match=r"exists\. Use `force`"):
         found.report(tmp_path / "report.html")
     found.report(tmp_path / "report.html", force=True)
     with pytest.raises(UsageError, match="pairs is 0"):

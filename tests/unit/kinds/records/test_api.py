@@ -303,8 +303,7 @@ def test_more_columns_than_can_be_compared_are_refused() -> None:
     with pytest.raises(UsageError) as caught:
         la.records.pairs(table)
     assert str(caught.value) == (
-        "300 columns could be compared, more than 256; name those that tell the records apart: "
-        "--field COL (fields=[...])."
+        "300 columns could be compared, more than 256; select those that distinguish the records with `fields`."
     )
     assert la.records.pairs(table, fields=["c0", "c1"], audit=0).pairs.num_rows == 0
 

@@ -117,7 +117,7 @@ def test_auto_says_why() -> None:
 
 
 def test_too_many_pairs_are_refused_before_the_work() -> None:
-    with pytest.raises(TooManyPairs, match="are to be expected, far more than --max-pairs 1,000"):
+    with pytest.raises(TooManyPairs, match="are to be expected, far more than `max_pairs=1,000`"):
         la.vectors.pairs(DATA, max_angle=90, max_pairs=1000)
     with pytest.raises(TooManyPairs, match="more than 100 pairs"):
         la.vectors.pairs(DATA[:500], max_angle=90, max_pairs=100)

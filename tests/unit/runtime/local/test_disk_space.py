@@ -67,7 +67,7 @@ def test_a_full_disk_names_the_folder_what_is_free_and_what_is_needed(
     monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 7, 2_500_000))
     advice = (
         "Make room there and run the same command again (a run over files continues where it stopped), or name a "
-        "folder on another disk with --work-dir."
+        "folder on another disk with `work_dir`."
     )
     numbers = np.zeros(1_000_000)
     for folder, store in (

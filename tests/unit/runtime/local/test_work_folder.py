@@ -67,7 +67,7 @@ def test_a_damaged_part_is_made_again(tmp_path: Path, damage: str) -> None:
 
 def test_a_place_belongs_to_one_run_at_a_time(tmp_path: Path) -> None:
     used = space(tmp_path, {})
-    with pytest.raises(OutputError, match=r"run-1 is in use by another run\. Wait for it, or name another --work-dir"):
+    with pytest.raises(OutputError, match=r"run-1 is in use by another run\. Wait for it, or name another `work_dir`"):
         space(tmp_path, {})
     close(used)
     close(space(tmp_path, {}))

@@ -207,7 +207,7 @@ def test_errors_are_one_line(tmp_path: Path, spark: Any) -> None:
     cases: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
         (DuplicateIds, "the id 1 occurs 2 times in the DataFrame", frame, {}),
         (ColumnNotFound, "no column 'txt' in the DataFrame. Nearest: 'text'", frame, {"text": "txt"}),
-        (UsageError, "has no column 'id', and rows of Spark have no numbers", frame.select("text"), {}),
+        (UsageError, "has no column of ids, and rows of Spark have no numbers", frame.select("text"), {}),
         (InputError, "no such file, folder or table: nowhere.parquet", Path("nowhere.parquet"), {}),
         (UsageError, "memory is for one machine; Spark has its own settings", frame, {"memory": "1GB"}),
         (UsageError, "on_bad_file 'skip' is for one machine", frame, {"on_bad_file": "skip"}),

@@ -16,7 +16,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.paths import kind_of
 from lookalike.kinds.baskets.columns import BasketColumns, choose_columns
-from lookalike.kinds.baskets.formats import BasketRule, guess_separator, open_baskets
+from lookalike.kinds.baskets.formats import BasketRule, check_no_columns, check_no_rating, guess_separator, open_baskets
 from lookalike.kinds.baskets.spec import BasketJob
 from lookalike.kinds.documents.spark.run import DocumentRun
 from lookalike.runtime.run_output import OutputKind
@@ -24,7 +24,15 @@ from lookalike.runtime.spark.lineage import LineageCutter
 from lookalike.runtime.spark.output import Matched
 from lookalike.runtime.spark.row_numbers import numbered
 from lookalike.runtime.spark.session import open_session, quiet, tune
-from lookalike.runtime.spark.sources import PLACE, SparkSource, any_column, is_read_by_spark, open_origin, schema_of
+from lookalike.runtime.spark.sources import (
+    PLACE,
+    SparkSource,
+    any_column,
+    is_read_by_spark,
+    no_row_numbers,
+    open_origin,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -73,7 +81,7 @@ def run_baskets(
     here, before the run.
     """
     if rule.bag and rule.rating:
-        raise UsageError("ratings as multiplicity run on one machine; on Spark leave --bag or --rating out.")
+        raise UsageError("ratings as multiplicity run on one machine; on Spark leave `bag` or `rating` out.")
     session = open_session(**cluster)
     there = [source for source in sources if source is not None]
     opened = [open_there(session, source, rule, keep, several=len(there) > 1) for source in there]
@@ -145,16 +153,14 @@ def open_there(
     rows = open_origin(session, source, text=None, id=None, several=several, choose=any_column)
     frame, schema = rows.frame, schema_of(rows.frame)
     if rule.lines or _is_lines(source):
-        if rule.set or rule.item or rule.rating:
-            raise UsageError(f"{rows.name} is read as one basket a line, which has no columns; leave the columns out.")
+        check_no_columns(rule, rows.name)
         return _of_rows(rows, rule, BasketColumns("", schema.names[0]))
     found = choose_columns(
         schema, rows.name, set=rule.set, item=rule.item, rating=rule.rating, rate=rule.min_rating is not None,
         split=rule.separator is not None,
     )  # fmt: skip
     if found.listed or rule.separator is not None:
-        if found.rating:
-            raise UsageError(f"--rating goes with one rating in a row; in {rows.name} a row is a whole basket.")
+        check_no_rating(found, rows.name)
         return _of_rows(rows, rule, found)
     if (column := preferred_column(keep)) is not None:
         raise UsageError(f"keep by the column {column!r} needs one row for each basket; {rows.name} has one per item.")
@@ -197,8 +203,8 @@ def _present(column: str, where: str) -> Column:
     """Return the column, with a lookalike error if it is null."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = f"lookalike.errors.InputError: column {column!r} in {where} has a row without a value; drop such rows."
-    return F.when(F.col(f"`{column}`").isNull(), F.raise_error(F.lit(told))).otherwise(F.col(f"`{column}`"))
+    fault = f"lookalike.errors.InputError: column {column!r} in {where} has a row without a value; drop such rows."
+    return F.when(F.col(f"`{column}`").isNull(), F.raise_error(F.lit(fault))).otherwise(F.col(f"`{column}`"))
 
 
 def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple[SparkSource, SparkSource]:
@@ -214,7 +220,7 @@ def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple
         frame = frame.withColumn(found.item, F.filter(parts, lambda part: part != ""))
     id_column = found.set or None
     if id_column is None and rows.placing not in ("files", "column"):
-        raise UsageError(f"{rows.name} has no column 'id', and rows of Spark have no numbers; give --set COLUMN.")
+        raise no_row_numbers(rows.name, "set")
     form = "a list column" if found.listed else "texts with separators" if found.set else "one basket a line"
     rows = replace(rows, shown={"form": form})
     made = replace(rows, frame=frame, text_column=found.item, id_column=id_column)
@@ -222,7 +228,7 @@ def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple
     if not rule.dual:
         return made, given
     if id_column is None:
-        raise UsageError(f"--dual needs to know whose basket a row of {rows.name} is; give --set COLUMN.")
+        raise UsageError(f"`dual` needs to know whose basket a row of {rows.name} is; give `set=COLUMN`.")
     whole = made.placed() if rows.placing == "files" else frame
     others = [f"`{name}`" for name in whole.columns if name != found.item]
     entries = whole.select(*others, F.posexplode(f"`{found.item}`").alias(WITHIN, found.item))

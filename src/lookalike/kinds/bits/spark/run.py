@@ -54,7 +54,7 @@ def run_bits(
     origins, forms, bits = (list(part) for part in zip(*opened, strict=True))
     check_widths(origins, bits)
     if len(set(forms)) > 1:
-        raise UsageError("the codes of both collections are written in different forms; give --form.")
+        raise UsageError("the codes of both collections are written in different forms; give `form`.")
     tune(session, (origin.frame for origin in origins))
     return BitsRun(origins, job, want, keep, "error", trace, form=forms[0], bits=max(bits))
 

@@ -16,7 +16,7 @@ from lookalike.io.canonical import canonical, converted
 from lookalike.kinds.bits.formats import Form
 from lookalike.kinds.bits.source import choose_code, open_codes
 from lookalike.runtime.spark.session import quiet
-from lookalike.runtime.spark.sources import PLACE, SparkSource, is_read_by_spark, open_origin, schema_of
+from lookalike.runtime.spark.sources import PLACE, SparkSource, is_read_by_spark, no_row_numbers, open_origin, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,9 +33,7 @@ def open_code_rows(
     if is_read_by_spark(source):
         made = open_origin(session, source, text=code, id=id, several=several, choose=_choose)
         if made.id_column is None and made.placing != "files":
-            raise UsageError(
-                f"{made.name} has no column 'id', and rows of Spark have no numbers; give id=COLUMN (--id)."
-            )
+            raise no_row_numbers(made.name)
     else:
         made = _of_memory(session, source, code, id, form)
     form, bits = _told(with_codes(made).frame, made.name, form)
@@ -84,7 +82,7 @@ def _told(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
     if row["low"] != row["high"] or not row["low"]:
         raise InputError(
             f"{name}: a code has {row['low']} characters where another has {row['high']}; expected codes of one "
-            "length. For decimal numbers use --form int."
+            "length. For decimal numbers use `form='int'`."
         )
     if kind != "string":
         return form, 8 * row["low"]

@@ -11,7 +11,7 @@ from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_numpy
 from lookalike.core.candidates import Items
 from lookalike.core.method_choice import PLANNER_SAMPLE, Choice, Way
-from lookalike.kinds.documents.planner import SampleJoin, cheapest, drawn, joined
+from lookalike.kinds.documents.planner import NO_BANDING, SampleJoin, cheapest, drawn, few_items, joined
 from lookalike.kinds.documents.spec import Job
 from lookalike.planning.banding import Plan
 from lookalike.runtime.local.pool import Pool
@@ -47,9 +47,9 @@ def choose(
     each class of equal documents; count: number of classes.
     """
     if plan is None:
-        return Choice("exact", {}, "no banding keeps a promise of recall for this measure")
+        return Choice("exact", {}, NO_BANDING)
     if count <= PLANNER_SAMPLE:
-        return Choice("exact", {}, f"{count:,} different items are few enough to miss none")
+        return Choice("exact", {}, few_items(count))
     elements, bar = float(firsts.selectExpr("sum(size)").collect()[0][0]), job.bar()
     with Pool(1) as pool:
         some = picked_sets(firsts, copies, drawn(count, job.seed), several=several)

@@ -11,8 +11,9 @@ from lookalike.core.keep_policy import preferred_column
 from lookalike.core.method_choice import Choice
 from lookalike.core.recall_audit import Audit
 from lookalike.core.size_limit import CERTAIN_EXCESS
-from lookalike.errors import TooManyPairs, UsageError
+from lookalike.errors import NO_PAIRS, TooManyPairs, UsageError
 from lookalike.kinds.documents.local import MAX_PAIRS_PER_ITEM, planned_for
+from lookalike.kinds.documents.planner import BANDS_REQUESTED
 from lookalike.kinds.documents.prefix_join import COUNTED
 from lookalike.kinds.documents.spark.audit import audit, audit_groups
 from lookalike.kinds.documents.spark.bucket_clusters import BucketClusters, linked
@@ -83,7 +84,7 @@ class DocumentRun(SparkRun):
         if job.method != "auto":
             return Choice(job.method, {}, "asked for")
         if job.bands is not None or job.rows is not None or not job.verify:
-            return Choice("lsh", {}, "bands, rows or estimates were asked for")
+            return Choice("lsh", {}, BANDS_REQUESTED)
         crowd = MAX_PAIRS_PER_ITEM if self.want != "pairs" and len(self.origins) == 1 else None
         return choose(self.firsts, self.copies, self.classes, self.plan, job, crowd, several=len(self.origins) == 2)
 
@@ -111,16 +112,13 @@ class DocumentRun(SparkRun):
     def edges(self) -> DataFrame:
         """The verified pairs of classes."""
         if not self.pairs_complete:
-            raise UsageError(
-                "the pairs were too many to write down; groups were made straight from the buckets. "
-                "Ask for pairs with a higher threshold or a larger max_pairs."
-            )
+            raise UsageError(NO_PAIRS)
         weight, limit = self.weight, self.job.max_pairs
         often = self.banded.bands if self.banded is not None else 8  # buckets that a pair may share
         if weight.pairs > CERTAIN_EXCESS * often * limit:
             raise TooManyPairs(
                 f"{weight.pairs:,} times two documents share a key, the largest bucket holds {weight.largest:,}: "
-                f"far more than --max-pairs {limit:,} pairs are to be expected. {self._advice}"
+                f"far more than `max_pairs={limit:,}` pairs are to be expected. {self._advice}"
             )
         return verify(self.paired, self.things, set_score(self.job, self.banded), ["elements"]).persist()
 

@@ -25,7 +25,7 @@ def load() -> None:
     """Run every step of a document task once, and exclude the loaded objects from garbage collection."""
     job = Job(method="lsh")
     plan = planned_for(job, Trace())
-    texts = pa.record_batch({"text": ["so many words as it takes"] * 2})
+    texts = pa.record_batch({"text": ["as many words as it takes"] * 2})
     for _, sets, lengths in read_sets(texts, job, "error"):
         made = features(sets, lengths, DocumentKeys(job, plan))
         items = pa.record_batch({"item": pa.array([0, 1]), "elements": made["elements"]})

@@ -2,7 +2,7 @@
 
 The views of a picture are: whole u64[h], hashes of the whole, one per kind of hash; windows u64[w], hashes of its
 windows, where window 0 is the whole and the others are `places` windows of each shape (w = 1 without crops); shape, the
-number of its own shape; and thumbs u8[w * 256], the thumbnail of each window.
+number of its shape; and thumbs u8[w * 256], the thumbnail of each window.
 """
 
 from __future__ import annotations

@@ -213,8 +213,8 @@ class ImageRun(CellRun):
     def counted(self) -> dict[str, int]:
         row = self.things.selectExpr("count(1) as images", "count_if(size = 0) as broken").collect()[0]
         for origin in self.origins:
-            if told := left_out(origin.name, origin.broken):
-                self.trace.warnings.append(told)
+            if omission := left_out(origin.name, origin.broken):
+                self.trace.warnings.append(omission)
         return dict(row.asDict())
 
     def forget(self) -> None:

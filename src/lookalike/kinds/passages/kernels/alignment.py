@@ -180,7 +180,7 @@ def passages_of_pair(
     first = n
     work, most = 0, MAX_BRIDGING_PASSES * (len(x) + len(y) + gap * gap)
     shift, width = len(y), len(x) + len(y) + 1
-    told = {np.int64(-1)}  # runs inside reported passages: end and diagonal in one number
+    reported_runs = {np.int64(-1)}  # runs inside reported passages: end and diagonal in one number
     for s in range(len(seeds)):
         a, b = np.int64(seeds[s, 0]), np.int64(seeds[s, 1])
         if reached[a - b + shift] > a:
@@ -191,7 +191,7 @@ def passages_of_pair(
         back = equal_run(x, y, a - 1, b - 1, -1)
         start_x, start_y, end_x, end_y = a - back, b - back, a + ahead, b + ahead
         reached[a - b + shift] = end_x
-        if end_x * width + a - b + shift in told:
+        if end_x * width + a - b + shift in reported_runs:
             continue
         tokens = unbroken = uncovered(hidden, start_x, end_x)
         used = 0
@@ -215,7 +215,7 @@ def passages_of_pair(
         ):  # a passage without an unbroken run of `least` may be removed: it covers shorter runs only
             piece = pieces[p]
             if (unbroken >= least or piece[END] - piece[START] < least) and is_whole(x, y, piece):
-                told.add(piece[END] * width + piece[DIAGONAL] + shift)
+                reported_runs.add(piece[END] * width + piece[DIAGONAL] + shift)
         if len(hidden):  # trim boilerplate at both ends
             while hidden[start_x] and x[start_x] == y[start_y]:
                 start_x, start_y = start_x + 1, start_y + 1

@@ -24,6 +24,7 @@ from lookalike.io.collection import Collection
 from lookalike.io.read import open_collection
 from lookalike.io.texts import OnBadText, as_texts
 from lookalike.kinds.passages.local import MOST_SEEDS, in_characters, run, summed
+from lookalike.kinds.passages.reading import NO_TEXTS
 from lookalike.kinds.passages.receipt import passages_facts
 from lookalike.kinds.passages.report import Pair, ReportPage, write_report
 from lookalike.kinds.passages.spec import PassageJob
@@ -69,9 +70,7 @@ class SparkPassages(FrameRows):
             if getattr(self.job, name) is not None:
                 raise UsageError(f"{name} (--{name.replace('_', '-')}) is for one machine; on Spark leave it out.")
         if any(origin.is_tokens for origin in self.origins):
-            raise UsageError(
-                "passages need texts, not token lists: a place is told in characters. Choose another column."
-            )
+            raise UsageError(NO_TEXTS)
 
     @cached_property
     def passages(self) -> DataFrame:
@@ -216,8 +215,8 @@ class SparkPassages(FrameRows):
         weight = bucket_statistics(self._met)
         if weight.pairs > max(MOST_SEEDS, self.job.max_pairs):
             raise TooManyPairs(
-                f"{weight.pairs:,} times two documents share a fingerprint, the most common one stands in "
-                f"{weight.largest:,}: that is boilerplate. Raise --min-tokens, or take it out of the texts first."
+                f"{weight.pairs:,} times two documents share a fingerprint, the most common one occurs in "
+                f"{weight.largest:,}: that is boilerplate. Raise `min_tokens`, or take it out of the texts first."
             )
         return candidates(self._met, None, weight, at_once=PAIRS_COMPARED_TOGETHER).persist()
 

@@ -14,7 +14,7 @@ from lookalike.core.recall_audit import Audit, audit_of
 from lookalike.kinds.records.audit import AMONG, AUDITED_NEIGHBOURS, WORD_FREQUENCY_LIMIT, sample_size
 from lookalike.kinds.records.rules import RecordRules
 from lookalike.kinds.records.spark.blocking import nearest_few, word_lists
-from lookalike.kinds.records.spark.features import each_once, fields_of, join_parts, of_records, text_columns
+from lookalike.kinds.records.spark.features import CROSSES, each_once, fields_of, join_parts, of_records, text_columns
 from lookalike.runtime.spark.arrow_batches import as_binary, mapped, numbers
 from lookalike.runtime.spark.audit_sample import counted, draw, ends_of, named
 from lookalike.runtime.spark.key_join import bucket_items
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from lookalike.kinds.records.spark.run import RecordRun
 
 MAX_WORD_RECORDS = 100_000  # words in more records are ignored, since the list of records of a word is shuffled
-WORD_COLUMNS = "item long, side byte, size int, keys binary, places binary"
 
 
 def audit(run: RecordRun) -> Audit:
@@ -82,7 +81,7 @@ def _with_near(run: RecordRun, sample: I64) -> DataFrame:
             }
         )
 
-    met = bucket_items(mapped(run.reps, stage, WORD_COLUMNS))
+    met = bucket_items(mapped(run.reps, stage, CROSSES))
     return nearest_few(word_lists(met, run.records, sample, most=most), AUDITED_NEIGHBOURS, 0.0)
 
 

@@ -15,6 +15,7 @@ from lookalike.kinds.records.spark.features import text_columns
 from lookalike.kinds.records.spark.scoring import TermFrequencies, compared
 from lookalike.runtime.spark.arrow_batches import mapped, numbers
 from lookalike.runtime.spark.exact_duplicates import Copies
+from lookalike.runtime.spark.key_join import EDGE_COLUMNS
 from lookalike.runtime.spark.output import Matched
 
 if TYPE_CHECKING:
@@ -69,5 +70,5 @@ class RecordMatched(Matched):
             kept = [batch[name] for name in PAIR_COLUMNS]
             yield pa.record_batch([*kept, *columns], [*PAIR_COLUMNS, *(f"part{number}" for number in shown)])
 
-        schema = "left long, right long, similarity double" + "".join(f", part{number} double" for number in shown)
+        schema = EDGE_COLUMNS + "".join(f", part{number} double" for number in shown)
         return mapped(pairs, stage, schema)

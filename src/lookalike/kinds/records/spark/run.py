@@ -18,7 +18,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.texts import OnBadText, as_values, is_text
 from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE
-from lookalike.kinds.records.local import load, searched
+from lookalike.kinds.records.local import KEYS_COMPARED, ONE_TABLE, load, searched
 from lookalike.kinds.records.pair_table import Sides
 from lookalike.kinds.records.rules import RIVALS_OF, FieldRule, RecordRules
 from lookalike.kinds.records.search import ENOUGH_BITS, FEWER, LARGE_TABLE
@@ -82,7 +82,7 @@ def _check(options: dict[str, Any], rules: RecordRules | None, *, several: bool)
     asked = {**options, "threshold": 0.5 if options.get("threshold") is None else options["threshold"]}
     job = RecordJob(rules=rules or RecordRules(fields=(FieldRule(column="?"),)), **asked)
     if job.one_to_one and not several:
-        raise UsageError("one-to-one is between two tables; give the other one with --against (against=...).")
+        raise UsageError(ONE_TABLE)
 
 
 def _undecided(rules: RecordRules, threshold: float | None, *, several: bool, single: bool) -> bool:
@@ -121,7 +121,7 @@ class RecordRun(SparkRun):
 
     @property
     def choice(self) -> Choice:
-        return Choice("keys", {}, "records that share keys are compared, those with the heaviest keys first")
+        return Choice("keys", {}, KEYS_COMPARED)
 
     @property
     def banded(self) -> None:

@@ -77,10 +77,10 @@ def count_words(reps: DataFrame, rules: RecordRules) -> tuple[TermFrequencies, D
         n, counts = batch.num_rows, numbers(batch, "count")
         fields = fields_of([batch[name] for name in names], rules)
         every = [of_records(field, field.words.offsets, field.word_hashes) for field in fields]
-        told = [*enumerate(every), (WHOLE_RECORD_FIELD, join_parts(every))]
+        hashed = [*enumerate(every), (WHOLE_RECORD_FIELD, join_parts(every))]
         if by_value:
-            told += [(VALUES + number, _values(field)) for number, field in enumerate(fields)]
-        for number, (records, hashes) in told:
+            hashed += [(VALUES + number, _values(field)) for number, field in enumerate(fields)]
+        for number, (records, hashes) in hashed:
             distinct, ends = each_once(records, hashes, n)
             row = np.repeat(np.arange(n), np.diff(ends))
             of_field = 0 <= number < VALUES
@@ -220,8 +220,8 @@ def record_score(rules: RecordRules, held: TermFrequencies) -> Score:
         made, n = compared(left, right, rules, held), left.num_rows
         if rules.prior is not None:
             bits = [rule.bits or () for rule in rules.fields]
-            told = parts([levels(one) for one in made.seen], bits, rules.explained or [{} for _ in bits], made.rare)
-            return probability(rules.prior + np.sum(told, axis=0)).astype(np.float32).astype(np.float64)
+            added = parts([levels(one) for one in made.seen], bits, rules.explained or [{} for _ in bits], made.rare)
+            return probability(rules.prior + np.sum(added, axis=0)).astype(np.float32).astype(np.float64)
         nobody = np.empty(n, np.uint32)
         table = PairTable(nobody, nobody, made.seen, made.whole, 2 * n, -1)
         weights = [rule.weight or 0.0 for rule in rules.fields]

@@ -10,12 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.arrow import as_arrow
-from lookalike.errors import InputError, UsageError, listed
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import ROW_NUMBERS, check_column
-from lookalike.kinds.records.source import is_plain, likely_ids, open_records
+from lookalike.kinds.records.source import check_plain, is_plain, likely_ids, no_common_column, open_records
 from lookalike.runtime.spark.session import quiet
-from lookalike.runtime.spark.sources import PLACE, SparkSource, any_column, is_read_by_spark, open_origin, schema_of
+from lookalike.runtime.spark.sources import (
+    PLACE,
+    SparkSource,
+    any_column,
+    is_read_by_spark,
+    no_row_numbers,
+    open_origin,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,7 +81,7 @@ def open_rows(session: SparkSession, source: Any, id: str | None, *, several: bo
         else:
             made = open_origin(session, source, text=None, id=guessed, several=several, choose=any_column)
     if made.id_column is None and made.placing != "files":
-        raise UsageError(f"{made.name} has no column of ids, and rows of Spark have no numbers; give id=COLUMN (--id).")
+        raise no_row_numbers(made.name)
     return RecordRows(**made.__dict__)
 
 
@@ -83,9 +90,7 @@ def common_fields(opened: Sequence[RecordRows]) -> list[str]:
     usable = [[name for name in rows.usable() if name != rows.id_column] for rows in opened]
     shared = [name for name in usable[0] if all(name in names for names in usable)]
     if not shared:
-        columns = "; ".join(f"{rows.name}: {listed(rows.columns)}" for rows in opened)
-        what = "no column can be compared" if len(opened) == 1 else "the tables have no column in common"
-        raise InputError(f"{what}. Columns of {columns}.")
+        raise no_common_column(opened)
     return shared
 
 
@@ -94,9 +99,7 @@ def check_fields(opened: Sequence[RecordRows], names: Sequence[str]) -> None:
     for rows in opened:
         for name in names:
             check_column(rows.schema, name, rows.name)
-            dtype = rows.schema.field(name).type
-            if not is_plain(dtype):
-                raise InputError(f"column {name!r} in {rows.name} is {dtype}; expected text, numbers or dates.")
+            check_plain(name, rows.schema.field(name).type, rows.name)
 
 
 def _whole_numbers(frame: DataFrame, floats: Sequence[str]) -> set[str]:

@@ -21,7 +21,7 @@ from lookalike.errors import UsageError
 from lookalike.io.texts import OnBadText, as_texts
 from lookalike.kinds.strings.kernels import strings as kernels
 from lookalike.kinds.strings.lengths import LengthBounds, StringsByLength, ranked
-from lookalike.kinds.strings.local import STRINGS_ADVICE, StringsJoin
+from lookalike.kinds.strings.local import ALWAYS_EXACT, STRINGS_ADVICE, StringsJoin
 from lookalike.kinds.strings.spec import StringsJob
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
@@ -81,7 +81,7 @@ class StringsRun(CellRun):
 
     @property
     def choice(self) -> Choice:
-        return Choice("exact", {}, "strings are always joined exactly")
+        return Choice("exact", {}, ALWAYS_EXACT)
 
     @property
     def own(self) -> str:

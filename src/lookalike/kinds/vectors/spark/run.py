@@ -26,6 +26,7 @@ from lookalike.kinds.vectors.local import (
     choose,
     look_at,
     looked_at,
+    too_few_tables,
 )
 from lookalike.kinds.vectors.lsh_plan import SignPlan
 from lookalike.kinds.vectors.spark.joins import (
@@ -80,7 +81,7 @@ class VectorRun(SparkRun):
             if len(bad) and job.on_bad == "error":
                 raise InputError(
                     f"row {items[bad[0]]}: a number is missing or not finite, or all are zeros; expected vectors that "
-                    "can be compared. Drop the row, or give --on-bad skip."
+                    "can be compared. Drop the row, or give `on_bad='skip'`."
                 )
             yield batch, made
 
@@ -144,10 +145,7 @@ class VectorRun(SparkRun):
         if self.choice.method != "lsh" or self.look is None or self.look.plan is None:
             return None
         if self.look.plan.recall_at_threshold < self.job.recall:
-            self.trace.warnings.append(
-                f"tables of sign bits reach a recall of {self.look.plan.recall_at_threshold:.3f} at the threshold, not "
-                f"{self.job.recall:g}. Ask for --method exact, or for nearer pairs."
-            )
+            self.trace.warnings.append(too_few_tables(self.look.plan.recall_at_threshold, self.job.recall))
         return self.look.plan
 
     @cached_property
