@@ -114,7 +114,7 @@ def _lines(made: dict[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, float):
-        return repr(round(value, 4))
+        return repr(float(value))  # the shortest digits that read back as the same number
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, dict):
@@ -123,4 +123,5 @@ def _value(value: Any) -> str:
             + ", ".join(f"{json.dumps(key, ensure_ascii=False)} = {_value(part)}" for key, part in value.items())
             + "}"
         )
-    return json.dumps(value, ensure_ascii=False)  # strings and booleans have the same syntax in JSON and TOML
+    # Strings and booleans have the same syntax in JSON and TOML, except for U+007F, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -12,7 +12,7 @@ from lookalike.kinds.records.rules_file import read_settings, write_settings
 
 RULES = RecordRules(
     fields=(
-        FieldRule(column='na"me\\', weight=1.25),
+        FieldRule(column='na"me\\\x7f\x01', weight=1 / 3),
         FieldRule(
             column="größe",
             compare="number",
@@ -21,11 +21,12 @@ RULES = RecordRules(
             explained={'straße "x"': (-1.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0)},
         ),
     ),
-    threshold=0.4125,
-    prior=-3.5,
+    threshold=0.41250000000000003,
+    prior=-3.5000001,
 )
 
 
+@pytest.mark.promise("docs/how-to/records.md", "writes what was learned, without rounding")
 def test_there_and_back(tmp_path: Path) -> None:
     write_settings(RULES, tmp_path / "rules.toml")
     assert read_settings(tmp_path / "rules.toml") == RULES
