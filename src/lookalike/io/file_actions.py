@@ -256,7 +256,7 @@ def _restore(change: Change, *, dry_run: bool) -> str | None:
 
 
 def _separate(file: Path, change: Change, *, dry_run: bool) -> str | None:
-    """Make a shared file a file of its own again, with its former time of change."""
+    """Make a shared file a separate file again, with its former time of change."""
     try:
         if change.mode == "reflink" or file.stat().st_nlink < 2 or not os.path.samefile(file, change.kept):
             return ""

@@ -168,7 +168,7 @@ def opened(met: DataFrame) -> DataFrame:
 
 
 def _two_by_two(key: np.uint64, items: I64, most: int) -> Iterator[pa.RecordBatch]:
-    """Yield the items of every two parts of a bucket, of `most` items each, under a key of their own."""
+    """Yield the items of every two parts of a bucket, of `most` items each, under a separate key."""
     parts = [items[at : at + most] for at in range(0, len(items), most)]
     names = np.empty(len(parts) * len(parts), np.uint64)
     hashing.mix_all(np.arange(len(names), dtype=np.uint64), key, names)
