@@ -138,6 +138,18 @@ def archaic_words() -> list[str]:
     ]
 
 
+def archaic_words_in_tests() -> list[str]:
+    """Lines of tests, benchmarks and scripts with a word of the list; this script names them."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for folder in ("tests", "benchmarks", "scripts")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path != Path(__file__).resolve()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if WORDS.search(line)
+    ]
+
+
 def lines_of_code() -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py"))
 
@@ -154,6 +166,7 @@ def figures() -> dict[str, int]:
         "messages outside the command line that name flags": len(flags_in_messages(parsed)),
         "messages in two modules": len(repeated_messages(parsed)),
         "lines with words of the list": len(archaic_words()),
+        "lines of tests and benchmarks with words of the list": len(archaic_words_in_tests()),
         "lines of src": lines_of_code(),
     }
 
@@ -166,6 +179,7 @@ if __name__ == "__main__":
         "flags": lambda: flags_in_messages(modules()),
         "messages": lambda: repeated_messages(modules()),
         "words": archaic_words,
+        "tests": archaic_words_in_tests,
     }
     if len(sys.argv) > 1:
         listed = details[sys.argv[1]]()
