@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from lookalike.kinds.passages.api import Passages, passages
     from lookalike.kinds.passages.stories import stories
     from lookalike.kinds.records import api as records
+    from lookalike.kinds.scrub.api import scrub
+    from lookalike.kinds.scrub.local import Scrubbed
+    from lookalike.kinds.scrub.undo import undo_scrub
     from lookalike.kinds.strings import api as strings
     from lookalike.kinds.vectors import api as vectors
     from lookalike.result import Result
@@ -53,6 +56,9 @@ _HOMES = {
     "Passages": "lookalike.kinds.passages.api",
     "passages": "lookalike.kinds.passages.api",
     "stories": "lookalike.kinds.passages.stories",
+    "Scrubbed": "lookalike.kinds.scrub.local",
+    "scrub": "lookalike.kinds.scrub.api",
+    "undo_scrub": "lookalike.kinds.scrub.undo",
     "signatures": "lookalike.kinds.documents.signature_stream",
     "suggest_k": "lookalike.kinds.documents.shingle_length",
     "jaccard": "lookalike.kinds.documents.sets",
@@ -74,10 +80,10 @@ _MODULES = {
 }
 
 __all__ = [
-    "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "ShingleRule",
-    "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups",
-    "images", "jaccard", "load", "metrics", "pairs", "passages", "plan", "records", "report", "signatures", "stories",
-    "strings", "suggest_k", "textbook", "vectors",
+    "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "Scrubbed",
+    "ShingleRule", "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding",
+    "forecast", "groups", "images", "jaccard", "load", "metrics", "pairs", "passages", "plan", "records", "report",
+    "scrub", "signatures", "stories", "strings", "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from lookalike.kinds.faces.cli import FACES, query
 from lookalike.kinds.images.cli import IMAGES
 from lookalike.kinds.passages import cli as passages
 from lookalike.kinds.records import cli as records
+from lookalike.kinds.scrub import cli as scrub
 from lookalike.kinds.strings.cli import STRINGS
 from lookalike.kinds.vectors.cli import VECTORS
 
@@ -65,6 +66,7 @@ for kind, about in (
     app.add_typer(sub, name=kind.app.split(".")[-2])
 app.command()(passages.passages)
 app.command()(stories.stories)
+app.command()(scrub.scrub)
 app.command()(classify.classify)
 app.add_typer(records.app, name="records")
 app.command()(plan.plan)

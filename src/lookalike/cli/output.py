@@ -198,12 +198,17 @@ def finish(
     result: Result | SparkResult | Passages | Stories | Merged, wrote: Sequence[str | Path], *, quiet: bool, json: bool
 ) -> None:
     """Print the summary on standard error and, if requested, the receipt on standard output."""
-    if json:
-        sys.stdout.write(json_module.dumps(result.receipt, indent=2, default=str) + "\n")
-    for warning in result.receipt["warnings"]:
-        err.say("Warning:", warning, style="yellow")
-    for what in result.receipt["left_out"]:
-        err.say("Left out", what, style="yellow")
+    print_receipt(result.receipt, json=json)
     if not quiet:
         for label, text in lines(result.receipt, wrote):
             err.say(label, text)
+
+
+def print_receipt(receipt: dict[str, Any], *, json: bool) -> None:
+    """Print the receipt on standard output if requested, and its warnings on standard error."""
+    if json:
+        sys.stdout.write(json_module.dumps(receipt, indent=2, default=str) + "\n")
+    for warning in receipt["warnings"]:
+        err.say("Warning:", warning, style="yellow")
+    for what in receipt["left_out"]:
+        err.say("Left out", what, style="yellow")

@@ -95,6 +95,12 @@ class Delimited(ByteReader):
         mark = BOM if first.data.startswith(BOM) else b""
         return mark + first.data[first.starts[0] : first.ends[0]]
 
+    def beginning(self) -> bytes:
+        """Return the bytes of the file up to the end of the header line, also blank lines before it."""
+        with reading(self.name, self._kind):
+            first = next(self._blocks(0))
+        return first.data[: first.ends[0]]
+
     def _numbered(self, mark: Mark) -> Iterator[tuple[int, RawRows]]:
         """Yield (number of the first row, rows) for each block."""
         row = mark.row

@@ -62,6 +62,23 @@ def copied_rows(readers: Sequence[Reader], stays: npt.NDArray[np.bool_], *, repa
         raise InputChanged(readers[-1].name)
 
 
+def whole_blocks(reader: Reader) -> Iterator[RawRows]:
+    """Yield the rows in blocks that together hold every byte of the file, also its head and what is between rows."""
+    if not isinstance(reader, Delimited):
+        yield from reader.raw_rows()
+        return
+    head, tail, is_first = reader.beginning(), b"", True
+    for rows in reader.raw_rows():
+        data, end = rows.data, int(rows.ends[-1])
+        if is_first and not (data.startswith(head) and rows.starts[0] >= len(head)):
+            yield RawRows(head + data[:end], rows.starts + len(head), rows.ends + len(head))
+        else:
+            yield RawRows(data[:end], rows.starts, rows.ends)
+        is_first, tail = False, data[end:]  # the tail begins the next block
+    nothing = np.empty(0, np.int64)
+    yield RawRows(head if is_first else tail, nothing, nothing)
+
+
 def _taken(rows: RawRows, wanted: npt.NDArray[np.int64]) -> bytes:
     """Return the bytes of these rows; adjacent rows are copied together."""
     starts, ends = rows.starts[wanted], rows.ends[wanted]

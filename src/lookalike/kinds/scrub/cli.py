@@ -1,0 +1,85 @@
+"""The command `lookalike scrub`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from lookalike.cli import options as o
+from lookalike.core.options import Option
+from lookalike.errors import UsageError
+from lookalike.kinds.scrub.options import ScrubOptions
+
+
+class CutFileOptions(TypedDict, total=False):
+    """The options of the command that Python does not have."""
+
+    removed: Annotated[
+        Path | None,
+        Option(None, "Where to write what was cut (.parquet); `undo` restores the input from it.", unset="nowhere"),
+    ]
+    undo: Annotated[bool, Option(False, "Restore the input: INPUT is an output of scrub and its table of cuts.")]
+
+
+SCRUB_OUTPUT = o.with_help(
+    o.command_parameters(o.OutputOptions), output="Where to write the rows, by extension; a folder for all tables."
+)
+
+
+@o.takes(SCRUB_OUTPUT, CutFileOptions, ScrubOptions)
+def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
+    """Remove text that repeats; one copy stays.
+
+    Afterwards no run of --min-tokens tokens occurs twice in the collection. The text outside of the cuts is
+    unchanged. With --removed, a table lists what was cut and where the copy that stays is.
+    """
+    target, undo = o.Target.of(options, options.pop("removed")), options.pop("undo")
+    output, removed = target.output, target.removed
+    if output is None:
+        raise UsageError("scrub writes the rows to a file: give -o OUT, for example -o clean.jsonl.")
+    if undo:
+        _undo(inputs, output, force=target.force, quiet=target.quiet)
+        return
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.io.results import write_json
+
+    outputs = show.Outputs.check(output, removed, force=target.force)
+    if removed is not None and not output.suffix:
+        raise UsageError("-o FOLDER writes removed.parquet too; leave --removed out.")
+    options["beside"] = o.beside(output)
+    source = o.paths(inputs)
+    from lookalike.kinds.scrub.api import scrub as run
+
+    with terminal.progress(target.quiet) as progress:
+        result = run(source, progress=progress, **options)
+        with outputs.together():
+            if output.suffix:
+                result.write(output, removed=removed, force=target.force)
+                receipt = show.receipt_of(output)
+                write_json(result.receipt, receipt, force=target.force)
+                wrote = [path for path in (output, receipt, removed) if path is not None]
+            else:
+                wrote = [result.save(output, force=target.force)]
+    show.print_receipt(result.receipt, json=target.json)
+    if not target.quiet:
+        from lookalike.kinds.scrub.summary import lines
+
+        for label, line in lines(result.receipt, wrote):
+            terminal.err.say(label, line)
+    result.done()
+
+
+def _undo(inputs: list[str], output: Path, *, force: bool, quiet: bool) -> None:
+    """Restore the input of a run. inputs: its output and its table of cuts."""
+    if len(inputs) != 2:
+        raise UsageError(f"--undo takes the output of scrub and its table of cuts; {len(inputs)} names came.")
+    from lookalike.cli.terminal import err
+    from lookalike.io.atomic import check_output
+
+    check_output(output, force=force)
+    from lookalike.kinds.scrub.undo import undo_scrub
+
+    undo_scrub(inputs[0], inputs[1], output, force=force)
+    if not quiet:
+        err.say("Wrote", str(output))

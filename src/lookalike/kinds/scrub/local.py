@@ -1,0 +1,222 @@
+"""A run of scrub on this machine, and its result."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.formatting import count
+from lookalike.core.keep_policy import preferred_column
+from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.options import check_values
+from lookalike.core.results import ArrowRows
+from lookalike.core.run_options import silent
+from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
+from lookalike.io.atomic import check_output, together
+from lookalike.io.collection import Collection
+from lookalike.io.paths import kind_of
+from lookalike.io.read import by_lines, open_collection
+from lookalike.io.results import write_json
+from lookalike.io.verbatim import can_copy
+from lookalike.io.write import write_bytes, write_table
+from lookalike.kinds.scrub.options import ScrubOptions
+from lookalike.kinds.scrub.receipt import frequent_passages, scrub_receipt
+from lookalike.kinds.scrub.removed import RemovedColumns, RemovedFile, RemovedRows, nothing_removed
+from lookalike.kinds.scrub.repeats import CutList, check_columns, find_cuts
+from lookalike.kinds.scrub.spans import CutReader, KeptPlaces
+from lookalike.kinds.scrub.spec import ScrubJob
+from lookalike.kinds.scrub.tokens import SCRUB_MEMORY_PER_TEXT_BYTE, ScrubTokens, read_tokens, tokens_recipe
+from lookalike.kinds.scrub.writing import CutStream, Written, scrubbed_batches, scrubbed_bytes
+from lookalike.runtime.local.memory_needs import read_limit
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
+from lookalike.runtime.local.workspace import open_workspace
+
+SCRUB_MEMORY_PER_BYTE_OF_INPUT = 4.0  # bytes of memory for each byte of text of a run without a work folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scrubbed(ArrowRows):
+    """The result of `scrub`. Texts are read again when a table is accessed or written.
+
+    kept: all rows, with the text that stays. removed: what was cut, with the place of the copy that stays. receipt: the
+    request and the counts of the run.
+    """
+
+    job: ScrubJob
+    collection: Collection
+    read: ScrubTokens
+    cuts: CutList
+    receipt: dict[str, Any]
+    space: Workspace
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+
+    @property
+    def kept(self) -> pa.Table:
+        """The rows with all their columns, in input order, without the text that was cut."""
+        return self._both["kept"]
+
+    @property
+    def removed(self) -> pa.Table:
+        """The table of cuts: id, row, start, end (characters), start_byte, end_byte, tokens, the document and place of
+        the copy that stays, how often the passage occurred, and the text."""
+        return self._both["removed"]
+
+    def to_arrow(self) -> pa.Table:
+        return self.kept
+
+    @cached_property
+    def _both(self) -> dict[str, pa.Table]:
+        spooled: list[pa.RecordBatch] = []
+        rows = RemovedRows(spooled.append)
+        kept = KeptPlaces.of(self.cuts.pieces)
+        with Pool(self._threads) as pool:
+            stream = self._stream(pool, kept)
+            batches = list(
+                scrubbed_batches(self.collection.rows(), self.collection.text_column, stream, rows, Written())
+            )
+        rows.flush()
+        columns = self._columns(kept)
+        whole = pa.Table.from_batches([columns.complete(batch) for batch in spooled or [nothing_removed()]])
+        return {
+            "kept": pa.Table.from_batches(batches),
+            "removed": whole.drop_columns(["raw", "dropped_row", "position"]),
+        }
+
+    def write(self, path: str | Path, *, removed: str | Path | None = None, force: bool = False) -> Path:
+        """Write the rows without the text that was cut, and the table of cuts, from which `undo_scrub` restores them.
+
+        Both appear together when they are complete. JSON Lines, CSV, TSV and text keep the bytes of the input outside
+        of the cuts if the output has the same format.
+        """
+        path, aside = Path(path), None if removed is None else Path(removed)
+        if aside is not None and kind_of(aside) != "Parquet":
+            raise UsageError(
+                f"the table of removed text is written as Parquet; expected a name like {aside.stem}.parquet."
+            )
+        check_output(path, force=force, columns=self.collection.columns)
+        paths = [one for one in (path, aside) if one is not None]
+        kept = KeptPlaces.of(self.cuts.pieces) if aside is not None else KeptPlaces.of(self.cuts.pieces[:0])
+        written = Written()
+        with together(paths, force=force), Pool(self._threads) as pool, ExitStack() as stack:
+            file = None if aside is None else RemovedFile(aside, force=force)
+            rows = None if file is None else stack.enter_context(file.spooling())
+            stream = self._stream(pool, kept)
+            verbatim = can_copy(self.collection.readers, path)
+            column = self.collection.text_column
+            if verbatim:
+                write_bytes(scrubbed_bytes(self.collection.readers, column, stream, rows, written), path, force=force)
+            else:
+                batches = scrubbed_batches(self.collection.rows(), column, stream, rows, written)
+                write_table(batches, path, force=force)
+            if file is not None:
+                about = {
+                    "format": kind_of(path), "verbatim": verbatim, "text": column, "lines": self.collection.lines,
+                    "given": written.given.as_list(), "output": written.output.as_list(), "head": written.head,
+                    "closed_row": written.closed_row,
+                }  # fmt: skip
+                file.finish(self._columns(kept), about)
+        return path
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write kept.parquet, removed.parquet and receipt.json into a new folder, which appears when it is complete."""
+        from lookalike.io.atomic import check_folder, replacing
+
+        folder = Path(folder)
+        check_folder(folder, force=force)
+        with replacing(folder, force=force) as draft:
+            draft.path.mkdir()
+            self.write(draft.path / "kept.parquet", removed=draft.path / "removed.parquet")
+            write_json(self.receipt, draft.path / "receipt.json")
+        return folder
+
+    def done(self) -> None:
+        """Delete the checkpoints and temporary files of the run, after the result was saved."""
+        self.space.finish()
+
+    @property
+    def _threads(self) -> int:
+        return self.job.threads or usable_cores()
+
+    def _stream(self, pool: Pool, kept: KeptPlaces) -> CutStream:
+        reader = CutReader(self.collection, self.job, self.cuts, self.read.offsets, kept)
+        return CutStream(reader.batches(pool), self.collection.name)
+
+    def _columns(self, kept: KeptPlaces) -> RemovedColumns:
+        return RemovedColumns(self.cuts.pieces, self.read.offsets, self.read.ids, kept)
+
+    def __repr__(self) -> str:
+        counts = self.receipt["counts"]
+        return (
+            f"<Scrubbed: {count(counts['tokens_removed'], 'tokens')} removed from "
+            f"{count(counts['documents_cut'], 'documents')}, {self.job.words()}>"
+        )
+
+    def _repr_html_(self) -> str:
+        counts = self.receipt["counts"]
+        names = ("documents", "documents_cut", "cuts", "tokens_removed")
+        facts: list[tuple[str, object]] = [(name.replace("_", " "), f"{counts[name]:,}") for name in names]
+        rows = [[one["text"], one["copies"], one["kept"]] for one in self.receipt["most_frequent"][:NOTEBOOK_ROWS]]
+        return card(f"scrub · {self.job.words()}", facts, table(["text", "copies", "kept"], rows, len(rows)))
+
+
+def run(source: Any, given: dict[str, Any]) -> Scrubbed:
+    """Remove the repeats of one source. given: the options of `scrub`."""
+    progress = given.pop("progress", silent)
+    columns = {name: given.pop(name, None) for name in ("text", "id")}
+    columns["on_bad_text"] = given.pop("on_bad_text", "error")
+    check_values(ScrubOptions, columns | {"engine": given.pop("engine", "local")})
+    columns["lines"] = by_lines(given.pop("lines", False), alone=True)
+    if columns["on_bad_text"] == "replace":
+        raise UsageError(
+            "on_bad_text is 'replace', which changes text outside of the cuts; expected 'error' or 'skip'."
+        )
+    place = ResourceLimits.of(given)
+    job = ScrubJob(**given)
+    collection = open_collection(source, **columns, limit=read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE))
+    trace = Trace(progress)
+    column = preferred_column(job.keep)
+    asked = {name: value for name, value in job.as_dict().items() if name != "threads"}
+    about = {"wants": "scrub", "compared": job.words(), "job": asked}
+    extra = [(column,) if column else ()]
+    space = open_workspace([collection], extra, tokens_recipe(job), about, place, growth=SCRUB_MEMORY_PER_BYTE_OF_INPUT)
+    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+        read = read_tokens(collection, job, column, pool, trace, space)
+        check_columns(job, column, read)
+        cuts = _checkpointed(read, job, pool, trace, space)
+        _count(read, cuts, trace)
+        passages = frequent_passages(read, cuts, job, collection)
+    receipt = scrub_receipt(collection, job, read, trace, space, passages)
+    result = Scrubbed(job=job, collection=collection, read=read, cuts=cuts, receipt=receipt, space=space)
+    if place.beside is None:  # no caller reports that the answer is saved
+        result.done()
+    return result
+
+
+def _checkpointed(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space: Workspace) -> CutList:
+    """Find the cuts, or take them from the checkpoint of an interrupted run."""
+
+    def make() -> tuple[dict[str, Any], dict[str, int]]:
+        cuts = find_cuts(read, job, pool, trace, space)
+        return {"pieces": cuts.pieces, "states": cuts.states}, {}
+
+    arrays, _ = space.part("cuts", make)
+    return CutList(arrays["pieces"], arrays["states"])
+
+
+def _count(read: ScrubTokens, cuts: CutList, trace: Trace) -> None:
+    owners = np.searchsorted(read.offsets, cuts.pieces[:, 0], "right") - 1
+    trace.add(
+        cuts=len(cuts.pieces),
+        documents_cut=len(np.unique(owners)),
+        tokens_removed=int(cuts.pieces[:, 1].sum()),
+        documents_dropped=int((cuts.states == 1).sum()),
+        documents_left_whole=int((cuts.states == 2).sum()),
+    )

@@ -1,0 +1,85 @@
+"""scrub from the command line: outputs, undo, messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+RETURNS = "Free returns within thirty days of purchase, no questions asked."
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    rows = [("a", f"Red shoes. {RETURNS} Size 42."), ("b", f"A grinder. {RETURNS}"), ("c", "Nothing repeats here.")]
+    path = tmp_path / "shop.jsonl"
+    path.write_text("".join(json.dumps({"id": key, "text": text, "n": 1}) + "\n" for key, text in rows))
+    return path
+
+
+@pytest.mark.promise(
+    "docs/how-to/clean-a-training-corpus.md", "Afterwards no run of `--min-tokens` words (default: 50) occurs twice"
+)
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "Text outside the cuts is kept byte for byte")
+def test_one_copy_stays(shop: Path, lookalike) -> None:
+    out, removed = shop.with_name("out.jsonl"), shop.with_name("removed.parquet")
+    done = lookalike("scrub", shop, "--min-tokens", 8, "-o", out, "--removed", removed)
+    assert done.code == 0
+    assert "Removed  10 of 29 words (34.5%) · 1 cut in 1 document" in done.err
+    assert out.read_text() == shop.read_text().replace(f"A grinder. {RETURNS}", "A grinder. ")
+    (row,) = pq.read_table(removed).drop_columns(["raw", "dropped_row", "position"]).to_pylist()
+    assert row == {
+        "id": "b", "row": 1, "start": 11, "end": 75, "start_byte": 11, "end_byte": 75, "tokens": 10, "kept": "a",
+        "kept_start": 11, "kept_end": 74, "kept_start_byte": 11, "kept_end_byte": 74, "occurrences": 2, "text": RETURNS,
+    }  # fmt: skip
+    receipt = json.loads(out.with_name("out.jsonl.receipt.json").read_text())
+    assert receipt["most_frequent"][0]["kept"] == "a"
+    again = shop.with_name("again.jsonl")
+    assert lookalike("scrub", "--undo", out, removed, "-o", again).code == 0
+    assert again.read_bytes() == shop.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--protect", "("], "protect '(' is not a regular expression"),
+        (["--protect", "x*"], "matches the empty text"),
+        (["--protect", "(?s).+"], "matches all of the text"),
+        (["--max-times", "2"], "expected level 'line' or 'paragraph'"),
+        (["--level", "line", "--at", "sentence"], "at and unit are for level 'span'"),
+        (["--max-loss", "0"], "expected a share above 0"),
+        (["--text", "txt"], "Nearest: 'text'"),
+        (["--keep", "max:size"], "no column 'size'"),
+        (["--removed", "cuts.csv"], "written as Parquet"),
+    ],
+)
+def test_bad_options_get_one_line_and_no_output(shop: Path, lookalike, options: list[str], message: str) -> None:
+    out = shop.with_name("out.jsonl")
+    done = lookalike("scrub", shop, "-o", out, *options)
+    assert done.code in (1, 2)
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert [path.name for path in shop.parent.iterdir()] == ["shop.jsonl"]
+
+
+def test_an_output_is_needed(shop: Path, lookalike) -> None:
+    assert "give -o OUT" in lookalike("scrub", shop).err
+    assert "takes the output of scrub and its table of cuts" in lookalike("scrub", "--undo", shop, "-o", "x.jsonl").err
+
+
+def test_a_folder_holds_everything(shop: Path, lookalike) -> None:
+    folder = shop.with_name("all")
+    assert lookalike("scrub", shop, "--min-tokens", 8, "-o", folder).code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["kept.parquet", "receipt.json", "removed.parquet"]
+    assert pq.read_table(folder / "kept.parquet")["n"].to_pylist() == [1, 1, 1]
+
+
+def test_cuts_at_sentences_and_the_best_document(shop: Path, lookalike) -> None:
+    out = shop.with_name("out.jsonl")
+    done = lookalike("scrub", shop, "--min-tokens", 5, "--at", "sentence", "--keep", "shortest", "-o", out)
+    assert done.code == 0
+    assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == [
+        "Red shoes. Size 42.", f"A grinder. {RETURNS}", "Nothing repeats here."
+    ]  # fmt: skip
