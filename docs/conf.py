@@ -39,6 +39,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1c5d99", "color-brand-content": "#1c5d99"},
     "dark_css_variables": {"color-brand-primary": "#7fb8ea", "color-brand-content": "#7fb8ea"},
 }
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 

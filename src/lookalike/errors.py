@@ -34,6 +34,10 @@ class InputError(LookalikeError):
     """The input is missing, unreadable, or not as expected."""
 
 
+class MissingInput(InputError, FileNotFoundError):
+    """A file or folder of the input does not exist."""
+
+
 class ColumnNotFound(InputError):
     """The input does not have the requested column."""
 

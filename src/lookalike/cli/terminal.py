@@ -15,6 +15,7 @@ from lookalike.core.trace import Progress, silent
 LABEL = 9  # width of a label, such as "Compared "
 STAGES = {
     "open": "Opening",
+    "compile": "Compiling, which is done once",
     "item groups": "Grouping items",
     "read": "Reading",
     "common": "Dropping common shingles",
@@ -82,7 +83,13 @@ def progress(quiet: bool) -> Iterator[Progress]:
                 tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total)
             bars.update(tasks[stage], completed=done, total=total)
 
-        yield report
+        from lookalike.kernels import _jit
+
+        _jit.on_compile = lambda: report("compile", 0, None)
+        try:
+            yield report
+        finally:
+            _jit.on_compile = None
 
 
 def counted(done: float, total: float | None) -> str:

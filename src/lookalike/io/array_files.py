@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.core.arrays import F32
-from lookalike.errors import InputError, listed, nearest
+from lookalike.errors import InputError, MissingInput, listed, nearest
 from lookalike.io.columnar import refuse_empty
 from lookalike.io.columns import ROW_NUMBERS
 
@@ -22,7 +22,7 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
     """Return the vectors of a file, and the row ids if a .npz file has an array of them."""
     if not file.exists():
         beside = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise InputError(f"no such file: {file}.{nearest(file.name, beside)}")
+        raise MissingInput(f"no such file: {file}.{nearest(file.name, beside)}")
     refuse_empty(file, str(file), "an array")
     if file.suffix.lower() == ".fvecs":
         return _fvecs(file), None

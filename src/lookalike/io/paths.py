@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from lookalike.errors import InputError, nearest
+from lookalike.errors import InputError, MissingInput, nearest
 
 FORMATS = {
     ".parquet": "Parquet",
@@ -181,4 +181,4 @@ def _missing(path: Path, name: str) -> InputError:
             "Download the file first, or use `engine='spark'`, which reads the addresses that Spark knows."
         )
     beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
-    return InputError(f"no such file: {name}.{nearest(path.name, beside)}")
+    return MissingInput(f"no such file: {name}.{nearest(path.name, beside)}")

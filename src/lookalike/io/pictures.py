@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lookalike.core.formatting import count
-from lookalike.errors import InputError, MissingExtra, UsageError, nearest
+from lookalike.errors import InputError, MissingExtra, MissingInput, UsageError, nearest
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.paths import readable
 
@@ -107,7 +107,7 @@ def open_pictures(source: Any) -> PictureFolder:
             files.append(path)
         else:
             beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
-            raise InputError(f"no such file or folder: {path}.{nearest(path.name, beside)}")
+            raise MissingInput(f"no such file or folder: {path}.{nearest(path.name, beside)}")
     if not files:
         raise InputError(f"no pictures in {os.fspath(given[0])}. Known: {', '.join(PICTURES)}.")
     name = os.fspath(given[0]) + (f" and {len(given) - 1} more" if len(given) > 1 else "")

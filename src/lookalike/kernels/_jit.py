@@ -26,6 +26,8 @@ SCALARS: dict[type, str] = {
     **{kind: np.dtype(kind).str for kind in (np.uint8, np.uint16, np.uint32, np.uint64)},
 }
 
+on_compile: Callable[[], None] | None = None  # called before a kernel is compiled, which takes about a second
+
 MAKING = threading.Lock()  # numba reads the folder of its cache from a global setting
 
 
@@ -107,6 +109,8 @@ class Kernel:
             return load(Image.from_bytes(file.read_bytes()), self.py_func)
         except (OSError, UnsupportedCode):
             pass
+        if on_compile is not None:
+            on_compile()
         from lookalike.kernels._compiler import compile_for
 
         entry, image = compile_for(self.dispatcher, arguments)

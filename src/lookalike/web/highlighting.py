@@ -19,6 +19,7 @@ Piece = tuple[str, int]  # a text, and 1 if the other item contains it too, else
 MAX_COMPARED_CHARACTERS = 400_000  # longer texts are truncated before they are compared
 MOST_ITEMS, MOST_NUMBERS = 5000, 256  # items of a basket and numbers of a vector that are shown
 STAMP, LARGE_PICTURE_PIXELS = 88, 480  # edge of a picture in pixels: in a list, and side by side
+LIKENESS_OF_LETTERS, MIN_SHARED_LETTERS = 0.6, 3  # of less similar strings only longer shared runs are marked
 LETTERS = 2000  # characters of a field that are compared letter by letter
 MAX_LETTERWISE_CHARACTERS = 500  # longest strings that are compared letter by letter
 LISTED_CHARACTERS = 180  # characters of a text that a list shows
@@ -64,13 +65,14 @@ def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
 
     >>> letters("Jon Smith", "John Smith")
     ([('Jo', 1), ('n Smith', 1)], [('Jo', 1), ('h', 0), ('n Smith', 1)])
+    >>> letters("campbell", "ryan")  # single letters that unlike strings share say nothing
+    ([('campbell', 0)], [('ryan', 0)])
     """
-    one: list[Piece] = []
-    other: list[Piece] = []
-    for what, a, b, c, d in SequenceMatcher(None, left[:LETTERS], right[:LETTERS], autojunk=False).get_opcodes():
-        one += [(left[a:b], int(what == "equal"))] if b > a else []
-        other += [(right[c:d], int(what == "equal"))] if d > c else []
-    return one, other
+    left, right = left[:LETTERS], right[:LETTERS]
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    least = 1 if matcher.ratio() >= LIKENESS_OF_LETTERS else MIN_SHARED_LETTERS
+    spans = [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size >= least]
+    return _pieces(left, [(a, a + n) for a, _, n in spans]), _pieces(right, [(b, b + n) for _, b, n in spans])
 
 
 def excerpt(content: Content) -> str:

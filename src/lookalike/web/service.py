@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from pydantic import BaseModel
 
 from lookalike import __version__
@@ -239,12 +239,18 @@ class Service:
         _route(app, "POST", "/compare", self.compare, models.compare, models.compared, token=read)
         _route(app, "GET", "/stats", self.stats, None, None, token=read)
         _route(app, "GET", "/health", self.health, None, request_models.Health, token=False)
+        app.add_api_route("/", _to_docs, include_in_schema=False)
         app.add_api_route("/metrics", self.metrics_text, response_class=PlainTextResponse, include_in_schema=False)
         app.add_api_route("/openapi.json", self.openapi, include_in_schema=False)
         app.add_api_route("/docs", self.docs, response_class=HTMLResponse, include_in_schema=False)
         if token:
             app.openapi()["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return app
+
+
+async def _to_docs() -> Response:
+    """Send a browser that opens the address of the server to the page about the API."""
+    return RedirectResponse("/docs")
 
 
 def _route(

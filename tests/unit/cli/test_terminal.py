@@ -57,3 +57,17 @@ def test_a_stage_is_all_done_at_its_end() -> None:
     assert told == [
         ("read", 0, None), ("read", 300, None), ("match", 0, None), ("match", 1, 1), ("read", 300, 300),
     ]  # fmt: skip
+
+
+def test_a_kernel_that_is_compiled_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lookalike.kernels import _jit
+
+    out = Terminal()
+    screen = shown(monkeypatch, out, 100)
+    screen.is_interactive = True
+    monkeypatch.setattr(terminal, "err", screen)
+    with terminal.progress(quiet=False):
+        assert _jit.on_compile is not None
+        _jit.on_compile()
+    assert _jit.on_compile is None
+    assert "Compiling, which is done once" in out.getvalue()

@@ -134,7 +134,37 @@ def test_the_slider_counts_anew_at_every_threshold(page: Path, browser: Browser)
     assert sum(browser.value(sizes)) == told["grouped"][at]
     browser.press("Escape")
     browser.press("Escape")
-    assert browser.value("location.hash") == "#overview"
+    assert browser.value("location.hash") == "#overview?at=0.7"
+
+
+@needs_browser
+def test_a_click_in_the_histogram_moves_the_threshold_and_the_address_keeps_it(page: Path, browser: Browser) -> None:
+    see(browser, page)
+    cuts = blocks(page)["data-overview"]["cuts"]
+    browser.value(
+        """(() => {
+          const svg = document.getElementById('histogram'), box = svg.getBoundingClientRect();
+          svg.dispatchEvent(new MouseEvent('click', { clientX: box.left + box.width / 2, bubbles: true }));
+        })()"""
+    )
+    middle = browser.value(TEXT.format("at"))
+    assert cuts[len(cuts) // 3] < float(middle) < cuts[2 * len(cuts) // 3]
+    browser.press("g")
+    browser.wait("location.hash.startsWith('#groups/') && document.querySelectorAll('.row').length > 0")
+    address = browser.value("location.hash")
+    assert address.endswith(f"?at={float(middle):g}")
+    see(browser, page, address)
+    browser.wait(f"{TEXT.format('at')} === {json.dumps(middle)}")
+    assert browser.value("location.hash") == address
+
+
+@needs_browser
+def test_an_exact_run_shows_no_empty_plots(tmp_path: Path, browser: Browser) -> None:
+    la.pairs(["a b c d e", "a b c d e f"], k=1, threshold=0.5, exact=True).save(tmp_path / "result")
+    see(browser, la.report(tmp_path / "result", tmp_path / "report.html"))
+    assert browser.value(
+        "document.getElementById('buckets-card').hidden && document.getElementById('curve').hasAttribute('hidden')"
+    )
 
 
 @needs_browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ def test_queries(served: tuple[str, int]) -> None:
     many = {"items": [ROSE] * 5, "k": 1, "threshold": 0.9}  # more than the event loop takes itself
     assert ask(served, "POST", "/query", many) == (200, {"matches": [[{"id": "rose", "similarity": 1.0}]] * 5})
     assert ask(served, "POST", "/query", {"items": []}) == (200, {"matches": []})
+
+
+def test_the_address_alone_leads_to_the_page_about_the_api(served: tuple[str, int]) -> None:
+    with closing(http.client.HTTPConnection(*served)) as connection:
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["Location"]) == (307, "/docs")
 
 
 CROWDED = {

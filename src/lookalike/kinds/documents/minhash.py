@@ -37,6 +37,8 @@ class MinHash:
     >>> right.update_batch(["milk", "bread", "eggs", "tea"])
     >>> 0.4 < left.jaccard(right) < 0.8
     True
+    >>> left
+    MinHash(num_perm=128, seed=42, scheme='fss-1')
     """
 
     def __init__(self, num_perm: int = 128, *, seed: int = 42, scheme: Literal["fss-1", "minhash-1"] = "fss-1") -> None:
@@ -59,6 +61,9 @@ class MinHash:
             minhash = cls(**options)
             minhash.update_batch(token_set)
             yield minhash
+
+    def __repr__(self) -> str:
+        return f"MinHash(num_perm={self.num_perm}, seed={self.seed}, scheme={self.scheme!r})"
 
     @property
     def num_perm(self) -> int:

@@ -23,19 +23,24 @@ SHEET_TEMPLATE = """<!DOCTYPE html>
 :root {{ color-scheme: light dark; }}
 body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }}
 h1 {{ font-size: 1.4rem; }} h2 {{ font-size: 1rem; margin: 1.5rem 0 .5rem; }}
-section {{ border-top: 1px solid #8884; }}
-.row {{ display: flex; flex-wrap: wrap; gap: 1rem; align-items: end; }}
-figure {{ margin: 0; max-width: {edge}px; }}
-figure img {{ display: block; max-width: 100%; border-radius: 4px; }}
-figure.kept img {{ outline: 3px solid #2a8; }}
+section {{ border-top: 1px solid #8884; padding-bottom: 1.25rem; }}
+.row {{ display: flex; flex-wrap: wrap; gap: 1rem; align-items: start; }}
+figure {{ margin: 0; width: {edge}px; }}
+figure .box {{ display: flex; align-items: end; height: {edge}px; }}
+figure img {{ display: block; max-width: 100%; max-height: 100%; border-radius: 4px; }}
+figure.kept img, .ring {{ outline: 3px solid #2a8; }}
+.ring {{ display: inline-block; width: .7em; height: .7em; margin: 0 .2em; }}
 figcaption {{ font-size: .8rem; overflow-wrap: anywhere; margin-top: .3rem; }}
 .note {{ color: #777; }}
 </style></head><body>
-<h1>{title}</h1><p class="note">{note}</p>
+<h1>{title}</h1><p class="note">{note}{ring}</p>
 {groups}
 {broken}
 </body></html>
 """
+
+
+RING = ' · <span class="ring"></span> the image of each group that is kept'
 
 
 class Shown(NamedTuple):
@@ -54,7 +59,8 @@ def write_sheet(
     """Write the page atomically. Every name is escaped, because a file name may contain any character."""
     check_place(path, force=force)
     parts = []
-    for number, group in enumerate(groups):
+    shown_groups = list(groups)
+    for number, group in enumerate(shown_groups):
         figures = "\n".join(_figure(shown) for shown in group)
         head = f"Group {number} · {count(len(group), 'images')}"
         parts.append(f'<section><h2>{head}</h2><div class="row">\n{figures}\n</div></section>')
@@ -64,6 +70,7 @@ def write_sheet(
         listed = f"<section><h2>Left out · {count(len(broken), 'files')}</h2><ul>{rows}</ul></section>"
     page = SHEET_TEMPLATE.format(
         title=html.escape(title), note=html.escape(note), edge=EDGE, broken=listed,
+        ring=RING if any(shown.kept for group in shown_groups for shown in group) else "",
         groups="\n".join(parts) or "<p>No two images are alike.</p>",
     )  # fmt: skip
     with replacing(path, force=force) as draft:
@@ -76,7 +83,7 @@ def _figure(shown: Shown) -> str:
     kept = ' class="kept"' if shown.kept else ""
     name, about = html.escape(shown.name), html.escape(shown.about)
     return (
-        f'<figure{kept}><img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy">'
+        f'<figure{kept}><div class="box"><img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy"></div>'
         f'<figcaption>{name}<br><span class="note">{about}</span></figcaption></figure>'
     )
 

@@ -36,12 +36,22 @@ const flow = () => { // the funnel, with what the threshold lets pass
   if (overview.of === "result" && noted) noted.textContent = `${number.format(overview.grouped[cut])} ${overview.items} in them`;
 };
 let waiting = 0;
+// The threshold stands in the address, so that it outlives a reload and can be sent to somebody.
+const bare = () => location.hash.split("?")[0];
+const stamped = (hash) => (cut > 0 ? `${hash || "#overview"}?at=${overview.cuts[cut]}` : hash);
+const stamp = () => { const hash = stamped(bare()); if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname + location.search); };
+const cutOfAddress = () => {
+  const at = Number(location.hash.split("?at=")[1]);
+  const where = location.hash.includes("?at=") ? overview.cuts.findIndex((value) => Math.abs(value - at) < 1e-9) : -1;
+  return Math.max(0, where);
+};
 const setCut = (value) => {
   const next = Math.max(0, Math.min(overview.cuts.length - 1, value));
   if (next === cut) return;
   cut = next;
   id("slider").value = String(cut);
   live();
+  stamp();
   clearTimeout(waiting);
   waiting = setTimeout(() => { if (route_.view !== "overview") { list.page = 0; refresh(true); } }, 140);
 };
@@ -95,7 +105,7 @@ const open = (at, push = true) => {
   if (!list.rows[at]) return;
   point(at);
   if (push) to(hashOf(list.rows[at]));
-  else { history.replaceState(null, "", hashOf(list.rows[at])); go(); }
+  else { history.replaceState(null, "", stamped(hashOf(list.rows[at]))); go(); }
 };
 const step = async (by) => {
   const to = list.at + by;
@@ -149,14 +159,14 @@ const hop = (by) => {
 // going somewhere: at once, and so that the browser's own way back works
 
 const to = (hash) => {
-  if (location.hash === hash) return;
-  history.pushState(null, "", hash);
+  if (bare() === hash) return;
+  history.pushState(null, "", stamped(hash));
   go();
 };
 
 const narrow = window.matchMedia("(max-width: 800px)");
 const read = () => {
-  const [view, ...parts] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [view, ...parts] = bare().slice(1).split("/").map(decodeURIComponent);
   const values = parts.map((part) => { try { return JSON.parse(part); } catch { return part; } });
   return ["overview", "groups", "pairs", "pair", "item"].includes(view) ? { view, parts: values } : { view: "overview", parts: [] };
 };
@@ -184,7 +194,7 @@ const go = () => {
   else if (parts.length) find();
 };
 const find = () => { // the row of what is shown
-  const at = list.rows.findIndex((row) => hashOf(row) === location.hash);
+  const at = list.rows.findIndex((row) => hashOf(row) === bare());
   if (at >= 0) point(at);
 };
 const leave = () => {
@@ -237,6 +247,9 @@ const paste = async () => {
   clearTimeout(typing);
   showResults([], "Looking …");
   try {
+    const ids = await source.search(text); // the id itself comes before texts like it
+    const first = ids.rows[0];
+    if (first && first.item !== null && first.name.toLowerCase() === text.trim().toLowerCase()) { found.rows = ids.rows; choose(0); return; }
     const answer = await source.find(text);
     showResults(answer.rows, answer.total ? `${number.format(answer.total)} like it, by ${answer.of}.` : "Nothing is like this text.");
   } catch (error) { showResults([], String(error.message || error)); }
@@ -271,12 +284,13 @@ const fillOverview = () => {
   id("curve-note").textContent = !curve ? "The search was exact: every pair within the threshold was found." :
     [curve.shape, curve.planned !== null ? `planned ${fixed(curve.planned, 4)} at the threshold` : "", measured && measured.recall !== null ? `measured ${fixed(measured.recall, 4)} on ${number.format(measured.true_pairs)} ${measured.true_pairs === 1 ? "pair" : "pairs"}` : ""].filter(Boolean).join(" · ");
   const any = Object.keys(buckets).length > 0;
-  id("buckets-note").textContent = any ? "How many keys are shared by so many items." : "This way of searching has no buckets.";
+  id("buckets-note").textContent = "How many keys are shared by so many items.";
   fillBuckets(id("buckets"), buckets);
   id("facts").replaceChildren(...overview.facts.flatMap(([name, said]) => [make("dt", {}, name), make("dd", {}, said)]));
   id("facts-card").querySelector("h2").textContent = overview.of === "index" ? "This index" : "This run";
   id("curve-card").hidden = overview.of === "index" && !curve;
-  id("buckets-card").hidden = overview.of === "index" && !any;
+  id("curve").toggleAttribute("hidden", !curve); // of an exact search it would be a step
+  id("buckets-card").hidden = !any;
 };
 
 const begin = async () => {
@@ -298,6 +312,8 @@ const begin = async () => {
     id("slider").max = String(overview.cuts.length - 1);
     plot = histogram(id("histogram"), id("slider"), overview);
     plot.render();
+    cut = cutOfAddress();
+    id("slider").value = String(cut);
     live();
   }
   go();
@@ -306,9 +322,10 @@ const begin = async () => {
 
 // events
 
+id("histogram").addEventListener("click", (event) => setCut(plot.cutAt(event.clientX)));
 id("slider").addEventListener("input", () => setCut(Number(id("slider").value)));
 id("rows").addEventListener("click", (event) => { const row = event.target.closest(".row"); if (row) { if (list.mode === "groups") list.group = list.rows[Number(row.dataset.at)].item; open(Number(row.dataset.at)); } });
-id("order").addEventListener("change", () => { list = { ...list, order: id("order").value, page: 0, at: -1 }; if (route_.view === "pair") history.replaceState(null, "", "#pairs"); route_ = read(); refresh().catch(fail); });
+id("order").addEventListener("change", () => { list = { ...list, order: id("order").value, page: 0, at: -1 }; if (route_.view === "pair") history.replaceState(null, "", stamped("#pairs")); route_ = read(); refresh().catch(fail); });
 id("clear").addEventListener("click", () => { to("#pairs"); });
 id("page-before").addEventListener("click", () => { list.page--; list.at = -1; refresh(true).catch(fail); });
 id("page-after").addEventListener("click", () => { list.page++; list.at = -1; refresh(true).catch(fail); });
@@ -345,7 +362,7 @@ document.addEventListener("keydown", (event) => {
   if (keyed && keyed() !== false) event.preventDefault();
 });
 id("detail").addEventListener("click", (event) => { if (event.target.closest("a.member, .matrix .link") && route_.view === "groups") list.group = route_.parts[0]; }, true);
-window.addEventListener("hashchange", () => { if (overview) go(); });
+window.addEventListener("hashchange", () => { if (!overview) return; if (location.hash.includes("?at=")) setCut(cutOfAddress()); else stamp(); go(); });
 let resized = 0;
 window.addEventListener("resize", () => { cancelAnimationFrame(resized); resized = requestAnimationFrame(() => { if (!overview) return; if (plot) { plot.render(); plot.move(cut); } if (route_.view === "overview") drawOverview(); }); });
 

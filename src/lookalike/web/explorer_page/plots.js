@@ -78,7 +78,11 @@ const histogram = (svg, slider, overview) => {
     line.setAttribute("x1", x(cut));
     line.setAttribute("x2", x(cut));
   };
-  return { render, move };
+  const cutAt = (clientX) => { // the cut nearest to a point of the window
+    const at = clientX - svg.getBoundingClientRect().left - inset;
+    return cuts > 1 ? Math.round((at * (cuts - 1)) / (width - 2 * inset)) : 0;
+  };
+  return { render, move, cutAt };
 };
 
 const niceTicks = (first, last, most) => { // round values between two, about so many
