@@ -10,7 +10,7 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.core.formatting import share
-from lookalike.errors import InputError
+from lookalike.errors import InputError, MissingInput
 
 
 @o.takes()
@@ -63,7 +63,7 @@ def _text(argument: str) -> str:
     try:
         if not path.is_file():
             if path.suffix and len(argument.split()) == 1:
-                raise InputError(f"no such file: {argument}. To compare texts that look like file names, add a blank.")
+                raise MissingInput(f"no such file: {argument}. To compare texts that look like file names, add a blank.")
             return argument
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -147,7 +147,7 @@ def test_sets_and_records(tmp_path: Path, lookalike, monkeypatch) -> None:
     [
         (["create", "seen"], 1, "OutputError: seen exists."),
         (["add", "nowhere", "one.csv"], 1, "InputError: no such index: nowhere has no index.json."),
-        (["add", "seen", "none.csv"], 1, "InputError: no such file: none.csv. Nearest: 'one.csv'."),
+        (["add", "seen", "none.csv"], 1, "MissingInput: no such file: none.csv. Nearest: 'one.csv'."),
         (
             ["add", "seen", "one.csv", "--column", "txt"],
             1,

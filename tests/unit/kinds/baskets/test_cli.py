@@ -78,7 +78,7 @@ def test_wrong_words(ratings: Path, tmp_path: Path, lookalike) -> None:
     for words, code, message in [
         (("pairs", ratings, "--set", "custmer"), 1, "ColumnNotFound: no column 'custmer' in "),
         (("pairs", ratings, *COLUMNS, "-t", "1.3"), 2, "UsageError: threshold is 1.3; expected a number above 0"),
-        (("pairs", tmp_path / "none.csv"), 1, "InputError: no such file: "),
+        (("pairs", tmp_path / "none.csv"), 1, "MissingInput: no such file: "),
         (("suggest", "bobb", ratings, *COLUMNS), 1, "InputError: no customer 'bobb' in "),
         (("dedup", ratings, *COLUMNS), 2, "UsageError: dedup writes the kept rows to a file"),
     ]:

@@ -257,7 +257,7 @@ def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
         (["pairs", "{x}", "-t", "1.3"], 2, "UsageError: threshold is 1.3; expected a number above 0 and at most 1."),
         (["pairs", "{x}", "--text", "txet"], 1, "ColumnNotFound: no column 'txet' in x.csv. Nearest: 'text'. Columns: id"),
         (["pairs", "{x}", "--id", "ide"], 1, "ColumnNotFound: no column 'ide' in x.csv. Nearest: 'id'."),
-        (["pairs", "nothing.csv"], 1, "InputError: no such file: nothing.csv"),
+        (["pairs", "nothing.csv"], 1, "MissingInput: no such file: nothing.csv"),
         (["dedup", "{x}"], 2, "UsageError: dedup writes the kept rows to a file: give -o OUT"),
         (["dedup", "{x}", "-o", "out.csv", "--keep", "oldest"], 2, "UsageError: keep 'oldest' is unknown. Nearest: 'longest'"),
         (["dedup", "{x}", "-o", "out.csv", "--keep", "max:when"], 1, "ColumnNotFound: no column 'when' in x.csv."),
@@ -329,7 +329,7 @@ def test_plan_and_compare(tmp_path: Path, lookalike) -> None:
     compared = lookalike("compare", tmp_path / "a.txt", "nothing of the kind stands here")
     assert compared.code == 0
     assert "jaccard                  0.0000" in compared.out
-    assert lookalike("compare", tmp_path / "b.txt", "x y").err.startswith("InputError: no such file:")
+    assert lookalike("compare", tmp_path / "b.txt", "x y").err.startswith("MissingInput: no such file:")
 
 
 def test_unmet_recall_is_a_warning(tmp_path: Path, lookalike) -> None:
