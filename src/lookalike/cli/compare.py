@@ -63,11 +63,14 @@ def _text(argument: str) -> str:
     try:
         if not path.is_file():
             if path.suffix and len(argument.split()) == 1:
-                raise MissingInput(f"no such file: {argument}. To compare texts that look like file names, add a blank.")
+                message = f"no such file: {argument}. To compare texts that look like file names, add a blank."
+                raise MissingInput(message)
             return argument
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{argument} is not valid UTF-8 (byte {error.start}).") from error
+    except MissingInput:
+        raise
     except OSError:  # a text too long to be a file name
         return argument
 

@@ -124,6 +124,8 @@ def _lacks_memory(error: BaseException) -> bool:
     """Return whether the system refused memory, for an allocation, a shared library or a thread."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)  # there is no memory for its stack
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     return limited and ("shared object" in str(error) or "start new thread" in str(error))
 

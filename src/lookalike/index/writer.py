@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import I64
 from lookalike.core.token_hashes import token_hashes
-from lookalike.errors import OutputError, UsageError
+from lookalike.errors import LookalikeError, OutputError, UsageError
 from lookalike.index.compaction import Old
 from lookalike.index.locks import FileLock
 from lookalike.index.manifest import NOTHING_KEPT, Manifest, record
@@ -61,6 +61,8 @@ class Writer:
                     raise
             record(folder, writer._change)
         except OSError as error:
+            if isinstance(error, LookalikeError):  # about the input
+                raise
             raise unwritten(folder, error) from error
 
     def _settle(self) -> None:

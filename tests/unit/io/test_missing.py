@@ -20,3 +20,11 @@ def test_a_missing_input_is_a_file_not_found(tmp_path: Path) -> None:
             call()
         assert isinstance(caught.value, InputError)
         assert str(caught.value).startswith("no such file")
+
+
+def test_a_missing_input_of_an_index_is_not_taken_for_a_failed_write(tmp_path: Path) -> None:
+    with la.Index.create(tmp_path / "index", kind="vectors", dimensions=2) as index:
+        for source in (tmp_path / "in.npy", tmp_path / "in.csv"):
+            with pytest.raises(FileNotFoundError, match="no such file"):
+                index.add_from(source)
+        assert len(index) == 0
