@@ -151,12 +151,18 @@ def test_rivals_that_the_settings_name_count_and_no_others() -> None:
 
 
 @pytest.mark.promise("docs/how-to/records.md", "the summary says so")
+@pytest.mark.promise(
+    "docs/how-to/records.md", "is compared with all other records as long as that is at most a million"
+)
 def test_large_tables_are_audited_among_the_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     from lookalike.kinds.records import audit as record_audit
 
     table = people(400, 1, copies=2)
     exact = la.records.pairs(table, fields=FIELDS, audit=2001).receipt["recall_measured"]
     assert "among" not in exact
+    assert exact["interval_95"] == [exact["recall"], exact["recall"]]
+    assert record_audit.sample_size(2001, 1000, 0) == (1000, True)
+    assert record_audit.sample_size(2001, 1001, 0) == (1001, False)
     monkeypatch.setattr(record_audit, "FREE_AUDITED_PAIRS", 40_000)
     made = la.records.pairs(table, fields=FIELDS).receipt["recall_measured"]
     assert made["among"].startswith("the 100 others")
