@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
@@ -13,6 +13,7 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
+from lookalike.kinds.records.field_evidence import FieldEvidence
 from lookalike.kinds.records.options import (
     GivenPairs,
     OneToOne,
@@ -161,7 +162,8 @@ class Explanation:
 
     rows: (field, left value, right value, contribution; None where a value is missing). prior: log2 of the prior odds
     in the Fellegi-Sunter model, in which contributions are match weights in bits; else None. score_name: similarity,
-    probability, or score where the data does not support a probability.
+    probability, or score where the data does not support a probability. evidence: comparison level, m, u and match
+    weight of each field in the Fellegi-Sunter model.
     """
 
     similarity: float
@@ -169,6 +171,7 @@ class Explanation:
     prior: float | None
     score_name: str
     rows: list[tuple[str, str | None, str | None, float | None]]
+    evidence: list[FieldEvidence] = field(default_factory=list)
 
 
 @accepts(RecordRunOptions)
@@ -194,7 +197,10 @@ def explain(
     parts = made.search.contributions(rules, np.array([a]), np.array([b]), np.array([similarity]))
     texts = {field.rule.column: (field.text(a), field.text(b)) for field in made.loaded.fields}
     rows = [(name, *texts.get(name, (None, None)), part[0].as_py()) for name, part in parts.items()]
-    return Explanation(similarity, made.job.threshold, rules.prior, rules.score_name, rows)
+    from lookalike.kinds.records.waterfall import waterfall
+
+    evidence = waterfall(made.search, rules, *_one_pair((a, b)))
+    return Explanation(similarity, made.job.threshold, rules.prior, rules.score_name, rows, evidence)
 
 
 @accepts(RecordRunOptions)

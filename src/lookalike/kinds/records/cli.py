@@ -24,6 +24,7 @@ from lookalike.kinds.records.options import (
 )
 
 if TYPE_CHECKING:
+    from lookalike.kinds.records.api import Explanation
     from lookalike.kinds.records.rules import RecordRules
     from lookalike.kinds.records.source import RecordTable
     from lookalike.result import Result
@@ -224,7 +225,7 @@ def explain(
     table.add_column("")
     total = made.prior or 0.0
     if made.prior is not None:
-        table.add_row("(before)", "", "", f"{made.prior:+.2f}", f"{made.prior:.2f}", "")
+        table.add_row("(prior)", "", "", f"{made.prior:+.2f}", f"{made.prior:.2f}", "")
     unit = 24 / max(1.0, *(abs(row[3] or 0.0) for row in made.rows)) if made.prior is not None else 24
     for name, one, other, adds in made.rows:
         total += adds or 0.0
@@ -233,8 +234,29 @@ def explain(
             name.strip(), one or "", other or "", "missing" if adds is None else f"{adds:+.3f}", f"{total:.3f}", bar
         )
     Console(highlight=False).print(table)
+    if made.evidence:
+        _print_evidence(made)
     verdict = "a match" if made.similarity >= made.threshold else "no match"
     sys.stdout.write(f"{made.score_name} {made.similarity:.4f}, threshold {made.threshold:.4f}: {verdict}\n")
+
+
+def _print_evidence(made: Explanation) -> None:
+    """Print how each match weight comes about: the comparison level, m, u and adjustments."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("field", "level"):
+        table.add_column(name)
+    for name in ("m", "u", "match weight", "term frequency", "dependence"):
+        table.add_column(name, justify="right")
+    for one in made.evidence:
+        adjusted = (f"{bits:+.2f}" if abs(bits) >= 0.005 else "" for bits in (one.term_frequency, one.dependence))
+        table.add_row(
+            one.field.strip(), one.level, f"{one.m:.4g}", f"{one.u:.2g}", f"{one.match_weight:+.2f}", *adjusted
+        )
+    Console(highlight=False).print()
+    Console(highlight=False).print(table)
 
 
 @o.takes(o.OutputOptions, RecordRunOptions, MergeOptions, MergeCommandOptions)

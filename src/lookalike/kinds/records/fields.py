@@ -17,6 +17,7 @@ from lookalike.kinds.records.dates import standard_date
 from lookalike.kinds.records.kernels import text as kernel
 from lookalike.kinds.records.kernels.similarity import Words
 from lookalike.kinds.records.rules import COMPACT, FieldRule
+from lookalike.kinds.records.units import texts_with_units
 
 I32 = npt.NDArray[np.int32]
 U16 = npt.NDArray[np.uint16]
@@ -83,6 +84,8 @@ def make_field(column: pa.ChunkedArray, rule: FieldRule) -> Field:
     shown = texts
     if rule.compare == "date":
         texts = _texts([standard_date(text) or "" for text in texts.to_pylist()])
+    elif rule.compare == "words":
+        texts = texts_with_units(texts)
     letters, offsets = _fold(texts, compact=rule.compare in COMPACT)
     hashes = np.empty(len(texts), np.uint64)
     kernel.hash_values(letters, offsets, hashes)

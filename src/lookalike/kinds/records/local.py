@@ -22,6 +22,7 @@ from lookalike.kinds.records.audit import audit
 from lookalike.kinds.records.column_selection import telling_fields
 from lookalike.kinds.records.equal_records import equal_records
 from lookalike.kinds.records.fields import Field, make_field
+from lookalike.kinds.records.no_pairs import advice
 from lookalike.kinds.records.rules import FieldRule, RecordRules
 from lookalike.kinds.records.schema_inference import infer_fields
 from lookalike.kinds.records.search import Compared, Search
@@ -151,7 +152,11 @@ def searched(
         compared = Compared(also and also(loaded), None if limited is None else loaded.apart(limited))
         search = Search.of(loaded.fields, classes, loaded.split, pool, trace, asked, compared=compared)
         with trace.stage("match"):
+            inferred = rules
             rules, score = search.scores(rules, asked.weights, threshold, asked.one_to_one)
+            nothing = advice(search, score, rules, inferred, given=threshold is not None)
+            if nothing is not None and len(classes) == len(classes.members) and len(loaded):
+                trace.warnings.append(nothing)
             if loaded.split < 0 and asked.blocking is None:
                 search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)

@@ -26,7 +26,7 @@ from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
 from lookalike.kinds.records.rules import RIVALS_OF, RecordRules
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
-from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing, standing_cut
+from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing_cut, standing_scores
 from lookalike.runtime.local.pool import Pool
 
 STANDARD_NEIGHBOURS = 10  # weights and thresholds are learned from this number of candidates per record
@@ -155,7 +155,7 @@ class Search:
             cut = standing_cut(usual, usual_score, sides).at if rivals else learned.cut.at
         rules = replace(rules, threshold=cut)
         if not single:
-            return rules, standing(score, self._margins(score, sides)) if rivals else score
+            return rules, self._standing(score, sides) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
 
@@ -176,15 +176,16 @@ class Search:
     def _learned_from(self) -> PairTable:
         return self.table.to_learn_from()
 
-    def _margins(self, score: F32, sides: Sides) -> F32:
-        """Return the margins of all pairs; standard candidates compete with each other only.
+    def _standing(self, score: F32, sides: Sides) -> F32:
+        """Adjust the scores of all pairs by competing pairs; standard candidates compete with each other only.
 
         So a pair found among the standard candidates remains, however many others are compared.
         """
-        margins = self.table.margins(score, sides)
+        adjusted = standing_scores(self.table, score, sides)
         if self.table.standard is not None:
-            margins[self.table.standard] = self._learned_from.margins(score[self.table.standard], sides)
-        return margins
+            usual = self.table.standard
+            adjusted[usual] = standing_scores(self._learned_from, score[usual], sides)
+        return adjusted
 
     def _with_model(self, rules: RecordRules, model: MatchModel) -> RecordRules:
         columns = [field.column for field in rules.fields]

@@ -49,6 +49,17 @@ def standing(score: F32, margin: F32) -> F32:
     return np.asarray(np.clip(moved / np.float32(1 + LIFT), 0, 1), np.float32)
 
 
+def standing_scores(table: PairTable, score: F32, sides: Sides = BOTH) -> F32:
+    """Return the scores of all pairs, adjusted by competing pairs.
+
+    Pairs that are the best ones of both their records compete only with pairs that are still available: the next model
+    of a series is no competitor if it has a better partner itself. This is the scale of the threshold (`standing_cut`).
+    """
+    margin = table.margins(score, sides)
+    best, adjusted = margin > 0, standing(score, margin)
+    return np.where(best, np.maximum(adjusted, settled(table, score, best, sides=sides)), adjusted)
+
+
 @dataclass(frozen=True)
 class ThresholdEstimate:
     """A selected threshold. at: the threshold; f1: the expected F1 at it."""

@@ -15,7 +15,7 @@ from lookalike.core.arrays import F32
 from lookalike.core.arrow import as_arrow
 from lookalike.errors import TooManyPairs
 from lookalike.kinds.records.assignment import one_to_one
-from lookalike.kinds.records.pair_table import Sides
+from lookalike.kinds.records.pair_table import BOTH, Sides
 from lookalike.kinds.records.threshold import standing
 from lookalike.runtime.spark.arrow_batches import mapped, mapped_runs, numbers, run_starts
 from lookalike.runtime.spark.components import components
@@ -41,7 +41,21 @@ def as_edges(pairs: DataFrame) -> DataFrame:
 
 
 def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
-    """Adjust the score of each pair by its margin over the best competing pair of the given sides. Two shuffles."""
+    """Adjust the score of each pair by its margin over the best competing pair of the given sides.
+
+    Pairs that are the best ones of both their records compete only with pairs that are still available (`settled`).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    moved = _with_margins(pairs, sides)
+    best = moved.where("margin > 0").select("one", "two", "similarity")
+    again = settled(pairs, best, sides).selectExpr("one", "two", "similarity as settled")
+    both = moved.join(again, ["one", "two"], "left")
+    return both.select("one", "two", F.greatest("standing", F.coalesce("settled", "standing")).alias("similarity"))
+
+
+def _with_margins(pairs: DataFrame, sides: Sides) -> DataFrame:
+    """Return the pairs with their margins, and the scores adjusted by these (standing). Two shuffles."""
 
     def first(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.append_column("rival", as_arrow(sides[0] * _best_other(batch, "one").astype(np.float64)))
@@ -49,11 +63,13 @@ def lifted(pairs: DataFrame, sides: Sides) -> DataFrame:
     def second(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         score = numbers(batch, "similarity").astype(np.float32)
         rival = np.maximum(numbers(batch, "rival").astype(np.float32), sides[1] * _best_other(batch, "two"))
-        made = standing(score, score - rival).astype(np.float64)
-        yield pa.record_batch([batch["one"], batch["two"], as_arrow(made)], ["one", "two", "similarity"])
+        margin = score - rival
+        parts = [as_arrow(part.astype(np.float64)) for part in (margin, standing(score, margin))]
+        names = ["one", "two", "similarity", "margin", "standing"]
+        yield pa.record_batch([batch["one"], batch["two"], batch["similarity"], *parts], names)
 
     once = mapped_runs(pairs, "one", first, f"{MARGIN_COLUMNS}, rival double")
-    return mapped_runs(once, "two", second, MARGIN_COLUMNS)
+    return mapped_runs(once, "two", second, f"{MARGIN_COLUMNS}, margin double, standing double")
 
 
 def _best_other(batch: pa.RecordBatch, by: str) -> F32:
@@ -99,16 +115,20 @@ def assigned(pairs: DataFrame, cut: float, roots: LineageCutter) -> DataFrame:
     return roots.keep(mapped_runs(tied, "root", stage, MARGIN_COLUMNS))
 
 
-def settled(pairs: DataFrame, kept: DataFrame) -> DataFrame:
-    """Adjust the scores of kept pairs by their margin over the available competing pairs.
+def settled(pairs: DataFrame, kept: DataFrame, sides: Sides = BOTH) -> DataFrame:
+    """Adjust the scores of kept pairs by their margin over the available competing pairs of the given sides.
 
     A competing pair is available if its other record is unmatched, or kept with a lower score.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     others = pairs.join(kept.select("one", "two"), ["one", "two"], "left_anti")
-    for side in ("one", "two"):
-        others = others.join(kept.select(side, F.col("similarity").alias(f"own_{side}")), side, "left")
+    for side, single in zip(("one", "two"), sides, strict=True):
+        own = kept.select(side, F.col("similarity").alias(f"own_{side}"))
+        if single:
+            others = others.join(own, side, "left")
+        else:  # a record with several partners is always available
+            others = others.withColumn(f"own_{side}", F.lit(None).cast("double"))
     made = kept
     for side, other in (("one", "two"), ("two", "one")):
         to_be_had = others.where(f"own_{other} is null or similarity > own_{other}")
@@ -117,7 +137,7 @@ def settled(pairs: DataFrame, kept: DataFrame) -> DataFrame:
 
     def stage(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         score, one, two = (numbers(batch, n).astype(np.float32) for n in ("similarity", "rival_one", "rival_two"))
-        lift = standing(score, score - np.maximum(one, two)).astype(np.float64)
+        lift = standing(score, score - np.maximum(sides[0] * one, sides[1] * two)).astype(np.float64)
         yield pa.record_batch([batch["one"], batch["two"], as_arrow(lift)], ["one", "two", "similarity"])
 
     plain = made.fillna(0.0, ["rival_one", "rival_two"]).select("one", "two", "similarity", "rival_one", "rival_two")
