@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from lookalike.planning.banding import Plan, plan
-
 if TYPE_CHECKING:
     from lookalike import textbook
     from lookalike.core.arrays import Recipe, ShingleRule
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.scrub.undo import undo_scrub
     from lookalike.kinds.strings import api as strings
     from lookalike.kinds.vectors import api as vectors
+    from lookalike.planning.banding import Plan, plan
     from lookalike.result import Result
     from lookalike.textbook import folding, metrics
     from lookalike.web.exploring import explore
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Plan": "lookalike.planning.banding",
+    "plan": "lookalike.planning.banding",
     "pairs": "lookalike.kinds.documents.api",
     "groups": "lookalike.kinds.documents.api",
     "dedup": "lookalike.kinds.documents.api",

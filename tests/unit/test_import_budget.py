@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from lookalike.cli.main import COMMANDS, build
 
 HEAVY = {"numba", "numpy", "pyarrow", "pandas", "altair", "pyspark", "fastapi"}
 
@@ -23,6 +27,41 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     probe = f"import sys; {code}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
     loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
     assert HEAVY & set(loaded) == set()
+
+
+def modules_after(code: str) -> list[str]:
+    """Return the modules that a new process has loaded after this code."""
+    probe = f"{code}; import sys; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return done.stderr.split()
+
+
+def test_the_import_loads_one_module() -> None:
+    assert [name for name in modules_after("import lookalike") if name.startswith("lookalike")] == ["lookalike"]
+
+
+@pytest.mark.parametrize("command", ["pairs", "records", "index", "plan", "vectors", "serve"])
+def test_a_help_loads_little_more_than_its_command(command: str) -> None:
+    """A command is found by its name, without the modules of the others, and typer reads its options without pydantic."""
+    code = f"import sys; sys.argv[1:] = [{command!r}, '--help']; import lookalike.cli.main as m\ntry: m.main()\nexcept SystemExit: pass\n"
+    loaded = modules_after(f"exec({code!r})")
+    assert not HEAVY & set(loaded)
+    assert "pydantic" not in loaded
+    assert sum(name.startswith("lookalike") for name in loaded) <= 16
+
+
+def described(command: Any) -> Any:
+    """Return all that a user sees of a command or of a group of commands."""
+    if hasattr(command, "commands"):
+        return command.help, {name: described(below) for name, below in command.commands.items()}
+    return command.help, [(p.name, p.opts, p.secondary_opts, p.default, p.required) for p in command.params]
+
+
+def test_a_command_alone_is_the_same_as_among_the_others() -> None:
+    whole = described(typer.main.get_command(build()))
+    assert list(whole[1]) == list(COMMANDS)
+    for command in COMMANDS:
+        assert described(typer.main.get_command(build(command))) == (whole[0], {command: whole[1][command]})
 
 
 def test_public_names_resolve() -> None:

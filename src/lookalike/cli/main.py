@@ -7,83 +7,102 @@ import gc
 import os
 import resource
 import sys
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import typer
 
-from lookalike.cli import (
-    classify,
-    compare,
-    demo,
-    evaluate,
-    explore,
-    index,
-    plan,
-    serve,
-    shingles,
-    signatures,
-    stories,
-    tidy,
-)
 from lookalike.cli.flags import as_flags
-from lookalike.cli.runs import runs
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
-from lookalike.kinds.baskets import cli as baskets
-from lookalike.kinds.bits.cli import BITS
-from lookalike.kinds.documents.cli import DOCUMENTS
-from lookalike.kinds.faces.cli import FACES, query
-from lookalike.kinds.images.cli import IMAGES
-from lookalike.kinds.passages import cli as passages
-from lookalike.kinds.records import cli as records
-from lookalike.kinds.scrub import cli as scrub
-from lookalike.kinds.strings.cli import STRINGS
-from lookalike.kinds.vectors.cli import VECTORS
 
-app = typer.Typer(
-    help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for name, command in DOCUMENTS.commands().items():
-    app.command(name)(command)
-app.add_typer(baskets.app, name="baskets")
-for kind, about in (
-    (BITS, "Codes of bits that differ in few places, such as image hashes."),
-    (STRINGS, "Names, titles and words that few edits lead into one another."),
-    (VECTORS, "Vectors within an angle or a distance."),
-    (FACES, "Faces, or any long lists of measurements, that agree in enough of them."),
-    (IMAGES, "Pictures that look alike, crops too."),
-):
-    sub = typer.Typer(help=about, no_args_is_help=True)
-    for name, command in kind.commands().items():
-        sub.command(name)(command)
-    if kind is FACES:
-        sub.command("query")(query)
-    if kind is IMAGES:
-        sub.command("undo")(tidy.undo)
-    app.add_typer(sub, name=kind.app.split(".")[-2])
-app.command()(passages.passages)
-app.command()(stories.stories)
-app.command()(scrub.scrub)
-app.command()(classify.classify)
-app.add_typer(records.app, name="records")
-app.command()(plan.plan)
-app.command()(shingles.shingles)
-app.command()(signatures.signatures)
-app.command()(compare.compare)
-app.command()(evaluate.evaluate)
-app.command()(serve.serve)
-app.command()(explore.report)
-app.command()(explore.explore)
-app.command()(demo.demo)
-app.command()(tidy.undo)
-app.add_typer(index.app, name="index")
-app.add_typer(runs, name="runs")
+# Name: module and attribute; a kind (KindCommands), a group of commands (Typer) or a function. The help has this order.
+COMMANDS = {
+    "pairs": "kinds.documents.cli:DOCUMENTS",
+    "groups": "kinds.documents.cli:DOCUMENTS",
+    "dedup": "kinds.documents.cli:DOCUMENTS",
+    "passages": "kinds.passages.cli:passages",
+    "stories": "cli.stories:stories",
+    "scrub": "kinds.scrub.cli:scrub",
+    "classify": "cli.classify:classify",
+    "plan": "cli.plan:plan",
+    "shingles": "cli.shingles:shingles",
+    "signatures": "cli.signatures:signatures",
+    "compare": "cli.compare:compare",
+    "evaluate": "cli.evaluate:evaluate",
+    "serve": "cli.serve:serve",
+    "report": "cli.explore:report",
+    "explore": "cli.explore:explore",
+    "demo": "cli.demo:demo",
+    "undo": "cli.tidy:undo",
+    "baskets": "kinds.baskets.cli:app",
+    "bits": "kinds.bits.cli:BITS",
+    "strings": "kinds.strings.cli:STRINGS",
+    "vectors": "kinds.vectors.cli:VECTORS",
+    "faces": "kinds.faces.cli:FACES",
+    "images": "kinds.images.cli:IMAGES",
+    "records": "kinds.records.cli:app",
+    "index": "cli.index:app",
+    "runs": "cli.runs:runs",
+}
+KIND_HELP = {
+    "bits": "Codes of bits that differ in few places, such as image hashes.",
+    "strings": "Names, titles and words that few edits lead into one another.",
+    "vectors": "Vectors within an angle or a distance.",
+    "faces": "Faces, or any long lists of measurements, that agree in enough of them.",
+    "images": "Pictures that look alike, crops too.",
+}
+KIND_COMMANDS = {"faces": {"query": "kinds.faces.cli:query"}, "images": {"undo": "cli.tidy:undo"}}
 
 
-@app.callback(invoke_without_command=True)
+@cache
+def build(name: str | None = None) -> typer.Typer:
+    """Return the command line; with the name of a command only that command, which loads few modules."""
+    app = typer.Typer(
+        help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(version)
+    for command in [name] if name in COMMANDS else COMMANDS:
+        _add(app, command)
+    return app
+
+
+def _imported(place: str) -> Any:
+    """Return what a module and an attribute name."""
+    module, attribute = place.split(":")
+    return getattr(import_module(f"lookalike.{module}"), attribute)
+
+
+def _add(app: typer.Typer, name: str) -> None:
+    """Import a command or a group of commands, and add it."""
+    value = _imported(COMMANDS[name])
+    if isinstance(value, typer.Typer):
+        app.add_typer(value, name=name)
+    elif name in KIND_HELP:
+        group = typer.Typer(help=KIND_HELP[name], no_args_is_help=True)
+        for command, function in value.commands().items():
+            group.command(command)(function)
+        for command, place in KIND_COMMANDS.get(name, {}).items():
+            group.command(command)(_imported(place))
+        app.add_typer(group, name=name)
+    elif hasattr(value, "commands"):
+        app.command(name)(value.commands()[name])
+    else:
+        app.command(name)(value)
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Return the whole command line as `app`."""
+    if name == "app":
+        return build()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def version(
     show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
 ) -> None:
@@ -100,7 +119,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s
     try:
         try:
-            app()
+            build(sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else None)()
         finally:
             sys.stdout.flush()
     except LookalikeError as error:
