@@ -54,7 +54,7 @@ def described(command: Any) -> Any:
     """Return all that a user sees of a command or of a group of commands."""
     if hasattr(command, "commands"):
         return command.help, {name: described(below) for name, below in command.commands.items()}
-    return command.help, [(p.name, p.opts, p.secondary_opts, p.default, p.required) for p in command.params]
+    return command.help, [(p.name, p.opts, p.secondary_opts, str(p.default), p.required) for p in command.params]
 
 
 def test_a_command_alone_is_the_same_as_among_the_others() -> None:
