@@ -16,6 +16,7 @@ import typer
 from lookalike.cli.flags import as_flags
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
+from lookalike.kernels.warming import compile_on_first_miss
 
 # Name: module and attribute; a kind (KindCommands), a group of commands (Typer) or a function. The help has this order.
 COMMANDS = {
@@ -36,6 +37,7 @@ COMMANDS = {
     "explore": "cli.explore:explore",
     "demo": "cli.demo:demo",
     "undo": "cli.tidy:undo",
+    "warm": "cli.warm:warm",
     "baskets": "kinds.baskets.cli:app",
     "bits": "kinds.bits.cli:BITS",
     "strings": "kinds.strings.cli:STRINGS",
@@ -116,6 +118,7 @@ def version(
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."""
     hear_terminate()
+    compile_on_first_miss(sys.argv[1:3])
     gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s
     try:
         try:

@@ -36,6 +36,12 @@ def sources(module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
     return seen
 
 
+def cache_home() -> Path:
+    """Return the folder of all compiled kernels of this user."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "lookalike" / "kernels"
+
+
 @cache
 def folder(module: str) -> Path:
     """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
@@ -46,8 +52,7 @@ def folder(module: str) -> Path:
     digest = hashlib.blake2b(digest_size=8)
     for name in sorted(sources(module) | COMPILATION):
         digest.update(_content(_file(name)))
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    base = home / "lookalike" / "kernels" / f"{module}-{digest.hexdigest()}"
+    base = cache_home() / f"{module}-{digest.hexdigest()}"
     try:
         base.mkdir(parents=True, exist_ok=True)
         if os.access(base, os.W_OK | os.X_OK):

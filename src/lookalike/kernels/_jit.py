@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.kernels import warming
+
 if TYPE_CHECKING:
     from lookalike.kernels._image import Image
 
@@ -97,24 +99,44 @@ class Kernel:
         return self.dispatcher._numba_type_
 
     def _entry(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
-        """Return the compiled function for arguments of these types."""
-        from lookalike.kernels._image import Image, UnsupportedCode
-        from lookalike.kernels._loader import fingerprint, load
+        """Return the compiled function for arguments of these types; the dispatcher if only numba can load it."""
+        file = self.file(kinds)
+        if file is None:
+            return self.dispatcher
+        entry = self._load(file)
+        if entry is None:
+            if on_compile is not None:
+                on_compile()
+            if warming.compile_requested():
+                entry = self._load(file)
+        return self.compiled(kinds, arguments) if entry is None else entry
+
+    def file(self, kinds: tuple[Any, ...]) -> Path | None:
+        """Return the place of the machine code for arguments of these types; None if only numba can load it."""
+        from lookalike.kernels._loader import fingerprint
 
         if None in kinds or not fingerprint():
-            return self.dispatcher
+            return None
         digest = hashlib.blake2b(repr(kinds).encode() + fingerprint(), digest_size=8).hexdigest()
-        file = self._folder() / f"{self.__name__}-{digest}.code"
+        return self._folder() / f"{self.__name__}-{digest}.code"
+
+    def _load(self, file: Path) -> Any:
+        """Return the compiled function that a file contains; None without a file that fits."""
+        from lookalike.kernels._image import Image, UnsupportedCode
+        from lookalike.kernels._loader import load
+
         try:
             return load(Image.from_bytes(file.read_bytes()), self.py_func)
         except (OSError, UnsupportedCode):
-            pass
-        if on_compile is not None:
-            on_compile()
+            return None
+
+    def compiled(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Compile for arguments of these types, and save the machine code."""
         from lookalike.kernels._compiler import compile_for
 
         entry, image = compile_for(self.dispatcher, arguments)
-        if image is not None:
+        file = self.file(kinds)
+        if image is not None and file is not None:
             _save(image, file)
         return entry
 
