@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.kernels._jit import C_ORDER, FORTRAN_ORDER
 
-WRITABLE = 0x400  # of numpy's flags
+WRITEABLE_FLAG = 0x400  # of numpy's flags
 DTYPES = {np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQfd"}
 
 
@@ -33,5 +33,5 @@ def _value(kind: Any) -> Any:
     array = np.ones((4,) * dimensions, DTYPES[number], order="F" if flags & FORTRAN_ORDER else "C")
     if not flags & (C_ORDER | FORTRAN_ORDER):
         array = array[..., ::2]
-    array.flags.writeable = bool(flags & WRITABLE)
+    array.flags.writeable = bool(flags & WRITEABLE_FLAG)
     return array

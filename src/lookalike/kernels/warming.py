@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-NEEDED = Path(__file__).with_name("needed.json")
+KERNEL_LIST = Path(__file__).with_name("needed.json")
 FEW_KERNELS = 3  # so few kernels are compiled where they are called
 
 
@@ -44,7 +44,7 @@ class Needed(NamedTuple):
 @cache
 def _list() -> tuple[list[Needed], dict[str, list[int]]]:
     """Return all listed kernels, and for each command the positions of those that it calls."""
-    content = json.loads(NEEDED.read_text())
+    content = json.loads(KERNEL_LIST.read_text())
     return [Needed(m, n, _tuples(kinds), size) for m, n, kinds, size in content["kernels"]], content["commands"]
 
 
