@@ -27,7 +27,15 @@ FIRST = (
     "passages",
     "Passages",
 )
-GIVEN_BACK = ("Result", "Passages", "Stories", "Evaluation", "Explanation", "Scrubbed")  # nobody makes these by hand
+GIVEN_BACK = (
+    "Result",
+    "Passages",
+    "Stories",
+    "Evaluation",
+    "Explanation",
+    "Scrubbed",
+    "Contamination",
+)  # nobody makes these by hand
 MORE = (
     "lookalike.planning.amplification",
     "lookalike.planning.families",

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from lookalike.kinds.passages.api import Passages, passages
     from lookalike.kinds.passages.stories import stories
     from lookalike.kinds.records import api as records
-    from lookalike.kinds.scrub.api import scrub
+    from lookalike.kinds.scrub.api import decontaminate, scrub
+    from lookalike.kinds.scrub.decontaminate import Contamination
     from lookalike.kinds.scrub.local import Scrubbed
     from lookalike.kinds.scrub.undo import undo_scrub
     from lookalike.kinds.strings import api as strings
@@ -58,6 +59,8 @@ _HOMES = {
     "passages": "lookalike.kinds.passages.api",
     "stories": "lookalike.kinds.passages.stories",
     "Scrubbed": "lookalike.kinds.scrub.local",
+    "Contamination": "lookalike.kinds.scrub.decontaminate",
+    "decontaminate": "lookalike.kinds.scrub.api",
     "scrub": "lookalike.kinds.scrub.api",
     "undo_scrub": "lookalike.kinds.scrub.undo",
     "signatures": "lookalike.kinds.documents.signature_stream",
@@ -81,10 +84,11 @@ _MODULES = {
 }
 
 __all__ = [
-    "Classification", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result", "Scrubbed",
-    "ShingleRule", "baskets", "bits", "classify", "dedup", "estimate", "evaluate", "explore", "faces", "folding",
-    "forecast", "groups", "images", "jaccard", "load", "metrics", "pairs", "passages", "plan", "records", "report",
-    "scrub", "signatures", "stories", "strings", "suggest_k", "textbook", "undo_scrub", "vectors",
+    "Classification", "Contamination", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result",
+    "Scrubbed", "ShingleRule", "baskets", "bits", "classify", "decontaminate", "dedup", "estimate", "evaluate",
+    "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics", "pairs", "passages",
+    "plan", "records", "report", "scrub", "signatures", "stories", "strings", "suggest_k", "textbook", "undo_scrub",
+    "vectors",
 ]  # fmt: skip
 
 

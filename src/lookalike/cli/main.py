@@ -26,6 +26,7 @@ COMMANDS = {
     "passages": "kinds.passages.cli:passages",
     "stories": "cli.stories:stories",
     "scrub": "kinds.scrub.cli:scrub",
+    "decontaminate": "kinds.scrub.cli:decontaminate",
     "classify": "cli.classify:classify",
     "plan": "cli.plan:plan",
     "shingles": "cli.shingles:shingles",
@@ -116,7 +117,10 @@ def version(
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."""
+    """Run the command line.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 contaminated, 130 stopped by Ctrl-C, 143 by SIGTERM.
+    """
     hear_terminate()
     compile_on_first_miss(sys.argv[1:3])
     gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from lookalike.core.options import accepts
-from lookalike.kinds.scrub.options import ScrubOptions
+from lookalike.kinds.scrub.options import DecontaminateOptions, ScrubOptions
 
 if TYPE_CHECKING:
+    from lookalike.kinds.scrub.decontaminate import Contamination
     from lookalike.kinds.scrub.local import Scrubbed
 
 
@@ -32,3 +33,26 @@ def scrub(source: Any, **options: Unpack[ScrubOptions]) -> Scrubbed:
     from lookalike.kinds.scrub.local import run
 
     return run(source, dict(options))
+
+
+@accepts(DecontaminateOptions)
+def decontaminate(source: Any, benchmarks: Any, **options: Unpack[DecontaminateOptions]) -> Contamination:
+    """Find the items of benchmarks that are in a training set, and remove the documents or spans that hold them.
+
+    An item is contaminated if a document shares a run of `min_tokens` words with it, or has the share `near` of its
+    5-word shingles. Items with fewer than 5 words are not searched, and are counted. The benchmarks are in memory; the
+    time is linear in the training set.
+
+    source: the training set. benchmarks: a source, a list of paths, or a dict of sources by name. The result has the
+    tables `table` (for each benchmark and column: items, contaminated items, their share with its 95 % interval) and
+    `matches`, and `write` writes the training set without the items.
+
+    >>> import lookalike as la
+    >>> train = ["What is the capital of France? It is Paris, of course.", "Nothing to see in this text."]
+    >>> result = la.decontaminate(train, {"quiz": ["What is the capital of France?", "Who wrote Hamlet in English?"]})
+    >>> result.table.select(["benchmark", "items", "contaminated", "share"]).to_pylist()
+    [{'benchmark': 'quiz', 'items': 2, 'contaminated': 1, 'share': 0.5}]
+    """
+    from lookalike.kinds.scrub.decontaminate import run
+
+    return run(source, benchmarks, dict(options))

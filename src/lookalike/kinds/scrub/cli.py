@@ -1,4 +1,4 @@
-"""The command `lookalike scrub`."""
+"""The commands `lookalike scrub` and `lookalike decontaminate`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Any, TypedDict
 from lookalike.cli import options as o
 from lookalike.core.options import Option
 from lookalike.errors import UsageError
-from lookalike.kinds.scrub.options import ScrubOptions
+from lookalike.kinds.scrub.options import DecontaminateOptions, ScrubOptions
+
+CONTAMINATED_EXIT_CODE = 3
 
 
 class CutFileOptions(TypedDict, total=False):
@@ -83,3 +85,76 @@ def _undo(inputs: list[str], output: Path, *, force: bool, quiet: bool) -> None:
     undo_scrub(inputs[0], inputs[1], output, force=force)
     if not quiet:
         err.say("Wrote", str(output))
+
+
+class GateOptions(TypedDict, total=False):
+    """The options of `lookalike decontaminate` that Python does not have."""
+
+    against: Annotated[
+        list[str] | None,
+        Option(None, "A benchmark: files with test items (repeatable).", unset="needed", command_type=list[str] | None),
+    ]
+    removed: Annotated[
+        Path | None,
+        Option(None, "Where to write what was removed (.parquet), for `lookalike scrub --undo`.", unset="nowhere"),
+    ]
+    matches: Annotated[
+        Path | None, Option(None, "Where to write each contaminated item with its document.", unset="nowhere")
+    ]
+    fail_over: Annotated[
+        float | None,
+        Option(None, "Exit with code 3 if a larger share of the items of a benchmark is contaminated.",
+               unset="exit with 0", range="[0, 1)", expected="a share from 0 on and below 1"),
+    ]  # fmt: skip
+
+
+CLEAN_OUTPUT = o.with_help(
+    o.command_parameters(o.OutputOptions), output="Where to write the training set without the items, by extension."
+)
+
+
+@o.takes(CLEAN_OUTPUT, GateOptions, DecontaminateOptions)
+def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
+    """Find test items of benchmarks in a training set: a table for each benchmark, and the rows without them.
+
+    An item is contaminated if a document shares a run of --min-tokens words with it, or the share --near of its 5-word
+    shingles. Questions and answers in two columns are searched separately.
+    """
+    import typer
+
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.io.results import write_json
+
+    target, against = o.Target.of(options, options.pop("removed")), options.pop("against")
+    matches, fail_over = options.pop("matches"), options.pop("fail_over")
+    if not against:
+        raise UsageError("--against is missing; name the files with the test items.")
+    if fail_over is not None and not 0 <= fail_over < 1:
+        raise UsageError(f"--fail-over is {fail_over}; expected at least 0 and below 1.")
+    if target.removed is not None and target.output is None:
+        raise UsageError("--removed needs -o OUT, the training set without what was removed.")
+    outputs = show.Outputs.check(target.output, target.removed, matches, force=target.force)
+    options["beside"] = o.beside(target.output)
+    source, benchmarks = o.paths(inputs), o.paths(against)
+    from lookalike.kinds.scrub.api import decontaminate as run
+
+    with terminal.progress(target.quiet) as progress:
+        result = run(source, benchmarks, progress=progress, **options)
+        with outputs.together():
+            if target.output is not None:
+                result.write(target.output, removed=target.removed, force=target.force)
+                write_json(result.receipt, show.receipt_of(target.output), force=target.force)
+            if matches is not None:
+                outputs.write_table(result.matches, matches)
+    if not target.json:
+        show.print_rows(result.table, "benchmarks")
+    show.print_receipt(result.receipt, json=target.json)
+    if not target.quiet:
+        for path in outputs.paths:
+            terminal.err.say("Wrote", str(path))
+    result.done()
+    if fail_over is not None and result.worst_share > fail_over:
+        worst = f"{result.worst_share:.1%} of a benchmark is contaminated"
+        terminal.err.say("Failed", f"{worst}, more than --fail-over {fail_over:.1%}")
+        raise typer.Exit(CONTAMINATED_EXIT_CODE)

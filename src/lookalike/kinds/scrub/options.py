@@ -1,11 +1,11 @@
-"""The options of `scrub`."""
+"""The options of `scrub` and `decontaminate`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from lookalike.core import run_options as shared
-from lookalike.core.options import Option, changed
+from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import FoldCase
 
 CUT_PANEL = "What is cut"
@@ -15,6 +15,7 @@ Level = Literal["span", "line", "paragraph"]
 Border = Literal["token", "sentence", "line", "paragraph"]
 Loss = Literal["drop", "keep"]
 BadText = Literal["error", "skip"]
+Removal = Literal["documents", "spans"]
 
 
 class ScrubOptions(shared.LocalOptions, total=False):
@@ -61,6 +62,40 @@ class ScrubOptions(shared.LocalOptions, total=False):
         Option("error", "What to do with text that is not UTF-8: stop, or leave the document unchanged.",
                reason="replacing bad bytes would change text outside the cuts"),
     ]  # fmt: skip
+    lines: shared.Lines
+    threads: shared.Threads
+    memory: shared.Memory
+    work_dir: shared.WorkDir
+    beside: shared.Beside
+    progress: shared.ProgressOption
+
+
+class DecontaminateOptions(shared.LocalOptions, total=False):
+    """The options of `decontaminate`."""
+
+    min_tokens: Annotated[
+        int,
+        Option(13, "Number of words of a run that an item and a document must share.", panel=SIMILARITY_PANEL,
+               range="[1, inf)", reason="13 words are usual for this purpose"),
+    ]  # fmt: skip
+    near: Annotated[
+        float,
+        Option(0.8, "Or the share of the 5-word shingles of an item that are in a document.", panel=SIMILARITY_PANEL,
+               range="(0, 1]", expected=shared.SHARE),
+    ]  # fmt: skip
+    question: Annotated[
+        str | None, Option(None, "Column of the benchmarks with the questions.", unset="the column of texts")
+    ]
+    answer: Annotated[
+        str | None, Option(None, "Column of the benchmarks with the answers, which are searched separately.",
+                           unset="none")
+    ]  # fmt: skip
+    remove: Annotated[
+        Removal, Option("documents", "What to remove from the training set: documents that hold an item, or spans.",
+                        panel=CUT_PANEL)
+    ]  # fmt: skip
+    text: shared.Text
+    id: shared.Id
     lines: shared.Lines
     threads: shared.Threads
     memory: shared.Memory

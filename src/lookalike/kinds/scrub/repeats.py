@@ -56,7 +56,7 @@ def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space:
             if not len(hashes):
                 break
             _check_table(space, len(hashes))
-            made = _cut(read, gone, job, order, states, _table(hashes, counts), pool, report)
+            made = _cut(read, gone, job, order, states, hash_table(hashes, counts), pool, report)
             if not len(made):
                 break
             found.append(made)
@@ -96,7 +96,7 @@ def _repeated_part(read: ScrubTokens, gone: U8, job: ScrubJob, parts: int, joins
     if joins:
         hashes.sort()
         listed, _ = _counted(hashes, 1)
-        keys, _ = _table(listed, np.zeros(len(listed), np.int64))
+        keys, _ = hash_table(listed, np.zeros(len(listed), np.int64))
         hashes = (
             _collected(lambda out: kernel.listed_hashes(*given, keys, out), 2 * len(listed)) if len(listed) else listed
         )
@@ -120,7 +120,7 @@ def _counted(hashes: U64, least: int) -> tuple[U64, I64]:
     return out[:count].copy(), counts[:count].copy()
 
 
-def _table(hashes: U64, counts: I64) -> tuple[U64, I64]:
+def hash_table(hashes: U64, counts: I64) -> tuple[U64, I64]:
     """Return a table with open addressing: hashes, and their counts."""
     room = 1 << max(4, int(2 * len(hashes)).bit_length())
     keys, values = np.zeros(room, np.uint64), np.zeros(room, np.int64)

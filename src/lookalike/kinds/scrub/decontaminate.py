@@ -1,0 +1,353 @@
+"""Find test items of benchmarks in a training set, and take them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.arrays import I64, U64
+from lookalike.core.binomial import clopper_pearson
+from lookalike.core.formatting import count
+from lookalike.core.options import check_values, defaults
+from lookalike.core.results import ArrowRows
+from lookalike.core.run_options import silent
+from lookalike.core.trace import Trace
+from lookalike.errors import InputError
+from lookalike.io.read import by_lines, open_collection
+from lookalike.kinds.scrub.kernels import grams as kernel
+from lookalike.kinds.scrub.kernels import repeats as repeats_kernel
+from lookalike.kinds.scrub.local import Scrubbed
+from lookalike.kinds.scrub.options import DecontaminateOptions
+from lookalike.kinds.scrub.repeats import NO_PIECES, CutList, hash_table
+from lookalike.kinds.scrub.spec import ScrubJob
+from lookalike.kinds.scrub.tokens import (
+    SCRUB_MEMORY_PER_TEXT_BYTE,
+    U8,
+    ScrubTokens,
+    read_tokens,
+    token_ranges,
+    tokens_recipe,
+)
+from lookalike.runtime.local.memory_needs import read_limit
+from lookalike.runtime.local.pool import Pool, usable_cores
+from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
+from lookalike.runtime.local.workspace import open_workspace
+from lookalike.runtime.receipt import peak_memory, source_warnings, versions, work_summary
+
+DECONTAMINATE_DEFAULTS = defaults(DecontaminateOptions)
+SEARCH_OPTIONS = ("min_tokens", "near", "question", "answer", "remove")  # options of the search itself
+NEAR_WORDS = 5  # words of the shingles by which near copies of items are found; shorter items are not searched
+DOCUMENTS_PER_TASK = 1 << 12
+QUOTED_ITEM = 300  # characters of an item in the table of matches
+
+
+@dataclass(frozen=True)
+class BenchmarkItems:
+    """The texts of all items: one entry for each text column of each row of each benchmark."""
+
+    names: list[str]
+    fields: list[str]
+    ids: list[Any]
+    texts: list[str]
+    tokens: Any
+    offsets: I64
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class GramIndex:
+    """The runs of a length of all items. keys, values: table from hash to number; places: first token of each run;
+    owners, starts: the items of run r are owners[starts[r]:starts[r + 1]]; sizes: different runs of each item."""
+
+    length: int
+    keys: U64
+    values: I64
+    places: I64
+    owners: I64
+    starts: I64
+    sizes: I64
+
+    @classmethod
+    def of(cls, items: BenchmarkItems, length: int) -> GramIndex:
+        room = len(items.tokens)
+        hashes, owners, places = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room, np.int64)
+        n = kernel.gram_hashes(items.tokens, items.offsets, length, hashes, owners, places)
+        known, first, number = np.unique(hashes[:n], return_index=True, return_inverse=True)
+        pairs = np.unique(np.stack([number.reshape(-1), owners[:n]], 1), axis=0) if n else np.empty((0, 2), np.int64)
+        starts = np.searchsorted(pairs[:, 0], np.arange(len(known) + 1))
+        keys, values = hash_table(known, np.arange(len(known)))
+        sizes = np.bincount(pairs[:, 1], minlength=len(items))
+        return cls(length, keys, values, places[first], pairs[:, 1].copy(), starts, sizes)
+
+    def expand(self, runs: I64) -> tuple[I64, I64]:
+        """Return (index into `runs`, item) for every item of every run."""
+        counts = self.starts[runs + 1] - self.starts[runs]
+        row = np.repeat(np.arange(len(runs)), counts)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return row, self.owners[self.starts[runs][row] + within]
+
+
+@dataclass(frozen=True)
+class ItemMatch:
+    """An item in a document. longest: words of the longest shared run; share: of the item's shingles that are in the
+    document; windows: (first token, last token) of what they share."""
+
+    item: int
+    document: int
+    longest: int
+    share: float
+    windows: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contamination(ArrowRows):
+    """The result of `decontaminate`.
+
+    table: for each benchmark and field the items, those that are contaminated, and their share with its 95 % interval.
+    matches: each contaminated item with each document that holds it. receipt: the request and the counts.
+    """
+
+    table: pa.Table
+    matches: pa.Table
+    receipt: dict[str, Any]
+    cleaned: Scrubbed
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table of benchmarks."""
+        return self.table
+
+    @property
+    def worst_share(self) -> float:
+        """The largest share of contaminated items of a benchmark and field."""
+        return max(self.table["share"].to_pylist(), default=0.0)
+
+    def write(self, path: str | Path, *, removed: str | Path | None = None, force: bool = False) -> Path:
+        """Write the training set without the documents or spans; `undo_scrub` restores it from the table `removed`."""
+        return self.cleaned.write(path, removed=removed, force=force)
+
+    def done(self) -> None:
+        """Delete the checkpoints and temporary files of the run."""
+        self.cleaned.done()
+
+    def __repr__(self) -> str:
+        counts = self.receipt["counts"]
+        return f"<Contamination: {count(counts['contaminated'], 'items')} in {count(counts['matches'], 'matches')}>"
+
+
+def run(source: Any, benchmarks: Any, given: dict[str, Any]) -> Contamination:
+    """Search the items of benchmarks in a training set. given: the options of `decontaminate`."""
+    progress = given.pop("progress", silent)
+    columns = {name: given.pop(name, None) for name in ("text", "id")} | {
+        "lines": by_lines(given.pop("lines", False), alone=True)
+    }
+    own = {name: given.pop(name, DECONTAMINATE_DEFAULTS[name]) for name in SEARCH_OPTIONS}
+    check_values(DecontaminateOptions, own | {"engine": given.pop("engine", "local")})
+    place = ResourceLimits.of(given)
+    job = ScrubJob(min_tokens=own["min_tokens"], threads=given.pop("threads", None))
+    limit = read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE)
+    items = read_items(benchmarks, job, own["question"], own["answer"])
+    collection = open_collection(source, **columns, limit=limit)
+    trace = Trace(progress)
+    about = {"wants": "decontaminate", "compared": job.words(), "job": job.min_tokens}
+    space = open_workspace([collection], [()], tokens_recipe(job), about, place)
+    with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
+        read = read_tokens(collection, job, None, pool, trace, space)
+        with trace.stage("match"):
+            matches, cuts = _search(read, items, job, own["near"], own["remove"], pool, space)
+    matched = _matches(matches, read, items)
+    table = _table(items, matched)
+    trace.add(
+        items=len(items), contaminated=len(set(matched["number"].to_pylist())), matches=matched.num_rows,
+        documents_cut=len(set(matched["document"].to_pylist())),
+    )  # fmt: skip
+    receipt = {
+        "asked": "decontaminate", "inputs": [{**collection.describe(), "rows": len(read)}], "items": job.noun,
+        "compared": f"runs of {job.min_tokens} words, or {own['near']:g} of the {NEAR_WORDS}-word shingles of an item",
+        "job": own, "benchmarks": table.to_pylist(), "counts": trace.counts, "seconds": trace.seconds,
+        "peak_memory_mb": round(peak_memory() / 1e6), "left_out": [],
+        "warnings": [*source_warnings([collection]), *trace.warnings], "work": work_summary(space),
+        "versions": versions(),
+    }  # fmt: skip
+    cleaned = Scrubbed(job=job, collection=collection, read=read, cuts=cuts, receipt=receipt, space=space)
+    result = Contamination(table=table, matches=matched.drop_columns("number"), receipt=receipt, cleaned=cleaned)
+    if place.beside is None:
+        result.done()
+    return result
+
+
+def read_items(benchmarks: Any, job: ScrubJob, question: str | None, answer: str | None) -> BenchmarkItems:
+    """Read the items of all benchmarks into memory. benchmarks: a source, a list of paths, or sources by name."""
+    if isinstance(benchmarks, Mapping):
+        sources = dict(benchmarks)
+    elif isinstance(benchmarks, list | tuple) and benchmarks and isinstance(benchmarks[0], Path):
+        sources = {str(path): path for path in benchmarks}
+    else:
+        sources = {str(benchmarks) if isinstance(benchmarks, str | Path) else "benchmark": benchmarks}
+    names: list[str] = []
+    fields: list[str] = []
+    ids: list[Any] = []
+    texts: list[str] = []
+    for name, source in sources.items():
+        columns: list[str | None] = [one for one in (question, answer) if one]
+        for column in columns or [None]:
+            collection = open_collection(source, text=column, lines=None)
+            before = len(texts)
+            for batch in collection.texts():
+                texts += batch.texts.to_pylist()
+                first = batch.first_row
+                ids += map(str, range(first, first + len(batch)) if batch.ids is None else batch.ids.to_pylist())
+            if len(texts) == before:
+                raise InputError(f"the benchmark {name} has no rows; expected test items.")
+            names += [name] * (len(texts) - before)
+            fields += [collection.text_column] * (len(texts) - before)
+    ranges = token_ranges(pa.array(texts, pa.large_string()), job)
+    return BenchmarkItems(names, fields, ids, texts, ranges.tokens, ranges.offsets)
+
+
+def _search(
+    read: ScrubTokens, items: BenchmarkItems, job: ScrubJob, near: float, remove: str, pool: Pool, space: Workspace
+) -> tuple[list[ItemMatch], CutList]:
+    """Return the matches and the cuts. Spans are searched again after they are cut, because a cut joins two texts."""
+    runs, shingles = GramIndex.of(items, job.min_tokens), GramIndex.of(items, NEAR_WORDS)
+    gone = space.array((len(read.tokens),), np.uint8)
+    gone[:] = 0
+    states = np.zeros(len(read), np.uint8)
+    found: list[ItemMatch] = []
+    while True:
+        here = _matched(read, gone, items, runs, shingles, near, pool)
+        found += here
+        if not here or remove == "documents":
+            break
+        for first, last in (window for match in here for window in match.windows):
+            gone[first : last + 1] = repeats_kernel.CUT
+    documents = sorted({match.document for match in found})
+    for document in documents if remove == "documents" else ():
+        states[document] = repeats_kernel.DROPPED
+        gone[read.offsets[document] : read.offsets[document + 1]] = repeats_kernel.CUT
+    return found, CutList(_pieces(read, gone, documents), states)
+
+
+def _pieces(read: ScrubTokens, gone: U8, documents: Sequence[int]) -> I64:
+    """Return the stretches of tokens that are cut from these documents."""
+    made: list[I64] = [NO_PIECES]
+    for document in documents:
+        start, end = read.offsets[document : document + 2]
+        edges = np.flatnonzero(np.diff(gone[start:end].astype(np.int8), prepend=0, append=0)) + start
+        firsts, ends = edges[::2], edges[1::2]
+        none = np.full(len(firsts), repeats_kernel.NONE)
+        made.append(np.stack([firsts, ends - firsts, none, np.zeros_like(firsts)], 1))
+    return np.concatenate(made)
+
+
+def _matched(
+    read: ScrubTokens, gone: U8, items: BenchmarkItems, runs: GramIndex, shingles: GramIndex, near: float, pool: Pool
+) -> list[ItemMatch]:
+    """Return the matches among the tokens that stay."""
+
+    def look(first: int) -> list[ItemMatch]:
+        where = read.offsets[first : first + DOCUMENTS_PER_TASK + 1]
+        hits = _hits(read, gone, where, first, shingles, items)
+        if not len(hits):
+            return []
+        whole = _longest(_hits(read, gone, where, first, runs, items), runs)
+        row, item = shingles.expand(hits[:, 3])
+        triples = np.unique(np.stack([hits[row, 0], item, hits[row, 3]], 1), axis=0)
+        pairs, counts = np.unique(triples[:, :2], axis=0, return_counts=True)
+        share = counts / np.maximum(1, shingles.sizes[pairs[:, 1]])
+        out = []
+        for (document, number), part in zip(pairs.tolist(), share.tolist(), strict=True):
+            length, windows = whole.get((document, number), (0, []))
+            if part >= near:
+                mine = hits[row[(hits[row, 0] == document) & (item == number)]]
+                windows = windows + [(start, end) for start, end in mine[:, 1:3].tolist()]
+            if windows:
+                out.append(ItemMatch(number, document, length, part, windows))
+        return out
+
+    return [match for part in pool.map(look, range(0, len(read), DOCUMENTS_PER_TASK)) for match in part]
+
+
+def _hits(read: ScrubTokens, gone: U8, where: I64, first: int, index: GramIndex, items: BenchmarkItems) -> I64:
+    room = np.empty((1 << 12, 4), np.int64)
+    given = (read.tokens, gone, where, first, index.length, index.keys, index.values, items.tokens, index.places)
+    n = kernel.gram_matches(*given, room)
+    if n > len(room):
+        room = np.empty((n, 4), np.int64)
+        kernel.gram_matches(*given, room)
+    return room[:n]
+
+
+def _longest(hits: I64, runs: GramIndex) -> dict[tuple[int, int], tuple[int, list[tuple[int, int]]]]:
+    """Return for each (document, item) the words of the longest stretch of shared runs, and the tokens of all runs."""
+    row, item = runs.expand(hits[:, 3])
+    out: dict[tuple[int, int], tuple[int, list[tuple[int, int]]]] = {}
+    open_runs: dict[tuple[int, int], tuple[int, int]] = {}
+    for (document, start, end, _), number in zip(hits[row].tolist(), item.tolist(), strict=True):
+        key = document, number
+        before, length = open_runs.get(key, (-2, 0))
+        length = length + 1 if start == before + 1 else runs.length
+        open_runs[key] = start, length
+        best, windows = out.get(key, (0, []))
+        out[key] = max(best, length), _with(windows, start, end) if windows else [(start, end)]
+    return out
+
+
+def _with(windows: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """Add a range of tokens to ascending ranges, joined with the last one if they overlap."""
+    if start <= windows[-1][1] + 1:
+        windows[-1] = windows[-1][0], max(end, windows[-1][1])
+    else:
+        windows.append((start, end))
+    return windows
+
+
+def _matches(found: Sequence[ItemMatch], read: ScrubTokens, items: BenchmarkItems) -> pa.Table:
+    """Return the table of matches; the worst first."""
+    first = {(match.item, match.document): match for match in reversed(found)}
+    best = sorted(first.values(), key=lambda match: (-match.share, -match.longest, match.item, match.document))
+    numbers = [match.item for match in best]
+    documents = pa.array([match.document for match in best], pa.int64())
+    return pa.table(
+        {
+            "benchmark": pa.array([items.names[number] for number in numbers], pa.string()),
+            "item": pa.array([items.ids[number] for number in numbers], pa.string()),
+            "field": pa.array([items.fields[number] for number in numbers], pa.string()),
+            "document": read.ids.take(documents),
+            "longest_run": pa.array([match.longest for match in best], pa.int64()),
+            "share": pa.array([match.share for match in best], pa.float64()),
+            "item_text": pa.array([items.texts[number][:QUOTED_ITEM] for number in numbers], pa.string()),
+            "number": pa.array(numbers, pa.int64()),
+        }
+    )
+
+
+def _table(items: BenchmarkItems, matched: pa.Table) -> pa.Table:
+    """Return the table of benchmarks."""
+    bad = set(matched["number"].to_pylist())
+    sizes = np.diff(items.offsets)
+    rows = []
+    for name, field in dict.fromkeys(zip(items.names, items.fields, strict=True)):
+        mine = [k for k in range(len(items)) if (items.names[k], items.fields[k]) == (name, field)]
+        searched = [k for k in mine if sizes[k] >= NEAR_WORDS]
+        hits = sum(k in bad for k in searched)
+        low, high = clopper_pearson(hits, len(searched)) if searched else (0.0, 1.0)
+        rows.append(
+            {
+                "benchmark": name,
+                "field": field,
+                "items": len(mine),
+                "too_short": len(mine) - len(searched),
+                "contaminated": hits,
+                "share": hits / max(1, len(searched)),
+                "low": low,
+                "high": high,
+            }
+        )
+    return pa.Table.from_pylist(rows)
