@@ -111,9 +111,8 @@ class KindCommands:
             # The app is loaded while the source is being read.
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
             with outputs.together():
-                wrote = outputs.write_result(result, target.output)
-                if target.removed is not None:
-                    wrote += outputs.write_table(result.removed, target.removed)
+                others = [] if target.removed is None else outputs.write_table(result.removed, target.removed)
+                wrote = outputs.write_result(result, target.output, others) + others
         if target.output is None and not target.json and asked != "dedup":
             (show.print_pairs if asked == "pairs" else show.print_groups)(result)
         show.finish(result, wrote, quiet=target.quiet, json=target.json)

@@ -33,6 +33,7 @@ COMMANDS = {
     "signatures": "cli.signatures:signatures",
     "compare": "cli.compare:compare",
     "evaluate": "cli.evaluate:evaluate",
+    "verify": "cli.verify:verify",
     "serve": "cli.serve:serve",
     "report": "cli.explore:report",
     "explore": "cli.explore:explore",

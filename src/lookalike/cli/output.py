@@ -19,7 +19,7 @@ from lookalike.cli.terminal import Screen, err
 from lookalike.core.formatting import count, share
 from lookalike.errors import UsageError
 from lookalike.io.atomic import check_output, check_place, together
-from lookalike.io.results import write_json
+from lookalike.io.results import write_receipt
 from lookalike.io.write import write_table
 
 if TYPE_CHECKING:
@@ -74,8 +74,13 @@ class Outputs:
         write_table(table, path, force=self.force)
         return [path]
 
-    def write_result(self, result: Result | Passages | Stories | Classification, path: Path | None) -> list[Path]:
-        """Write the requested table by extension, with its receipt, or all tables into a folder."""
+    def write_result(
+        self, result: Result | Passages | Stories | Classification, path: Path | None, others: Sequence[Path] = ()
+    ) -> list[Path]:
+        """Write the requested table by extension, with its receipt, or all tables into a folder.
+
+        others: tables that were written before and belong to the same result.
+        """
         if path is None:
             return []
         if not path.suffix:
@@ -87,7 +92,7 @@ class Outputs:
                 result.write(path, force=self.force)
             else:
                 write_table(result.to_arrow(), path, force=self.force)
-            write_json(result.receipt, receipt_of(path), force=self.force)
+            write_receipt(result.receipt, receipt_of(path), [path, *others], force=self.force)
         return [path, receipt_of(path)]
 
 

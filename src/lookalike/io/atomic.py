@@ -123,6 +123,11 @@ def together(paths: Iterable[Path], *, force: bool) -> Iterator[None]:
             _discard(draft)
 
 
+def draft_of(path: Path) -> Path:
+    """Return where an output is now: its finished draft within `together`, or the output itself."""
+    return (_held.get() or {}).get(path) or path
+
+
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
     """Yield a draft next to `path`, a file or folder, that replaces `path` if the block succeeds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -12,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
-from lookalike.io.atomic import check_folder, check_place, replacing
+from lookalike.io.atomic import check_folder, check_place, draft_of, replacing
 from lookalike.io.canonical import converted, for_parquet, parquet_type, retyped
 from lookalike.io.json_rows import json_document
 from lookalike.io.reader import nbytes_of, reading
 
 RECEIPT = "receipt.json"
+UNSEALED = "0" * 64  # stands for the seal while the receipt is hashed
 
 
 def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -25,6 +27,30 @@ def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -
     path = Path(path)
     check_place(path, force=force)
     text = json_document(obj)
+    with replacing(path, force=force) as draft:
+        draft.nbytes = len(text)
+        draft.path.write_bytes(text)
+
+
+def sealed(receipt: Mapping[str, Any], outputs: Mapping[str, Path]) -> bytes:
+    """Return a receipt as JSON with the SHA-256 of each output file and, as its seal, of the receipt itself.
+
+    outputs: the files by the names that they will have. To check the seal, put 64 zeros in its place and hash the file.
+    """
+    files = {}
+    for name, file in outputs.items():
+        with open(file, "rb") as handle:
+            files[name] = {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()}
+    text = json_document({**receipt, "outputs": files, "seal": UNSEALED})
+    digest = hashlib.sha256(text).hexdigest().encode()
+    before, _, after = text.rpartition(UNSEALED.encode())
+    return before + digest + after
+
+
+def write_receipt(receipt: Mapping[str, Any], path: Path, outputs: Collection[Path], *, force: bool = False) -> None:
+    """Write the receipt of output files that were written before, with their hashes."""
+    check_place(path, force=force)
+    text = sealed(receipt, {output.name: draft_of(output) for output in outputs})
     with replacing(path, force=force) as draft:
         draft.nbytes = len(text)
         draft.path.write_bytes(text)
@@ -39,15 +65,15 @@ def write_folder(
     """
     folder = Path(folder)
     check_folder(folder, force=force)
-    text = json_document(dict(receipt))
     with replacing(folder, force=force) as draft:
-        draft.nbytes = len(text) + sum(nbytes_of(table) for table in tables.values())
+        draft.nbytes = sum(nbytes_of(table) for table in tables.values())
         draft.path.mkdir()
         for name, table in tables.items():
             batches = [converted(batch, for_parquet) for batch in table.to_batches()]
             table = pa.Table.from_batches(batches, retyped(table.schema, parquet_type))
             pq.write_table(table, draft.path / f"{name}.parquet", compression="zstd")
-        (draft.path / RECEIPT).write_bytes(text)
+        outputs = {f"{name}.parquet": draft.path / f"{name}.parquet" for name in tables}
+        (draft.path / RECEIPT).write_bytes(sealed(receipt, outputs))
 
 
 def read_json(file: Path) -> dict[str, Any]:
