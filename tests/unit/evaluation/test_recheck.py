@@ -12,10 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import lookalike as la
+from lookalike.cli.main import app
+from lookalike.errors import InputError, UsageError
 from lookalike.evaluation import recheck
 from lookalike.evaluation.recheck import Unreadable, check_result
 from lookalike.io.results import sealed
@@ -168,6 +173,36 @@ def test_what_cannot_be_checked_is_said(saved: Path, tmp_path: Path) -> None:
     folder = la.pairs(corpus(tmp_path / "c.jsonl")).save(tmp_path / "r")
     corpus(tmp_path / "c.jsonl", 9)
     assert "has changed since the run" in check_result(folder).unchecked[0]
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "exit code is 0 if nothing differs")
+def test_the_command(saved: Path, tmp_path: Path) -> None:
+    folder = copied(saved, tmp_path / "r")
+    for turn in range(2):
+        call = CliRunner().invoke(app, ["verify", str(folder), "--all", "--inputs", str(saved.parent)])
+        assert (call.exit_code, "Wrong" in call.output) == ((0, False) if turn == 0 else (1, True)), call.output
+        (folder / "pairs.parquet").write_bytes(b"")
+    with pytest.raises(UsageError, match="sample is -1; expected a number of scores"):
+        CliRunner().invoke(app, ["verify", str(folder), "--sample", "-1"], catch_exceptions=False)
+    with pytest.raises(InputError, match="expected a result folder"):
+        CliRunner().invoke(app, ["verify", str(tmp_path)], catch_exceptions=False)
+
+
+@pytest.mark.promise("docs/how-to/verify.md", "or a folder of texts")
+def test_inputs_of_many_formats(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in corpus(tmp_path / "c.jsonl").read_text().splitlines()]
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, tmp_path / "c.parquet")
+    pa.csv.write_csv(table, tmp_path / "c.csv")
+    pa.feather.write_feather(table, tmp_path / "c.arrow")
+    (tmp_path / "c").mkdir()
+    for row in rows:
+        (tmp_path / f"c/{row['id']}.txt").write_text(row["text"])
+    for name in ("c.jsonl", "c.parquet", "c.csv", "c.arrow", "c"):
+        folder = la.pairs(tmp_path / name, threshold=0.5).save(tmp_path / f"result of {name}")
+        report = check_result(folder, sample=None)
+        assert (report.problems, report.unchecked) == ([], []), name
+        assert dict(report.checked)["scores of pairs computed again, of 9"] == 9
 
 
 @pytest.mark.promise("docs/how-to/verify.md", "shares no code with the engine")
