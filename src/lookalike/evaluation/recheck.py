@@ -26,7 +26,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-SEAL = "0" * 64  # stands for the seal while the receipt is hashed
+SEAL = "0" * 64  # replaces the seal while the receipt is hashed
 PLAIN_SAMPLE = 1000  # pairs whose scores are computed again by default
 SHOWN_PROBLEMS = 20
 RELATIVE_ERROR = 1e-6  # of a score in floating point; counts and ratios of integers are compared more strictly
@@ -123,7 +123,7 @@ def _check_tables(receipt: dict[str, Any], tables: dict[str, list[Row]], report:
     one_table = len(receipt["inputs"]) == 1
     if "pairs" in tables:
         if one_table:
-            report.expect(len(pairs) == len(tables["pairs"]), "pairs: a pair stands twice")
+            report.expect(len(pairs) == len(tables["pairs"]), "pairs: a pair is listed twice")
             report.expect(all(len(pair) == 2 for pair in pairs), "pairs: an item is paired with itself")
         expected = counts.get("pairs")
         report.expect(
@@ -136,7 +136,7 @@ def _check_tables(receipt: dict[str, Any], tables: dict[str, list[Row]], report:
     if "removed" in tables:
         gone = [_key(row["id"]) for row in tables["removed"]]
         kept = {_key(row["kept"]) for row in tables["removed"]}
-        report.expect(len(set(gone)) == len(gone), "removed: an id stands twice")
+        report.expect(len(set(gone)) == len(gone), "removed: an id is listed twice")
         if one_table:
             report.expect(
                 not kept & set(gone), f"removed: {len(kept & set(gone))} of the ids that are kept are removed"
@@ -213,7 +213,7 @@ def _key(value: Any) -> str:
 
 
 def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Return what each id of an input stands for: a text, a list of tokens, or a list of numbers."""
+    """Return the item of each id of an input: a text, a list of tokens, or a list of numbers."""
     origin = source.get("origin")
     if not origin:
         raise Unreadable("the input was in memory, not in files.")

@@ -19,7 +19,7 @@ from lookalike.io.json_rows import json_document
 from lookalike.io.reader import nbytes_of, reading
 
 RECEIPT = "receipt.json"
-UNSEALED = "0" * 64  # stands for the seal while the receipt is hashed
+UNSEALED = "0" * 64  # replaces the seal while the receipt is hashed
 
 
 def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -35,7 +35,7 @@ def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -
 def sealed(receipt: Mapping[str, Any], outputs: Mapping[str, Path]) -> bytes:
     """Return a receipt as JSON with the SHA-256 of each output file and, as its seal, of the receipt itself.
 
-    outputs: the files by the names that they will have. To check the seal, put 64 zeros in its place and hash the file.
+    outputs: the files by the names that they will have. To check the seal, replace it by 64 zeros and hash the file.
     """
     files = {}
     for name, file in outputs.items():

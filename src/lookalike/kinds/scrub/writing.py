@@ -24,7 +24,7 @@ Locate = Callable[[bytes], RawValue | None]
 
 
 class CutStream:
-    """The cuts of all documents, in order, for a consumer that reads rows in batches of its own sizes."""
+    """The cuts of all documents, in order, for a consumer that reads rows in batches of other sizes."""
 
     def __init__(self, batches: Iterator[CutBatch], name: str) -> None:
         self._batches, self._name = batches, name
