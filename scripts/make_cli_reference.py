@@ -29,7 +29,7 @@ def print_helps() -> None:
     for name in commands():
         sys.stdout.write("\f")
         with contextlib.suppress(SystemExit):
-            app([*name, "--help"], prog_name="lookalike")
+            app([*name, "--help-all"], prog_name="lookalike")
         sys.stdout.flush()
 
 
@@ -51,7 +51,11 @@ def commands() -> list[tuple[str, ...]]:
 
 def reference() -> str:
     """The page: the help of every command."""
-    parts = ["# Command line", "Made from `--help` by `scripts/make_cli_reference.py`; a test keeps it current."]
+    parts = [
+        "# Command line",
+        "Made from `--help-all` by `scripts/make_cli_reference.py`; a test keeps it current. Rare options "
+        "are not in `--help`.",
+    ]
     parts += ["Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM."]
     for name, text in zip(commands(), helps(), strict=True):
         parts += [f"{'#' * max(2, 1 + len(name))} {' '.join(('lookalike', *name))}", f"```text\n{text}\n```"]

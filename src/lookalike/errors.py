@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 LISTED_NAMES = 20  # maximum number of names listed in a message
 NAME_CHARACTERS = 60  # maximum number of characters shown of each name
@@ -135,6 +136,15 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     """
     close = difflib.get_close_matches(wanted, list(names), n=1, cutoff=0.5)
     return f" Nearest: {close[0]!r}." if close else ""
+
+
+def as_share(value: Any) -> str:
+    """Return " Did you mean 0.8?" for 80, which is a share in percent; "" for values that are not percentages.
+
+    >>> as_share(80), as_share(99.5), as_share(1.3), as_share(200)
+    (' Did you mean 0.8?', ' Did you mean 0.995?', '', '')
+    """
+    return f" Did you mean {value / 100:g}?" if isinstance(value, int | float) and 10 <= value < 100 else ""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ import typer
 
 from lookalike.cli import options as o
 from lookalike.cli import summary
+from lookalike.cli.help import App
 from lookalike.core import formatting
 from lookalike.core.options import Option, changed
 from lookalike.core.run_options import Recall
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from lookalike.index.index import Index
 
-app = typer.Typer(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
+app = App(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
 Place = Annotated[str, typer.Argument(help="The index: a folder, or a postgresql:// URL.", show_default=False)]
 Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
 Lines = Annotated[bool, o.option(o.RUN, "--lines", help="Read text files line by line (default: each is a document).")]

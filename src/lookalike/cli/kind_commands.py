@@ -52,7 +52,7 @@ class KindCommands:
     noun: plural name. app: the module with the functions pairs, groups and dedup. options: the TypedDict that declares
     the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`. open: (inputs,
     options, other arguments of the app) to the source that the app takes. score: the name of the score column.
-    near: the criterion in words.
+    near: the criterion in words. inputs: the help of INPUT, if not that of documents.
     works: large runs use a work folder. tidies: `dedup` can change the files of the items.
     passes_force: the app itself writes something that --force lets it replace. grouping: the default grouping.
     aside: declares options that are not passed to the app; check: raises, before anything is read, for options that do
@@ -67,6 +67,7 @@ class KindCommands:
     groups_options: type = Nothing
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
+    inputs: str = ""
     works: bool = False
     tidies: bool = False
     passes_force: bool = False
@@ -138,6 +139,8 @@ class KindCommands:
             self._run(asked, inputs, options, given, target, tidy)
 
         command.__name__, command.__doc__ = asked, summary
+        if self.inputs:
+            command.__annotations__["inputs"] = o.inputs_of(self.inputs)
         own = o.command_parameters(arguments)
         if "grouping" in own:
             own["grouping"] = o.with_default(own["grouping"], self.grouping)

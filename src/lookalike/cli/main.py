@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from lookalike.cli.flags import as_flags
+from lookalike.cli.help import App, prepare_completion
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
 from lookalike.kernels.warming import compile_on_first_miss
@@ -40,6 +41,7 @@ COMMANDS = {
     "demo": "cli.demo:demo",
     "undo": "cli.tidy:undo",
     "warm": "cli.warm:warm",
+    "completion": "cli.completion:completion",
     "baskets": "kinds.baskets.cli:app",
     "bits": "kinds.bits.cli:BITS",
     "strings": "kinds.strings.cli:STRINGS",
@@ -63,12 +65,11 @@ KIND_COMMANDS = {"faces": {"query": "kinds.faces.cli:query"}, "images": {"undo":
 @cache
 def build(name: str | None = None) -> typer.Typer:
     """Return the command line; with the name of a command only that command, which loads few modules."""
-    app = typer.Typer(
+    app = App(
         help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(version)
     for command in [name] if name in COMMANDS else COMMANDS:
@@ -88,7 +89,7 @@ def _add(app: typer.Typer, name: str) -> None:
     if isinstance(value, typer.Typer):
         app.add_typer(value, name=name)
     elif name in KIND_HELP:
-        group = typer.Typer(help=KIND_HELP[name], no_args_is_help=True)
+        group = App(help=KIND_HELP[name], no_args_is_help=True)
         for command, function in value.commands().items():
             group.command(command)(function)
         for command, place in KIND_COMMANDS.get(name, {}).items():
@@ -123,6 +124,7 @@ def main() -> None:
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 contaminated, 130 stopped by Ctrl-C, 143 by SIGTERM.
     """
     hear_terminate()
+    prepare_completion()
     compile_on_first_miss(sys.argv[1:3])
     gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s
     try:

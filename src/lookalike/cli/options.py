@@ -95,8 +95,19 @@ def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A00
 
 Inputs = Annotated[
     list[str],
-    typer.Argument(help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.", show_default=False),
+    typer.Argument(
+        metavar="INPUT...",
+        help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.",
+        show_default=False,
+    ),
 ]
+
+
+def inputs_of(meaning: str) -> Any:
+    """Return the type of the argument INPUT of a kind that reads other files than documents do."""
+    return Annotated[list[str], typer.Argument(metavar="INPUT...", help=meaning, show_default=False)]
+
+
 Out = Annotated[
     Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")
 ]

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.help import App
 from lookalike.core.formatting import size
 
-runs = typer.Typer(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
+runs = App(help="List the work folders of unfinished and kept runs, and remove them.", no_args_is_help=False)
 Where = Annotated[
     list[Path] | None,
     typer.Argument(help="Work folders, or folders to look in (default: here).", show_default=False),

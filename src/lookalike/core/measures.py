@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lookalike.core.arrays import check_choice
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, as_share
 from lookalike.kernels import bounds
 
 
@@ -75,5 +75,4 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
         if not (threshold >= 1 and float(threshold).is_integer()):
             raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")
     elif not 0 < threshold <= 1:
-        hint = f" Did you mean {threshold / 100:g}?" if 10 <= threshold <= 100 else ""
-        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.{hint}")
+        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.{as_share(threshold)}")

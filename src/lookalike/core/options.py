@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lookalike.errors import UsageError, nearest
+from lookalike.errors import UsageError, as_share, nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,7 +133,8 @@ class Declared:
         if self.choices and isinstance(value, str):
             check_choice(name or self.name, value, self.choices)
         if self.option.range and not self.option.holds(value):
-            raise UsageError(f"{name or self.name} is {value}; expected {self.option.words()}.")
+            hint = as_share(value) if self.option.range.startswith("(0, 1") else ""
+            raise UsageError(f"{name or self.name} is {value}; expected {self.option.words()}.{hint}")
 
 
 def _choices(kind: Any) -> tuple[Any, ...]:

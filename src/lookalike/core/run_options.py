@@ -32,7 +32,7 @@ def silent(_stage: str, _done: int, _total: int | None) -> None:
 Against = Annotated[Any, Option(
     None, "Another collection: find the pairs between it and the first.", unset="pairs within one collection",
     panel=SIMILARITY_PANEL, command_help="Another collection: find the pairs between it and INPUT (repeatable).",
-    command_type=list[str] | None,
+    command_type=list[str] | None, metavar="INPUT",
 )]  # fmt: skip
 GroupingOption = Annotated[Grouping, Option(
     "components", "Form of the groups: components (connected by pairs, through chains too), stars (all members similar "
@@ -40,7 +40,7 @@ GroupingOption = Annotated[Grouping, Option(
 )]  # fmt: skip
 KeepPolicy = Annotated[str, Option(
     "first", "Item of each group to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c.",
-    panel=SIMILARITY_PANEL,
+    panel=SIMILARITY_PANEL, metavar="POLICY",
 )]  # fmt: skip
 
 # What is similar, and how surely it is found.
@@ -72,16 +72,21 @@ RowAudit = Annotated[int, changed(Audit, default=128, reason="each audited row i
 # Signatures and other random choices.
 Seed = Annotated[int, Option(
     42, "Seed of all random choices.", panel=SIGNATURES_PANEL, range=f"[0, {LARGEST_SEED}]",
-    expected=f"a whole number from 0 to {LARGEST_SEED}",
+    expected=f"a whole number from 0 to {LARGEST_SEED}", rare=True,
 )]  # fmt: skip
-NumHashes = Annotated[int, Option(128, "Length of a signature.", panel=SIGNATURES_PANEL)]
+NumHashes = Annotated[int, Option(128, "Length of a signature.", panel=SIGNATURES_PANEL, rare=True)]
 
 # Input, output and run.
 Id = Annotated[str | None, Option(None, "Column of the ids; none for row numbers.", unset="id, if there is one")]
 Text = Annotated[str | None, Option(None, "Column of the texts.", unset="guessed")]
 MaxPairs = Annotated[
     int,
-    Option(100_000_000, "Largest number of pairs of a result; the run stops where there are more.", range="[1, inf)"),
+    Option(
+        100_000_000,
+        "Largest number of pairs of a result; the run stops where there are more.",
+        range="[1, inf)",
+        rare=True,
+    ),
 ]
 OnBadTextOption = Annotated[
     OnBadText,
@@ -103,6 +108,7 @@ OnBadFileOption = Annotated[
         "error",
         "What to do with a file that cannot be read: stop, or skip it and list it in the receipt.",
         local_only=True,
+        rare=True,
     ),
 ]
 Lines = Annotated[
@@ -116,7 +122,7 @@ Threads = Annotated[
 ]
 Memory = Annotated[int | str | None, Option(
     None, "Memory budget of the process, such as 2GB.", unset="half of the free memory", command_type=str | None,
-    local_only=True,
+    metavar="SIZE", local_only=True,
 )]  # fmt: skip
 WorkDir = Annotated[str | Path | None, Option(
     None, "Folder that keeps what was read for later runs, and checkpoints.",
@@ -147,11 +153,11 @@ class SparkOptions(TypedDict, total=False):
     master: Annotated[
         str | None,
         Option(None, "Master of the Spark cluster, such as spark://host:7077.", unset="all cores of this machine",
-               panel=CLUSTER_PANEL),
+               panel=CLUSTER_PANEL, metavar="URL"),
     ]  # fmt: skip
     spark_conf: Annotated[
         Mapping[str, str] | None,
         Option(None, "Settings of the Spark session, used if none is active.", unset="those of the session",
-               panel=CLUSTER_PANEL, command_type=list[str] | None,
+               panel=CLUSTER_PANEL, command_type=list[str] | None, metavar="KEY=VALUE",
                command_help="A setting of the Spark session, such as spark.executor.memory=4g (repeatable)."),
     ]  # fmt: skip

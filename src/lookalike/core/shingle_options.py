@@ -41,6 +41,6 @@ class RuleOptions(TypedDict, total=False):
     squeeze_space: Annotated[
         bool,
         Option(True, "Read runs of white space as one blank (units char and line).",
-               flags=("--squeeze-space/--keep-space",), panel=SHINGLES_PANEL),
+               flags=("--squeeze-space/--keep-space",), panel=SHINGLES_PANEL, rare=True),
     ]  # fmt: skip
-    hash_bits: Annotated[HashBits, Option(64, "Bits of the hash of a shingle.", panel=SHINGLES_PANEL)]
+    hash_bits: Annotated[HashBits, Option(64, "Bits of the hash of a shingle.", panel=SHINGLES_PANEL, rare=True)]

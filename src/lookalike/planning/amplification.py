@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, as_share
 
 
 def and_of(p: float, rows: int) -> float:
@@ -165,7 +165,7 @@ def between(what: str, value: Any, expected: str, *, closed: bool) -> float:
     number = float(value) if isinstance(value, Real) else math.nan
     if 0.0 < number < 1.0 or (closed and number == 1.0):
         return number
-    raise UsageError(f"{what} is {shown(value)}; expected a number {expected}.")
+    raise UsageError(f"{what} is {shown(value)}; expected a number {expected}.{as_share(number)}")
 
 
 def whole(what: str, value: Any) -> int:

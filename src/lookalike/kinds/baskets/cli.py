@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.help import App
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.core.formatting import share
 from lookalike.core.options import changed
@@ -26,9 +27,11 @@ def open_baskets(inputs: list[str], options: dict[str, Any], given: dict[str, An
     return o.paths(inputs)
 
 
-BASKET_COMMANDS = KindCommands("baskets", "lookalike.kinds.baskets.api", BasketOptions, open_baskets)
+BASKET_COMMANDS = KindCommands("baskets", "lookalike.kinds.baskets.api", BasketOptions, open_baskets,
+    inputs="Tables of baskets and items (Parquet, Arrow, JSON Lines, CSV, TSV), or files with a basket in each line.",
+)  # fmt: skip
 
-app = typer.Typer(
+app = App(
     help="Similar customers by what they have, similar products by who has them.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -17,5 +17,11 @@ def open_codes(inputs: list[str], options: dict[str, Any], given: dict[str, Any]
 
 
 BITS = KindCommands(
-    "codes", "lookalike.kinds.bits.api", BitsOptions, open_codes, score="distance", near="within --max-bits of"
+    "codes",
+    "lookalike.kinds.bits.api",
+    BitsOptions,
+    open_codes,
+    score="distance",
+    near="within --max-bits of",
+    inputs="Tables with a column of codes (Parquet, Arrow, JSON Lines, CSV, TSV).",
 )

@@ -32,14 +32,14 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     min_shared: shared.MinShared
     max_share: shared.MaxShare
     num_hashes: shared.NumHashes
-    bands: Annotated[int | None, Option(None, "Number of bands.", unset="planned", panel=SIGNATURES_PANEL)]
-    rows: Annotated[int | None, Option(None, "Rows of a band.", unset="planned", panel=SIGNATURES_PANEL)]
-    scheme: Annotated[Scheme, Option("fss-1", "How signatures are computed.", panel=SIGNATURES_PANEL)]
+    bands: Annotated[int | None, Option(None, "Number of bands.", unset="planned", panel=SIGNATURES_PANEL, rare=True)]
+    rows: Annotated[int | None, Option(None, "Rows of a band.", unset="planned", panel=SIGNATURES_PANEL, rare=True)]
+    scheme: Annotated[Scheme, Option("fss-1", "How signatures are computed.", panel=SIGNATURES_PANEL, rare=True)]
     seed: shared.Seed
     verify: Annotated[
         bool,
         Option(True, "Score pairs exactly; without, report pairs whose signatures agree in a share `threshold` of the "
-               "rows.", flags=("--verify/--no-verify",), panel=SIMILARITY_PANEL, commands=("pairs",)),
+               "rows.", flags=("--verify/--no-verify",), panel=SIMILARITY_PANEL, commands=("pairs",), rare=True),
     ]  # fmt: skip
     audit: shared.Audit
     max_pairs: shared.MaxPairs

@@ -27,7 +27,10 @@ def check(options: dict[str, Any]) -> None:
     only_local(options, "faces", NOT_ON_SPARK)
 
 
-FACES = KindCommands("faces", "lookalike.kinds.faces.api", FaceOptions, open_given, score="agreement", check=check)
+FACES = KindCommands(
+    "faces", "lookalike.kinds.faces.api", FaceOptions, open_given, score="agreement", check=check,
+    inputs="Folders, files or globs of pictures, arrays (.npy, .npz), or tables with a column of lists of numbers.",
+)  # fmt: skip
 
 
 class QueryOptions(TypedDict, total=False):

@@ -35,17 +35,17 @@ class FaceOptions(shared.LocalOptions, total=False):
     audit: shared.RowAudit
     tables: Annotated[
         int | None,
-        Option(None, "Number of hash functions.", unset="planned", panel=SIGNATURES_PANEL, range="[1, inf)"),
+        Option(None, "Number of hash functions.", unset="planned", panel=SIGNATURES_PANEL, rare=True, range="[1, inf)"),
     ]
     rows: Annotated[
         int | None,
         Option(None, "Number of measurements in each hash function.", unset="planned", panel=SIGNATURES_PANEL,
-               range="[1, inf)"),
+               rare=True, range="[1, inf)"),
     ]  # fmt: skip
     max_scored: Annotated[
         float | None,
         Option(None, "Largest share of all pairs that may be scored.", unset="no limit", panel=SIGNATURES_PANEL,
-               range="(0, 1]", expected=shared.SHARE),
+               rare=True, range="(0, 1]", expected=shared.SHARE),
     ]  # fmt: skip
     seed: shared.Seed
     column: shared.Column

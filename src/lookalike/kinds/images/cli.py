@@ -31,6 +31,7 @@ IMAGES = KindCommands(
     "lookalike.kinds.images.api",
     ImageOptions,
     open_folder,
+    inputs="Folders, files or globs of pictures: JPEG, PNG, WebP, TIFF, GIF, BMP.",
     score="bits",
     tidies=True,
     passes_force=True,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.help import App
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.core.formatting import count, share
 from lookalike.core.options import SIMILARITY_PANEL, Option, declared
@@ -154,9 +155,11 @@ def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
         sys.stdout.write(reliability_text(made.reliability) + "\n")
 
 
+RECORD_TABLES = "Tables with a record in each row: Parquet, Arrow, JSON Lines, CSV, TSV."
 RECORDS = KindCommands(
     "records", "lookalike.kinds.records.api", RecordOptions, open_table, pairs_options=RecordPairOptions,
-    groups_options=RecordGroupsOptions, grouping="stars", aside=CommandOptions, check=check, after=after,
+    inputs=RECORD_TABLES, groups_options=RecordGroupsOptions, grouping="stars", aside=CommandOptions,
+    check=check, after=after,
 )  # fmt: skip
 
 
@@ -347,7 +350,7 @@ def score(
         show.print_rows(table, "pairs")
 
 
-app = typer.Typer(help="Rows that mean the same person, product or paper.", no_args_is_help=True)
+app = App(help="Rows that mean the same person, product or paper.", no_args_is_help=True)
 for name, command in RECORDS.commands().items():
     app.command(name)(command)
 app.command()(preview)

@@ -11,6 +11,7 @@ STRINGS = KindCommands(
     "lookalike.kinds.strings.api",
     StringOptions,
     open_strings,
+    inputs="Tables with a column of strings (Parquet, Arrow, JSON Lines, CSV, TSV), or text files: one in each line.",
     score="distance",
     near="near, within the bound,",
 )

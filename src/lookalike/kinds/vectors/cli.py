@@ -23,6 +23,7 @@ VECTORS = KindCommands(
     "lookalike.kinds.vectors.api",
     VectorOptions,
     open_given,
+    inputs="Arrays (.npy, .npz), or tables with a column of lists of numbers (Parquet, Arrow, JSON Lines).",
     score="angle (or cosine, distance)",
     near="within the threshold, hence near",
 )
