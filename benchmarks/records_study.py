@@ -31,7 +31,7 @@ from records import data_sets
 from records_unseen import generated
 from unseen_sets import Task, fetch, packaged
 
-# promise: docs/how-to/records.md | 0.82 for voters with their households, 0.92 for a census
+# promise: docs/how-to/records.md | 0.83 for voters with their households, 0.94 for a census
 
 HERE = Path(__file__).parent
 NEIGHBOURS = 10

@@ -308,3 +308,87 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     draw.__name__: draw
     for draw in (wide, households, few_fields, applicants, model_numbers, units, lists, swapped, versions, unequal)
 }
+
+
+def phones(rng: Rng) -> Case:
+    """Phone numbers with and without country and separators, dates in five orders, mail addresses with aliases."""
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    rows = []
+    for row in people(rng, 700):
+        first, last = str(row["first"]).lower(), str(row["last"]).lower()
+        row["mail"] = f"{first}.{last}{rng.integers(1, 99)}@example.com"
+        rows.append({name: row[name] for name in ("first", "last", "phone", "born", "mail")})
+
+    def copy(rng: Rng, row: Row) -> Row:
+        out = slips(rng, {n: row[n] for n in ("first", "last")}, 0.15)
+        number, (year, month, day) = str(row["phone"]), str(row["born"]).split("-")
+        ways = (
+            f"+44 {number[1:]}",
+            f"0044{number[1:]}",
+            f"{number[:5]} {number[5:]}",
+            f"({number[:3]}) {number[3:6]}-{number[6:]}",
+        )
+        dates = (f"{day}/{month}/{year}", f"{day}.{month}.{year}", f"{int(day)} {months[int(month) - 1]} {year}",
+                 f"{year}{month}{day}", f"{months[int(month) - 1]} {int(day)}, {year}")  # fmt: skip
+        name, host = str(row["mail"]).split("@")
+        mails = (f"{name}+shop@{host}", f"{name.upper()}@{host}", f"{name}@googlemail.com")
+        out |= {
+            "phone": ways[int(rng.integers(4))],
+            "born": dates[int(rng.integers(5))],
+            "mail": mails[int(rng.integers(3))],
+        }
+        return {n: None if rng.random() < 0.15 else v for n, v in out.items()}
+
+    rows, who = with_copies(rng, rows, 0.5, copy)
+    return one_table(rng, rows, who)
+
+
+def firms(rng: Rng) -> Case:
+    """Companies with legal forms, and addresses with abbreviations."""
+    forms = (
+        ("Limited", "Ltd."),
+        ("Incorporated", "Inc"),
+        ("Gesellschaft mbH", "GmbH"),
+        ("Public Limited Company", "PLC"),
+    )
+    kinds = (("Street", "St."), ("Road", "Rd"), ("Avenue", "Ave."), ("Boulevard", "Blvd"))
+    names, trades, streets, towns = words(rng, 600), words(rng, 30), words(rng, 300), words(rng, 40)
+    rows: list[Row] = []
+    parts = []
+    for n in range(600):
+        form, kind = int(rng.integers(4)), int(rng.integers(4))
+        number, street = rng.integers(1, 200), common(rng, streets)
+        parts.append((form, kind))
+        rows.append({"firm": f"{names[n]} {common(rng, trades)} {forms[form][0]}",
+                     "address": f"{number} {street} {kinds[kind][0]}", "town": common(rng, towns)})  # fmt: skip
+    out, who = list(rows), list(range(600))
+    for n in np.flatnonzero(rng.random(600) < 0.5).tolist():
+        form, kind = parts[n]
+        row = slips(rng, rows[n], 0.1, 0.03)
+        firm = None if row["firm"] is None else row["firm"].replace(*forms[form])
+        address = None if row["address"] is None else row["address"].replace(*kinds[kind])
+        out.append({"firm": firm and (firm if rng.random() < 0.8 else firm.rsplit(" ", 1)[0]), "address": address,
+                    "town": row["town"]})  # fmt: skip
+        who.append(n)
+    return one_table(rng, out, who)
+
+
+def transliterated(rng: Rng) -> Case:
+    """Two registers of one kind of people: names with and without accents, umlauts written as two letters."""
+    accents = str.maketrans({"a": "á", "e": "é", "o": "ö", "u": "ü"})
+    long = str.maketrans({"ö": "oe", "ü": "ue", "á": "a", "é": "e"})
+
+    def marked(text: str) -> str:
+        return "".join(c.translate(accents) if rng.random() < 0.3 else c for c in text)
+
+    rows = [row | {"first": marked(str(row["first"])), "last": marked(str(row["last"]))} for row in people(rng, 900)]
+
+    def other(row: Row) -> Row:
+        plain = {n: str(row[n]).translate(long) for n in ("first", "last")} if rng.random() < 0.6 else {}
+        return slips(rng, row | plain, 0.08, 0.08)
+
+    left, right = list(range(600)), list(range(300, 900))
+    return two_tables(rng, ([rows[i] for i in left], left), ([other(rows[i]) for i in right], right))
+
+
+CASES |= {draw.__name__: draw for draw in (phones, firms, transliterated)}

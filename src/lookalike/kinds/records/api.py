@@ -27,7 +27,7 @@ from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
-    from lookalike.kinds.records.blocking_analysis import KeyCost
+    from lookalike.kinds.records.blocking_analysis import KeyCosts
     from lookalike.kinds.records.merge import Merged
     from lookalike.kinds.records.rules import RecordRules
     from lookalike.kinds.records.source import RecordTable
@@ -137,8 +137,10 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 @accepts(RecordRunOptions)
 def preview(
     source: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]
-) -> tuple[RecordRules, list[KeyCost]]:
+) -> tuple[RecordRules, KeyCosts]:
     """Return the inferred rules and the number of comparisons for each blocking key, without comparing anything.
+
+    `unreached` of the second is the ids of the records that share no block with another record.
 
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
@@ -146,14 +148,17 @@ def preview(
     >>> [(cost.column, cost.key, cost.pairs, cost.value) for cost in costs if cost.key == "words"]
     [('name', 'words', 2, 'ann'), ('town', 'words', 1, 'york')]
     """
-    from lookalike.kinds.records.blocking_analysis import key_costs
+    from lookalike.kinds.records.blocking_analysis import KeyCosts, key_costs, unreached_records
     from lookalike.kinds.records.local import load
     from lookalike.runtime.local.pool import Pool, usable_cores
 
     tables = _open(options, source, against)
     with Pool(options.get("threads") or usable_cores()) as pool:
         loaded, rules = load(tables, _rules(options), options.get("fields"), pool, Trace())
-    return rules, key_costs(loaded.fields, loaded.split)
+    costs = KeyCosts(key_costs(loaded.fields, loaded.split))
+    ids = [one for part in loaded.ids for one in part.to_pylist()]
+    costs.unreached = [ids[record] for record in unreached_records(loaded.fields, loaded.split)]
+    return rules, costs
 
 
 @dataclass(frozen=True)

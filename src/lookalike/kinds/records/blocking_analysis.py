@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.arrays import I64
 from lookalike.core.candidates import item_bits
-from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE, Buckets, OversizedBlocks, ValueKeys
+from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE, Buckets, OversizedBlocks, ValueKeys, index_keys
 from lookalike.kinds.records.comparisons import folded_texts
 from lookalike.kinds.records.fields import Field, make_field
 
@@ -74,6 +75,21 @@ class KeyCost:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+class KeyCosts(list[KeyCost]):
+    """The costs of all keys. unreached: the ids of the records that are compared with no other record."""
+
+    unreached: Sequence[Any] = ()
+
+
+def unreached_records(fields: Sequence[Field], split: int) -> I64:
+    """Return the numbers of the records that share no block with another record (of two tables: with the other one).
+
+    A block of more than MAX_BLOCK_SIZE records counts only where it is intersected with another one.
+    """
+    index, _, _ = index_keys(fields, split, map)
+    return np.flatnonzero(np.diff(index.offsets) == 0)
 
 
 def key_costs(fields: Sequence[Field], split: int) -> list[KeyCost]:

@@ -193,6 +193,11 @@ def preview(
         shown.add_row(cost.column.strip(), compare[cost.column], cost.key, f"{cost.pairs:,}", f"{cost.largest:,}",
                       cost.value[:40], f"{cost.crowded:,}")  # fmt: skip
     Console(highlight=False).print(shown)
+    if costs.unreached:
+        sys.stdout.write(
+            f"{count(len(costs.unreached), 'records')} in no block with another record, so compared with none: "
+            f"{names_listed(map(str, costs.unreached))}\n"
+        )
     if save_settings is not None:
         write_settings(rules, save_settings, force=force)
         sys.stderr.write(f"Wrote    {save_settings}\n")

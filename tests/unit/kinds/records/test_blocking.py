@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lookalike as la
 from lookalike.kinds.records.blocking import KeyIndex, index_keys, two_hop_pairs
 from lookalike.kinds.records.blocking_analysis import describe_oversized_blocks, key_costs
 from lookalike.kinds.records.fields import make_field
@@ -116,3 +120,15 @@ def test_two_indexes_in_one() -> None:
     ]
     assert both.postings.tolist() == [0, 1, 2, 1, 2]
     assert both.ends.tolist() == [2, 3, 5]
+
+
+def test_preview_names_the_records_that_no_block_reaches(lookalike, tmp_path: Path) -> None:
+    names, towns = ["Ann Lee", "Lee Ann", "Zoe Quist", None], ["York", "York", "Hull", None]
+    people = pa.table({"id": ["a", "b", "c", "d"], "name": names, "town": towns})
+    _, costs = la.records.preview(people)
+    assert costs.unreached == ["c", "d"]
+    half = people.slice(0, 1)
+    assert la.records.preview(half, against=people.slice(2))[1].unreached == ["a", "c", "d"]
+    pq.write_table(people, tmp_path / "people.parquet")
+    done = lookalike("records", "preview", tmp_path / "people.parquet")
+    assert "2 records in no block with another record, so compared with none: c, d" in done.out

@@ -31,6 +31,9 @@ FLOORS = {
     "swapped": 0.95,
     "versions": 0.95,
     "unequal": 0.97,
+    "phones": 0.98,
+    "firms": 0.98,
+    "transliterated": 0.98,
 }
 
 

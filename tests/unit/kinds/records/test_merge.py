@@ -287,3 +287,28 @@ def test_explain_and_score_agree() -> None:
     why = la.records.explain(people, "3", "5", threshold=0.5)
     assert scored["similarity"].to_pylist()[1] == pytest.approx(why.similarity)
     assert scored["name"].to_pylist()[1] == pytest.approx(why.rows[0][3])
+
+
+def test_a_table_as_people_have_it(lookalike, tmp_path: Path) -> None:
+    """Semicolons, a byte order mark, repeated and empty column names, an empty column, dates and phones of all kinds."""
+    (tmp_path / "kunden.csv").write_text(
+        "\ufeffKundennr;Name;Telefon;Telefon;;Geboren;Bemerkung\n"
+        "1;Müller, Jörg;+49 30 1234567;;x;19.02.1980;\n"
+        "2;Joerg Mueller;030 1234567;;;1980-02-19;\n"
+        '3;"Schmidt; Eva";0221/998877;;;03.05.1975;\n'
+        "4;Eva Schmidt;0221 998877;;;3 May 1975;\n"
+        "5;Ali Demir;040 555111;;;11.11.1990;\n",
+        encoding="utf-8",
+    )
+    done = lookalike("records", "merge", tmp_path / "kunden.csv", "--id", "Kundennr", "-t", 0.4, "-o",
+                     tmp_path / "golden.csv", "--survive", "Geboren=longest")  # fmt: skip
+    assert done.code == 0, done.err
+    with open(tmp_path / "golden.csv", newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header[:4] == ["entity", "records", "Kundennr", "Name"]
+    assert len(set(header)) == len(header)
+    assert [row[1:3] for row in rows] == [["2", "1"], ["2", "3"], ["1", "5"]]
+    done = lookalike("records", "pairs", tmp_path / "kunden.csv", "--field", "Telefonn")
+    assert done.code == 1
+    assert "no column 'Telefonn'" in done.err
+    assert done.err.count("\n") == 1
