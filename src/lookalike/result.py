@@ -103,6 +103,26 @@ class Result(ArrowRows):
         )
 
     @cached_property
+    def sizes(self) -> pa.Table:
+        """The kept rows that stand for others: id, group_size (rows of the group), copies (its equal rows).
+
+        A row that is not listed has the size 1. The sizes of all groups and the single rows add up to the input.
+        """
+        self._need_one("sizes")
+        representative = self._stars.representative
+        group_sizes = np.bincount(representative, minlength=len(representative))
+        known = self.found.classes.class_of(len(representative))
+        copies = np.where(known >= 0, self.found.classes.counts[known] if len(self.found.classes) else 1, 1)
+        kept = np.flatnonzero(group_sizes > 1)
+        return pa.table(
+            {
+                "id": self.found.ids[0].take(as_arrow(kept)),
+                "group_size": as_arrow(group_sizes[kept]),
+                "copies": as_arrow(copies[kept]),
+            }
+        )
+
+    @cached_property
     def kept(self) -> pa.Table:
         """The kept rows with all their columns, in input order."""
         batches = list(self.kept_batches())

@@ -41,6 +41,11 @@ class DedupArguments(TypedDict, total=False):
     removed: Annotated[
         Path | None, Option(None, "Also write the removed rows: id, kept, and their similarity.", unset="not written")
     ]
+    sizes: Annotated[
+        Path | None,
+        Option(None, "Also write the sizes of the groups: id of the kept row, group_size, copies.",
+               unset="not written"),
+    ]  # fmt: skip
     against: shared.Against
     keep: shared.KeepPolicy
 
@@ -92,6 +97,9 @@ class KindCommands:
         if self.check is not None:
             self.check(options)
         aside = {name: options.pop(name) for name in declared(self.aside)}
+        sizes = given.pop("sizes", None)
+        if sizes is not None and (options.get("engine") == "spark" or given.get("against")):
+            raise UsageError("--sizes is for one collection on one machine; leave out --against and --engine spark.")
         if options.get("engine") == "spark":
             from lookalike.cli.spark import run_on_spark
 
@@ -99,7 +107,7 @@ class KindCommands:
                 if self.after is not None:
                     self.after(result, aside, quiet=target.quiet)
             return
-        outputs = show.Outputs.check(target.output, target.removed, force=target.force)
+        outputs = show.Outputs.check(target.output, target.removed, sizes, force=target.force)
         if self.works:
             options["beside"] = o.beside(target.output or target.removed)
         source = self.open(inputs, options, given)
@@ -113,6 +121,7 @@ class KindCommands:
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
             with outputs.together():
                 others = [] if target.removed is None else outputs.write_table(result.removed, target.removed)
+                others += [] if sizes is None else outputs.write_table(result.sizes, sizes)
                 wrote = outputs.write_result(result, target.output, others) + others
         if target.output is None and not target.json and asked != "dedup":
             (show.print_pairs if asked == "pairs" else show.print_groups)(result)

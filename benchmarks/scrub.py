@@ -1,0 +1,55 @@
+"""Time and memory of `lookalike scrub` on generated text: python benchmarks/scrub.py --megabytes 1000 --memory 2GB
+
+Documents of 450 words with Zipf-like frequencies; into three of ten, one of 2,000 passages of 60 to 200 words is
+inserted. Prints core seconds (user and system time), megabytes of text for each, and the peak resident memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+
+
+def generate(path: Path, nbytes: int, seed: int = 7) -> None:
+    """Write documents until the file has this size."""
+    rng = np.random.default_rng(seed)
+    words = np.array(["".join(rng.choice(LETTERS, rng.integers(3, 9))) for _ in range(50_000)])
+    pool = [" ".join(rng.choice(words, rng.integers(60, 200))) for _ in range(2000)]
+    number = 0
+    with path.open("w") as file:
+        while file.tell() < nbytes:
+            text = " ".join(words[np.minimum((rng.pareto(1.1, 450) * 300).astype(np.int64), len(words) - 1)])
+            if rng.random() < 0.3:
+                text = f"{text[:1500]} {pool[rng.integers(len(pool))]} {text[1500:]}"
+            file.write(json.dumps({"id": number, "text": text}) + "\n")
+            number += 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--memory", default="2GB")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        generate(folder / "in.jsonl", given.megabytes * 10**6)
+        command = ["scrub", "in.jsonl", "-o", "out.jsonl", "--removed", "removed.parquet", "--memory", given.memory]
+        process = subprocess.Popen([sys.executable, "-m", "lookalike", *command], cwd=folder)
+        _, status, usage = os.wait4(process.pid, 0)
+        spent = usage.ru_utime + usage.ru_stime
+        size = (folder / "in.jsonl").stat().st_size / 1e6
+        print(f"exit {os.waitstatus_to_exitcode(status)}: {size:,.0f} MB, {spent:.1f} core seconds, "
+              f"{size / spent:.1f} MB each, peak {usage.ru_maxrss / 1e3:,.0f} MB")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
