@@ -26,7 +26,7 @@ from lookalike.kinds.records.local import common_columns, found, searched
 from lookalike.kinds.records.rules import RecordRules
 from lookalike.kinds.records.source import RecordTable, open_records
 from lookalike.kinds.records.spec import RecordJob
-from lookalike.kinds.records.survivorship import Rows, Rule, Survivor, dating_columns, survivors, texts_of
+from lookalike.kinds.records.survivorship import Rows, Rule, Survivor, chains_of, dating_columns, survivors, texts_of
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import RunOutput
 
@@ -152,6 +152,8 @@ def merged(
 ) -> Merged:  # fmt: skip
     """Find the entities of the sources, and merge the rows of each entity. options: those of a RecordJob."""
     survive = spec.survive
+    columns = list(dict.fromkeys(name for table in sources.tables for name in table.columns))
+    chains_of(columns, sources.names, survive)  # raises an error for a wrong rule before the search
     if spec.pairs is not None:
         job, output = given_output(sources.tables, spec.pairs, options, trace)
     else:

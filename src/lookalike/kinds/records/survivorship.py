@@ -108,14 +108,19 @@ def dating_columns(rules: Mapping[str, Rule]) -> set[str]:
     return {column for word, _, column in parted if word in ("newest", "oldest")}
 
 
-def survivors(rows: Rows, rules: Mapping[str, Rule]) -> dict[str, Survivor]:
-    """Select the surviving value of every column. rules: by column; `*` is the rule of all other columns."""
-    columns = rows.table.column_names
+def chains_of(columns: Sequence[str], names: Sequence[str], rules: Mapping[str, Rule]) -> dict[str, Chain]:
+    """Check the rules, and return the chain of every column."""
     for name in rules:
         if name != EVERY_COLUMN and name not in columns:
             raise ColumnNotFound(name, "the input, for a survivorship rule", columns)
     every = rules.get(EVERY_COLUMN, DEFAULT_CHAIN)
-    chains = {name: parse_chain(rules.get(name, every), columns, rows.names) for name in columns}
+    return {name: parse_chain(rules.get(name, every), columns, names) for name in columns}
+
+
+def survivors(rows: Rows, rules: Mapping[str, Rule]) -> dict[str, Survivor]:
+    """Select the surviving value of every column. rules: by column; `*` is the rule of all other columns."""
+    columns = rows.table.column_names
+    chains = chains_of(columns, rows.names, rules)
     out: dict[str, Survivor] = {}
     for name in columns:
         _survive(rows, name, chains, out, ())

@@ -156,8 +156,10 @@ def test_a_function_decides() -> None:
     ],
 )
 def test_a_wrong_rule_is_one_line(survive: dict[str, Any], words: str) -> None:
+    stages: list[str] = []
     with pytest.raises((UsageError, InputError)) as failed:
-        la.records.merge(PEOPLE, pairs=SAME, survive=survive)
+        la.records.merge(PEOPLE, survive=survive, progress=lambda stage, done, total: stages.append(stage))
+    assert not stages or "refer to one another" in words, "a wrong rule is found before the search"
     assert words in str(failed.value)
     assert "\n" not in str(failed.value)
 
