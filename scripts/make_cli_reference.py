@@ -1,14 +1,20 @@
-"""Write docs/reference/cli.md from the help texts of the command line: python scripts/make_cli_reference.py"""
+"""Write docs/reference/cli.md and src/lookalike/cli/summaries.json from the help texts of the command line.
+
+python scripts/make_cli_reference.py
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 PAGE = Path(__file__).parents[1] / "docs/reference/cli.md"
+SUMMARIES = Path(__file__).parents[1] / "src/lookalike/cli/summaries.json"
 
 
 PLAIN = {"COLUMNS": "90", "TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}  # a terminal of 90 columns
@@ -49,6 +55,17 @@ def commands() -> list[tuple[str, ...]]:
     return [(), *sorted(names)]
 
 
+def summaries() -> str:
+    """The first paragraph about every command, for the list of all commands."""
+    import typer
+
+    from lookalike.cli.main import COMMANDS, build
+
+    group: Any = typer.main.get_command(build())
+    texts = {name: (group.commands[name].help or "").split("\n\n")[0] for name in COMMANDS}
+    return json.dumps({name: " ".join(text.split()) for name, text in texts.items()}, indent=1) + "\n"
+
+
 def reference() -> str:
     """The page: the help of every command."""
     parts = [
@@ -66,4 +83,5 @@ if __name__ == "__main__" and "--print" in sys.argv:
     print_helps()
 elif __name__ == "__main__":
     PAGE.parent.mkdir(parents=True, exist_ok=True)
+    SUMMARIES.write_text(summaries(), encoding="utf-8")
     PAGE.write_text(reference(), encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from lookalike.cli.main import COMMANDS, build
+from lookalike.cli.main import COMMANDS, build, listing
 
 HEAVY = {"numba", "numpy", "pyarrow", "pandas", "altair", "pyspark", "fastapi"}
 
@@ -62,6 +62,20 @@ def test_a_command_alone_is_the_same_as_among_the_others() -> None:
     assert list(whole[1]) == list(COMMANDS)
     for command in COMMANDS:
         assert described(typer.main.get_command(build(command))) == (whole[0], {command: whole[1][command]})
+
+
+def test_the_list_of_commands_is_shown_without_loading_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """If this fails, run scripts/make_cli_reference.py."""
+    shown = []
+    for app in (build(), listing()):
+        with pytest.raises(SystemExit):
+            app(["--help"], prog_name="lookalike")
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    code = "import sys; sys.argv[1:] = ['--help']; import lookalike.cli.main as m\ntry: m.main()\nexcept SystemExit: pass\n"
+    loaded = modules_after(f"exec({code!r})")
+    assert not HEAVY & set(loaded)
+    assert sum(name.startswith("lookalike") for name in loaded) <= 8
 
 
 def test_public_names_resolve() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import os
 import resource
 import sys
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,6 +21,7 @@ from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
 from lookalike.kernels.warming import compile_on_first_miss
 
+SUMMARIES = Path(__file__).with_name("summaries.json")  # written by scripts/make_cli_reference.py
 # Name: module and attribute; a kind (KindCommands), a group of commands (Typer) or a function. The help has this order.
 COMMANDS = {
     "pairs": "kinds.documents.cli:DOCUMENTS",
@@ -62,9 +65,8 @@ KIND_HELP = {
 KIND_COMMANDS = {"faces": {"query": "kinds.faces.cli:query"}, "images": {"undo": "cli.tidy:undo"}}
 
 
-@cache
-def build(name: str | None = None) -> typer.Typer:
-    """Return the command line; with the name of a command only that command, which loads few modules."""
+def _empty() -> typer.Typer:
+    """Return the command line without commands."""
     app = App(
         help="Find items that are nearly the same, among millions, with a recall that is stated and measured.",
         no_args_is_help=True,
@@ -72,9 +74,31 @@ def build(name: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(version)
+    return app
+
+
+@cache
+def build(name: str | None = None) -> typer.Typer:
+    """Return the command line; with the name of a command only that command, which loads few modules."""
+    app = _empty()
     for command in [name] if name in COMMANDS else COMMANDS:
         _add(app, command)
     return app
+
+
+def listing() -> typer.Typer:
+    """Return a command line that can only show its help: the list of all commands, without loading them."""
+    app = _empty()
+    for name, summary in json.loads(SUMMARIES.read_text(encoding="utf-8")).items():
+        app.command(name, help=summary)(lambda: None)
+    return app
+
+
+def _asked(words: list[str]) -> typer.Typer:
+    """Return the part of the command line that these words need."""
+    if words in ([], ["--help"], ["-h"]):
+        return listing()
+    return build(words[0] if words[0] in COMMANDS else None)
 
 
 def _imported(place: str) -> Any:
@@ -129,7 +153,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)  # loading the compiler creates many lasting objects: scanning them costs 0.1 s
     try:
         try:
-            build(sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in COMMANDS else None)()
+            _asked(sys.argv[1:])()
         finally:
             sys.stdout.flush()
     except LookalikeError as error:
