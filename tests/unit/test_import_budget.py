@@ -75,7 +75,7 @@ def test_the_list_of_commands_is_shown_without_loading_them(capsys: pytest.Captu
     code = "import sys; sys.argv[1:] = ['--help']; import lookalike.cli.main as m\ntry: m.main()\nexcept SystemExit: pass\n"
     loaded = modules_after(f"exec({code!r})")
     assert not HEAVY & set(loaded)
-    assert sum(name.startswith("lookalike") for name in loaded) <= 8
+    assert sum(name.startswith("lookalike") for name in loaded) <= 12
 
 
 def test_public_names_resolve() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from lookalike.cli.flags import as_flags
-from lookalike.cli.help import App, prepare_completion
+from lookalike.cli.help import COMPLETION_VARIABLE, App, prepare_completion
 from lookalike.cli.signals import ReaderGone, hear_terminate
 from lookalike.errors import LookalikeError, OutOfMemory, OutputError
 from lookalike.kernels.warming import compile_on_first_miss
@@ -96,9 +96,9 @@ def listing() -> typer.Typer:
 
 def _asked(words: list[str]) -> typer.Typer:
     """Return the part of the command line that these words need."""
-    if words in ([], ["--help"], ["-h"]):
+    if COMPLETION_VARIABLE not in os.environ and words in ([], ["--help"], ["-h"]):
         return listing()
-    return build(words[0] if words[0] in COMMANDS else None)
+    return build(words[0] if words and words[0] in COMMANDS else None)
 
 
 def _imported(place: str) -> Any:
