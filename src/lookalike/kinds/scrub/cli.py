@@ -20,6 +20,9 @@ class CutFileOptions(TypedDict, total=False):
         Path | None,
         Option(None, "Where to write what was cut (.parquet); `undo` restores the input from it.", unset="nowhere"),
     ]
+    like_input: Annotated[
+        bool, Option(False, "Write one file for each input file into the folder -o, with its name and compression.")
+    ]
     undo: Annotated[bool, Option(False, "Restore the input: INPUT is an output of scrub and its table of cuts.")]
 
 
@@ -36,7 +39,7 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
     unchanged. With --removed, a table lists what was cut and where the copy that stays is.
     """
     target, undo = o.Target.of(options, options.pop("removed")), options.pop("undo")
-    output, removed = target.output, target.removed
+    output, removed, like_input = target.output, target.removed, options.pop("like_input")
     if output is None:
         raise UsageError("scrub writes the rows to a file: give -o OUT, for example -o clean.jsonl.")
     if undo:
@@ -49,6 +52,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
     outputs = show.Outputs.check(output, removed, force=target.force)
     if removed is not None and not output.suffix:
         raise UsageError("-o FOLDER writes removed.parquet too; leave --removed out.")
+    if like_input and output.suffix:
+        raise UsageError(f"--like-input writes a folder, and {output} is the name of a file; give -o FOLDER.")
     options["beside"] = o.beside(output)
     source = o.paths(inputs)
     from lookalike.kinds.scrub.api import scrub as run
@@ -61,6 +66,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
                 receipt = show.receipt_of(output)
                 write_json(result.receipt, receipt, force=target.force)
                 wrote = [path for path in (output, receipt, removed) if path is not None]
+            elif like_input:
+                wrote = [result.write_like_input(output, force=target.force)]
             else:
                 wrote = [result.save(output, force=target.force)]
     show.print_receipt(result.receipt, json=target.json)

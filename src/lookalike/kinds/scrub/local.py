@@ -19,11 +19,12 @@ from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.io.atomic import check_output, together
+from lookalike.io.atomic import check_folder, check_output, replacing, together
 from lookalike.io.collection import Collection
-from lookalike.io.paths import kind_of
+from lookalike.io.paths import compression_of, kind_of
+from lookalike.io.plain_text import TextFiles
 from lookalike.io.read import by_lines, open_collection
-from lookalike.io.results import write_json
+from lookalike.io.results import RECEIPT, write_json
 from lookalike.io.verbatim import can_copy
 from lookalike.io.write import write_bytes, write_table
 from lookalike.kinds.scrub.options import ScrubOptions
@@ -33,7 +34,7 @@ from lookalike.kinds.scrub.repeats import CutList, check_columns, find_cuts
 from lookalike.kinds.scrub.spans import CutReader, KeptPlaces
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import SCRUB_MEMORY_PER_TEXT_BYTE, ScrubTokens, read_tokens, tokens_recipe
-from lookalike.kinds.scrub.writing import CutStream, Written, scrubbed_batches, scrubbed_bytes
+from lookalike.kinds.scrub.writing import CutStream, Written, scrubbed_batches, scrubbed_bytes, scrubbed_files
 from lookalike.runtime.local.memory_needs import read_limit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
@@ -113,6 +114,7 @@ class Scrubbed(ArrowRows):
             column = self.collection.text_column
             if verbatim:
                 write_bytes(scrubbed_bytes(self.collection.readers, column, stream, rows, written), path, force=force)
+                stream.finish()
             else:
                 batches = scrubbed_batches(self.collection.rows(), column, stream, rows, written)
                 write_table(batches, path, force=force)
@@ -125,16 +127,41 @@ class Scrubbed(ArrowRows):
                 file.finish(self._columns(kept), about)
         return path
 
+    def write_like_input(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write one file for each input file, with its name, format and compression, into a new folder.
+
+        The folder appears when it is complete. For JSON Lines, CSV, TSV and text, the only formats that keep the bytes
+        of rows.
+        """
+        folder = Path(folder)
+        check_folder(folder, force=force)
+        kept, written = KeptPlaces.of(self.cuts.pieces[:0]), Written()
+        readers, column = self.collection.readers, self.collection.text_column
+        with replacing(folder, force=force) as draft, Pool(self._threads) as pool:
+            draft.path.mkdir()
+            stream = self._stream(pool, kept)
+            for reader in readers:
+                if isinstance(reader, TextFiles):
+                    for name, text in scrubbed_files(reader, stream):
+                        place = _inside(draft.path, name)
+                        with pa.output_stream(str(place), compression=compression_of(name)) as file:
+                            file.write(text)
+                elif reader.copied_as is None:
+                    raise UsageError(f"{reader.name}: one output for each input needs JSON Lines, CSV, TSV or text.")
+                else:
+                    place = _inside(draft.path, reader.paths[0].name)
+                    write_bytes(scrubbed_bytes([reader], column, stream, None, written), place)
+            write_json(self.receipt, draft.path / RECEIPT)
+        return folder
+
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write kept.parquet, removed.parquet and receipt.json into a new folder, which appears when it is complete."""
-        from lookalike.io.atomic import check_folder, replacing
-
         folder = Path(folder)
         check_folder(folder, force=force)
         with replacing(folder, force=force) as draft:
             draft.path.mkdir()
             self.write(draft.path / "kept.parquet", removed=draft.path / "removed.parquet")
-            write_json(self.receipt, draft.path / "receipt.json")
+            write_json(self.receipt, draft.path / RECEIPT)
         return folder
 
     def done(self) -> None:
@@ -198,6 +225,17 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
     if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return the path of a file in the folder, whose parent exists; raises UsageError for a name that is taken."""
+    path = folder / name.lstrip("/")
+    if ".." in Path(name).parts:
+        raise UsageError(f"{name} is outside of the folder of the inputs; name the folder itself as the input.")
+    if path.exists() or name == RECEIPT:
+        raise UsageError(f"several inputs are named {name}; give one of them another name, or run once for each.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _checkpointed(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space: Workspace) -> CutList:

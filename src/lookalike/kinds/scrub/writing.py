@@ -12,6 +12,7 @@ import pyarrow as pa
 from lookalike.errors import InputChanged, InputError
 from lookalike.io.delimited import Delimited
 from lookalike.io.names import name_in_input
+from lookalike.io.plain_text import TextFiles
 from lookalike.io.raw_values import EMPTY_FIELD, QUOTE_MARK, RawValue, csv_value, json_value, line_value
 from lookalike.io.reader import Reader
 from lookalike.io.selection import select_rows
@@ -51,13 +52,14 @@ class CutStream:
 @dataclass
 class Written:
     """What is known of the input and the output after writing. head: bytes before the first row; rows: written;
-    closed_row: the row of a last line that became empty and got a line break, or -1."""
+    closed_row: the row of a last line that became empty and got a line break, or -1; next_row: row after the last."""
 
     given: Content = field(default_factory=Content)
     output: Content = field(default_factory=Content)
     rows: int = 0
     head: int = 0
     closed_row: int = -1
+    next_row: int = 0
 
     def note(self, given: bytes, output: bytes) -> bytes:
         """Add bytes of the input and what was written for them, which is returned."""
@@ -81,8 +83,11 @@ def locator(reader: Reader, column: str) -> Locate:
 def scrubbed_bytes(
     readers: Sequence[Reader], column: str, stream: CutStream, removed: RemovedRows | None, written: Written
 ) -> Iterator[bytes]:
-    """Yield the bytes of the files without what is cut; everything else, also between rows, is unchanged."""
-    row = 0
+    """Yield the bytes of the files without what is cut; everything else, also between rows, is unchanged.
+
+    written.next_row: the number of the first row, and afterwards of the row after the last.
+    """
+    row = written.next_row
     for number, reader in enumerate(readers):
         locate = locator(reader, column)
         last = b""
@@ -116,7 +121,7 @@ def scrubbed_bytes(
             last = rows.data[at:] or last
         if number + 1 < len(readers) and last and not last.endswith(BREAKS):
             yield written.note(b"\n", b"\n")
-    stream.finish()
+    written.next_row = row
 
 
 def cut_row(row: bytes, document: CutDocument, locate: Locate, reader: Reader) -> tuple[bytes, list[bytes | None]]:
@@ -196,3 +201,18 @@ def _serialised(row: pa.RecordBatch) -> bytes:
     with pa.ipc.new_stream(sink, row.schema) as writer:
         writer.write_batch(row)
     return bytes(sink.getvalue())
+
+
+def scrubbed_files(reader: TextFiles, stream: CutStream) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of each text file without what is cut; dropped files are left out."""
+    row = 0
+    for batch in reader.batches(reader.schema):
+        cut = stream.of(row, len(batch))
+        names, texts = batch.column("id").to_pylist(), batch.column("text").cast(pa.large_binary()).to_pylist()
+        for index, (name, text) in enumerate(zip(names, texts, strict=True)):
+            document = cut.get(row + index)
+            if document is None:
+                yield name, text or b""
+            elif not document.dropped:
+                yield name, document.rest
+        row += len(batch)

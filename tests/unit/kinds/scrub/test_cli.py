@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -83,3 +84,37 @@ def test_cuts_at_sentences_and_the_best_document(shop: Path, lookalike) -> None:
     assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == [
         "Red shoes. Size 42.", f"A grinder. {RETURNS}", "Nothing repeats here."
     ]  # fmt: skip
+
+
+def test_one_file_for_each_input(tmp_path: Path, lookalike) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for number in range(3):
+        data = "".join(json.dumps({"text": f"{number}{row}. {RETURNS}"}) + "\n" for row in range(2)).encode()
+        (shards / f"part-{number}.jsonl.gz").write_bytes(gzip.compress(data))
+    out = tmp_path / "out"
+    assert lookalike("scrub", shards, "--min-tokens", 8, "--like-input", "-o", out).code == 0
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["part-0.jsonl.gz", "part-1.jsonl.gz", "part-2.jsonl.gz", "receipt.json"]
+    rows = [line for name in names[:3] for line in gzip.decompress((out / name).read_bytes()).splitlines()]
+    assert [json.loads(row)["text"] for row in rows] == [f"00. {RETURNS}", "01. ", "10. ", "11. ", "20. ", "21. "]
+    done = lookalike("scrub", shards, "--like-input", "-o", tmp_path / "out.jsonl")
+    assert "give -o FOLDER" in done.err
+
+
+def test_one_file_for_each_text_file(tmp_path: Path, lookalike) -> None:
+    texts = tmp_path / "texts"
+    (texts / "b").mkdir(parents=True)
+    (texts / "a.txt").write_text(f"One. {RETURNS}\n")
+    (texts / "b" / "c.md").write_text(f"Two. {RETURNS}\n")
+    assert lookalike("scrub", texts, "--min-tokens", 8, "--like-input", "-o", tmp_path / "out").code == 0
+    assert (tmp_path / "out" / "a.txt").read_text() == f"One. {RETURNS}\n"
+    assert (tmp_path / "out" / "b" / "c.md").read_text() == "Two. "
+
+
+def test_a_kept_work_folder_serves_a_second_run(shop: Path, lookalike) -> None:
+    given = ("scrub", shop, "--min-tokens", 8, "--work-dir", shop.with_name("work"))
+    assert lookalike(*given, "-o", shop.with_name("one.jsonl")).code == 0
+    done = lookalike(*given, "-o", shop.with_name("two.jsonl"))
+    assert "are taken from" in done.err
+    assert shop.with_name("one.jsonl").read_bytes() == shop.with_name("two.jsonl").read_bytes()
