@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lookalike.core.arrow import as_arrow
 from lookalike.io.atomic import check_output, replacing
-from lookalike.io.leftovers import hidden_name, in_use, remove
+from lookalike.io.leftovers import clear_leftovers, hidden_name, in_use, remove
 from lookalike.io.reader import nbytes_of
 from lookalike.kinds.scrub.spans import CutDocument, KeptPlaces
 
@@ -134,7 +134,9 @@ class RemovedFile:
     def __init__(self, path: Path, *, force: bool) -> None:
         check_output(path, force=force)
         self._path, self._force = path, force
-        self._spool = hidden_name(path, "tmp").with_suffix(".rows")
+        rows = path.with_name(path.name + ".rows")
+        clear_leftovers(rows)  # of killed processes
+        self._spool = hidden_name(rows, "tmp")
         self._closing = ExitStack()
 
     @contextmanager

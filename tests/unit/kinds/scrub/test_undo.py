@@ -116,3 +116,13 @@ def test_another_table_is_refused(scrubbed: Path) -> None:
     pq.write_table(pa.table({"row": [1]}), scrubbed / "other.parquet")
     with pytest.raises(InputError, match=r"other.parquet is not a table of removed text"):
         la.undo_scrub(scrubbed / "out.txt", scrubbed / "other.parquet", scrubbed / "again.txt")
+
+
+def test_nothing_else_is_left_in_the_folder(scrubbed: Path) -> None:
+    assert sorted(path.name for path in scrubbed.iterdir()) == ["in.txt", "out.txt", "removed.parquet"]
+    left = scrubbed / ".removed.parquet.rows.0-999999999.tmp"
+    left.write_bytes(b"of another machine")
+    la.scrub(scrubbed / "in.txt", min_tokens=3).write(
+        scrubbed / "out.txt", removed=scrubbed / "removed.parquet", force=True
+    )
+    assert left.exists()
