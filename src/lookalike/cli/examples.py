@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 COMMANDS_BY_TASK = {
-    "Documents": ("pairs", "groups", "dedup", "passages", "scrub", "stories", "classify", "compare"),
+    "Documents": ("pairs", "groups", "dedup", "passages", "scrub", "decontaminate", "stories", "classify", "compare"),
     "Other items": ("records", "baskets", "strings", "images", "faces", "vectors", "bits"),
     "Before a run": ("plan", "shingles", "signatures"),
-    "After a run": ("explore", "report", "evaluate", "undo"),
+    "After a run": ("explore", "report", "evaluate", "verify", "undo"),
     "A collection that grows": ("index", "serve", "mcp"),
     "This program": ("demo", "samples", "warm", "completion", "runs"),
 }
@@ -22,10 +22,12 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "groups": ("groups corpus.jsonl -t 0.8 -o groups.csv",),
     "dedup": (
         "dedup corpus.jsonl -o clean.jsonl --removed removed.csv",
+        "dedup - -o - --format jsonl < corpus.jsonl > clean.jsonl",
         "dedup train.jsonl --against test.jsonl -o train-clean.jsonl",
     ),
     "passages": ("passages essays/ -o report.html",),
     "scrub": ("scrub corpus.jsonl -o scrubbed.jsonl --removed cuts.parquet",),
+    "decontaminate": ("decontaminate train.jsonl --against test.jsonl -o clean.jsonl",),
     "stories": ("stories news.jsonl -o stories.csv",),
     "classify": ("classify new.jsonl --against known.jsonl --label topic",),
     "compare": ("compare draft.txt published.txt",),
@@ -73,6 +75,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "explore": ("explore pairs.parquet",),
     "report": ("report pairs.parquet -o report.html",),
     "evaluate": ("evaluate pairs.csv --truth truth.csv",),
+    "verify": ("verify pairs.parquet",),
     "undo": ("undo journal.jsonl",),
     "index": ("index create seen.index -t 0.8", "index add seen.index new.jsonl --if-new"),
     "index create": ("index create seen.index -t 0.8",),

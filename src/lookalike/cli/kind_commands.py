@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
+from lookalike.cli.streams import STANDARD_STREAM, StreamOptions, Streams, streams
 from lookalike.cli.tidy import Tidy, TidyOptions
 from lookalike.core import run_options as shared
 from lookalike.core.options import Option, declared
@@ -87,7 +90,7 @@ class KindCommands:
 
     def _run(
         self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], target: o.Target,
-        tidy: Tidy,
+        tidy: Tidy, opened: Streams,
     ) -> None:  # fmt: skip
         """Check, open, run, write and show, for all three commands. given: arguments of the app other than options."""
         from lookalike.cli import output as show
@@ -107,13 +110,16 @@ class KindCommands:
                 if self.after is not None:
                     self.after(result, aside, quiet=target.quiet)
             return
-        outputs = show.Outputs.check(target.output, target.removed, sizes, force=target.force)
+        output, sends = target.output, target.output is not None and str(target.output) == STANDARD_STREAM
+        if sends:
+            output = opened.target(output, inputs, None if asked == "dedup" else "tsv")
+        outputs = show.Outputs.check(output, target.removed, sizes, force=target.force)
         if self.works:
-            options["beside"] = o.beside(target.output or target.removed)
+            options["beside"] = o.beside(opened.folder / "run" if opened.folder else output or target.removed)
         source = self.open(inputs, options, given)
         seen = tidy.look(source)
-        if asked == "dedup" and target.output is not None:
-            check_output(target.output, force=target.force, columns=getattr(source, "columns", ()))
+        if asked == "dedup" and output is not None:
+            check_output(output, force=target.force, columns=getattr(source, "columns", ()))
         if self.passes_force:
             options["force"] = target.force
         with terminal.progress(target.quiet) as progress:
@@ -122,12 +128,16 @@ class KindCommands:
             with outputs.together():
                 others = [] if target.removed is None else outputs.write_table(result.removed, target.removed)
                 others += [] if sizes is None else outputs.write_table(result.sizes, sizes)
-                wrote = outputs.write_result(result, target.output, others) + others
-        if target.output is None and not target.json and asked != "dedup":
+                wrote = outputs.write_result(result, output, others) + others
+        if sends and output is not None:
+            opened.send(output)
+            wrote = [path for path in wrote if path.parent != output.parent]
+        if output is None and not target.json and asked != "dedup":
             (show.print_pairs if asked == "pairs" else show.print_groups)(result)
         show.finish(result, wrote, quiet=target.quiet, json=target.json)
         if self.after is not None:
-            self.after(result, aside, quiet=target.quiet)
+            with redirect_stdout(sys.stderr) if sends else nullcontext():
+                self.after(result, aside, quiet=target.quiet)
         tidy.run(result, seen, quiet=target.quiet)
         result.done()
 
@@ -143,9 +153,15 @@ class KindCommands:
             writes = target.output or target.removed or target.json or tidy.apply
             if asked == "dedup" and not writes:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
-            if "against" in given:
-                given["against"] = o.paths(given["against"])
-            self._run(asked, inputs, options, given, target, tidy)
+            if target.json and str(target.output) == STANDARD_STREAM:
+                raise UsageError("-o - and --json both write to standard output; give a file to one of them.")
+            with streams(options, inputs, given.get("against")) as opened:
+                inputs = opened.files(inputs)
+                if given.get("against"):
+                    given["against"] = opened.files(given["against"])
+                if "against" in given:
+                    given["against"] = o.paths(given["against"])
+                self._run(asked, inputs, options, given, target, tidy, opened)
 
         command.__name__, command.__doc__ = asked, summary
         if self.inputs:
@@ -156,7 +172,7 @@ class KindCommands:
         further = {"pairs": self.pairs_options, "groups": self.groups_options}.get(asked, Nothing)
         if tidies:
             further = TidyOptions
-        return o.takes(o.OutputOptions, own, self.options, further, self.aside)(command)
+        return o.takes(o.OutputOptions, StreamOptions, own, self.options, further, self.aside)(command)
 
     def _pairs(self) -> Command:
         return self._command(

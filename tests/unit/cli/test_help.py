@@ -52,7 +52,7 @@ def test_every_help_has_an_example_that_parses(words: str, capsys: pytest.Captur
     for example in COMMAND_EXAMPLES[words]:
         assert f"\n  lookalike {example}\n" in text
         assert example.startswith(words)
-        group, given = GROUP, shlex.split(example.split(" >> ")[0])
+        group, given = GROUP, shlex.split(re.split(" >>? | < ", example)[0])
         context = None
         while hasattr(group, "commands"):
             group = group.commands[given.pop(0)]
