@@ -18,6 +18,7 @@ FIRST = (
     "pairs",
     "groups",
     "dedup",
+    "nearest",
     "Result",
     "forecast",
     "plan",
@@ -173,7 +174,7 @@ def options_of(things: Iterable[Any], name: str = "") -> str:
     tables: dict[str, list[str]] = {}
     for thing in things:
         if options := getattr(thing, "__options__", None):
-            own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep")}
+            own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep", "top")}
             tables.setdefault(option_table({k: v for k, v in options.items() if k not in own}), []).append(
                 thing.__name__
             )
@@ -185,7 +186,7 @@ def options_of(things: Iterable[Any], name: str = "") -> str:
 def parameters_of(thing: Any) -> str:
     """The table of the parameters that only some of the functions with the same options have."""
     options = getattr(thing, "__options__", {})
-    own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep")}
+    own = {key: one for key, one in options.items() if key in ("against", "grouping", "keep", "top")}
     rows = [
         f"- `{key}` (default {_cell(_shown_default(one.option))}): {_cell(one.option.help)}" for key, one in own.items()
     ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lookalike.io.saved_result import load
     from lookalike.kinds.baskets import api as baskets
     from lookalike.kinds.bits import api as bits
-    from lookalike.kinds.documents.api import dedup, forecast, groups, pairs
+    from lookalike.kinds.documents.api import dedup, forecast, groups, nearest, pairs
     from lookalike.kinds.documents.classify import Classification, classify
     from lookalike.kinds.documents.minhash import MinHash, MinHashLSH
     from lookalike.kinds.documents.sets import jaccard
@@ -48,6 +48,7 @@ _HOMES = {
     "pairs": "lookalike.kinds.documents.api",
     "groups": "lookalike.kinds.documents.api",
     "dedup": "lookalike.kinds.documents.api",
+    "nearest": "lookalike.kinds.documents.api",
     "forecast": "lookalike.kinds.documents.api",
     "estimate": "lookalike.cost_model.api",
     "Classification": "lookalike.kinds.documents.classify",
@@ -86,9 +87,9 @@ _MODULES = {
 __all__ = [
     "Classification", "Contamination", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result",
     "Scrubbed", "ShingleRule", "baskets", "bits", "classify", "decontaminate", "dedup", "estimate", "evaluate",
-    "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics", "pairs", "passages",
-    "plan", "records", "report", "scrub", "signatures", "stories", "strings", "suggest_k", "textbook", "undo_scrub",
-    "vectors",
+    "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics", "nearest", "pairs",
+    "passages", "plan", "records", "report", "scrub", "signatures", "stories", "strings", "suggest_k", "textbook",
+    "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

@@ -30,6 +30,8 @@ RESULTS: dict[str, tuple[Callable[[], Any], str, int]] = {  # result, score colu
     "baskets": (lambda: la.baskets.pairs([["milk", "tea"], ["tea", "milk"]]), "similarity", 1),
     "records": (lambda: la.records.pairs(PEOPLE, threshold=0.6), "similarity", 1),
     "passages": (lambda: la.passages([LONG, "He said: " + LONG]), "shared_tokens", 1),
+    "nearest": (lambda: la.nearest(TEXTS, k=2), "similarity", 2),
+    "nearest vectors": (lambda: la.vectors.nearest(ROWS, top=2), "angle", 6),
     "stories": (lambda: la.stories([LONG, "He said: " + LONG, "something else"]), "contained", 2),
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
+from lookalike.cli.nearest import nearest_command
 from lookalike.cli.streams import STANDARD_STREAM, StreamOptions, Streams, streams
 from lookalike.cli.tidy import Tidy, TidyOptions
 from lookalike.core import run_options as shared
@@ -58,8 +59,9 @@ class KindCommands:
     """A kind of item on the command line.
 
     noun: plural name. app: the module with the functions pairs, groups and dedup. options: the TypedDict that declares
-    the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`. open: (inputs,
-    options, other arguments of the app) to the source that the app takes. score: the name of the score column.
+    the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`;
+    nearest_options: those of `nearest`, None if the kind does not have it. open: (inputs, options, other arguments of
+    the app) to the source that the app takes. score: the name of the score column.
     near: the criterion in words. inputs: the help of INPUT, if not that of documents.
     works: large runs use a work folder. tidies: `dedup` can change the files of the items.
     passes_force: the app itself writes something that --force lets it replace. grouping: the default grouping.
@@ -73,6 +75,7 @@ class KindCommands:
     open: Callable[[list[str], dict[str, Any], dict[str, Any]], Any]
     pairs_options: type = Nothing
     groups_options: type = Nothing
+    nearest_options: type | None = None
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
     inputs: str = ""
@@ -85,8 +88,11 @@ class KindCommands:
     after: Callable[..., None] | None = None
 
     def commands(self) -> dict[str, Command]:
-        """Return the three commands by name, ready for typer."""
-        return {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
+        """Return the commands by name, ready for typer."""
+        known = {"pairs": self._pairs(), "groups": self._groups(), "dedup": self._dedup()}
+        if self.nearest_options is not None:
+            known["nearest"] = nearest_command(self.noun, self.app, self.nearest_options, self.score, self.inputs)
+        return known
 
     def _run(
         self, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], target: o.Target,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.passages.stories import Stories
     from lookalike.kinds.records.merge import Merged
     from lookalike.result import Result
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 TERMINAL_ROWS = 20  # maximum rows of a table on a terminal
@@ -75,8 +76,9 @@ class Outputs:
         return [path]
 
     def write_result(
-        self, result: Result | Passages | Stories | Classification, path: Path | None, others: Sequence[Path] = ()
-    ) -> list[Path]:
+        self, result: Result | Passages | Stories | Classification | NearestResult, path: Path | None,
+        others: Sequence[Path] = (),
+    ) -> list[Path]:  # fmt: skip
         """Write the requested table by extension, with its receipt, or all tables into a folder.
 
         others: tables that were written before and belong to the same result.
@@ -200,7 +202,11 @@ def print_table(table: pa.Table, total: int, what: str) -> None:
 
 
 def finish(
-    result: Result | SparkResult | Passages | Stories | Merged, wrote: Sequence[str | Path], *, quiet: bool, json: bool
+    result: Result | SparkResult | Passages | Stories | Merged | NearestResult,
+    wrote: Sequence[str | Path],
+    *,
+    quiet: bool,
+    json: bool,
 ) -> None:
     """Print the summary on standard error and, if requested, the receipt on standard output."""
     print_receipt(result.receipt, json=json)

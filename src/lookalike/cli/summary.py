@@ -9,8 +9,17 @@ from typing import Any
 from lookalike.core.formatting import count, percent, share, size
 from lookalike.planning.amplification import shape_of
 
-WAYS = {"dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
-FOUND = ("pairs", "passages", "stories", "groups", "entities", "kept", "removed")  # counts that a summary shows
+WAYS = {"nearest": "exact", "dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
+FOUND = (
+    "pairs",
+    "neighbours",
+    "passages",
+    "stories",
+    "groups",
+    "entities",
+    "kept",
+    "removed",
+)  # counts that a summary shows
 NOT_COUNTED = {  # shingles of passages that were not compared
     "template_shingles": "shingles of the template",
     "common_shingles": "common shingles",

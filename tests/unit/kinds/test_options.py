@@ -21,6 +21,7 @@ from lookalike.errors import UsageError
 KINDS = {"documents": la} | {name: getattr(la, name) for name in la.KINDS}
 FUNCTIONS = {
     **{f"{name}.{run}": getattr(kind, run) for name, kind in KINDS.items() for run in ("pairs", "groups", "dedup")},
+    **{f"{name}.nearest": KINDS[name].nearest for name in ("documents", "baskets", "bits", "strings", "vectors")},
     "documents.forecast": la.forecast,
     "passages": la.passages,
     "stories": la.stories,
@@ -129,7 +130,7 @@ def commands() -> dict[str, Any]:
         if hasattr(command, "commands"):
             names |= {f"{name}.{sub}": one for sub, one in command.commands.items()}
         else:
-            names[f"documents.{name}" if name in ("pairs", "groups", "dedup") else name] = command
+            names[f"documents.{name}" if name in ("pairs", "groups", "dedup", "nearest") else name] = command
     return names
 
 

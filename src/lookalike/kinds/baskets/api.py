@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import ShingleRule
+from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.baskets.options import BasketOptions, Limit, Neighbours
+from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.baskets.source import Baskets
     from lookalike.kinds.baskets.spec import BasketJob
     from lookalike.kinds.baskets.suggestions import Suggestions
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 READING = ("set", "item", "lines", "separator", "rating", "min_rating", "bag", "dual")
@@ -152,6 +154,31 @@ def suggest(
         compared, job = through_groups(compared, job, near, Trace())
     alike = neighbours_of(compared[0], me, job.set_measure(), bag=job.rule.bag, least=least, most=neighbours)
     return suggestions(baskets, me, alike, limit)
+
+
+@accepts(BasketNearestOptions)
+def nearest(
+    source: Any, *, against: NearestAgainst = None, top: Top = 10, **options: Unpack[BasketNearestOptions]
+) -> NearestResult:
+    """Find the `top` most similar baskets of each basket of `source`, in `against` or, without it, among the others.
+
+    The result is exact, and equal similarities are ordered by the input. A neighbour shares at least one item. With
+    `dual`, find the most similar items. Sources are as for `pairs`.
+
+    >>> import lookalike as la
+    >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap", "tea"]}
+    >>> la.baskets.nearest(bought, top=1).nearest["right"].to_pylist()
+    ['bob', 'ann', 'ann']
+    """
+    from lookalike.kinds.documents.top_k import nearest_of
+
+    given = nearest_values(BasketNearestOptions, options, top)
+    trace = Trace(given.pop("progress"))
+    asked = {name: value for name, value in given.items() if name != "top" and value is not None}
+    lowest = lowest_score(asked.pop("at_least", None), None, sign=1, what="similarity")
+    with trace.stage("open"):
+        baskets, job = _read({**asked, "threshold": 1}, source, against)
+    return nearest_of([one.collection() for one in baskets], top, lowest, job, trace, given, noun=job.noun)
 
 
 def _run(

@@ -14,7 +14,7 @@ from lookalike.core.formatting import share
 from lookalike.core.options import changed
 from lookalike.core.run_options import Threshold
 from lookalike.errors import UsageError
-from lookalike.kinds.baskets.options import BasketOptions, Limit, Neighbours, ReadingOptions
+from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours, ReadingOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,7 @@ def open_baskets(inputs: list[str], options: dict[str, Any], given: dict[str, An
 
 BASKET_COMMANDS = KindCommands("baskets", "lookalike.kinds.baskets.api", BasketOptions, open_baskets,
     inputs="Tables of baskets and items (Parquet, Arrow, JSON Lines, CSV, TSV), or files with a basket in each line.",
+    nearest_options=BasketNearestOptions,
 )  # fmt: skip
 
 app = App(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
+from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.kinds.documents.options import Measure, Method
@@ -20,8 +21,8 @@ Neighbours = Annotated[
 ]
 
 
-class ReadingOptions(TypedDict, total=False):
-    """The options that `suggest` has, too: how baskets are read, and which measure compares them."""
+class BasketSourceOptions(TypedDict, total=False):
+    """How baskets are read."""
 
     set: Annotated[
         str | None,
@@ -45,6 +46,11 @@ class ReadingOptions(TypedDict, total=False):
                      panel=BASKETS_PANEL)
     ]  # fmt: skip
     dual: Annotated[bool, Option(False, "Compare items by the baskets that contain them.", panel=BASKETS_PANEL)]
+
+
+class ReadingOptions(BasketSourceOptions, total=False):
+    """The options that `suggest` has, too: how baskets are read, and which measure compares them."""
+
     via_groups: Annotated[
         bool,
         Option(False, "Group items first, then compare baskets by the groups of their items.", panel=BASKETS_PANEL,
@@ -92,3 +98,16 @@ class BasketOptions(ReadingOptions, shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     threads: shared.Threads
     progress: shared.ProgressOption
+
+
+class BasketNearestOptions(BasketSourceOptions, near.NearestOptions, total=False):
+    """The options of `nearest`."""
+
+    at_least: Annotated[float | None, changed(
+        near.AtLeast, unset="a neighbour shares at least one item", range="[0, inf)"
+    )]  # fmt: skip
+    measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of items.", panel=SIMILARITY_PANEL)]
+    max_share: Annotated[
+        float | None, changed(shared.MaxShare, help="Leave out items in a larger share of the baskets.",
+                              panel=BASKETS_PANEL)
+    ]  # fmt: skip

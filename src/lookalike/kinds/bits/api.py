@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
-from lookalike.kinds.bits.options import BitsOptions
+from lookalike.kinds.bits.options import BitsNearestOptions, BitsOptions
 from lookalike.kinds.bits.spec import BitsJob
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -83,6 +85,30 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
     [{'id': 1, 'kept': 0, 'distance': 1.0}]
     """
     return _run("dedup", source, against, "stars", keep, options)
+
+
+@accepts(BitsNearestOptions)
+def nearest(
+    source: Any, *, against: NearestAgainst = None, top: Top = 10, **options: Unpack[BitsNearestOptions]
+) -> NearestResult:
+    """Find the `top` nearest codes of each code of `source`, in `against` or, without it, among the others.
+
+    The result is exact, and equal distances are ordered by the input. A code is never its own neighbour, but a copy of
+    it is one. Sources are as for `pairs`.
+
+    >>> import lookalike as la
+    >>> la.bits.nearest(["ff00", "ff01", "00ff"], top=1).nearest.to_pylist()[0]
+    {'left': 0, 'right': 1, 'rank': 1, 'distance': 1.0}
+    """
+    from lookalike.kinds.bits.source import open_codes
+    from lookalike.kinds.bits.top_k import nearest_of
+
+    given = nearest_values(BitsNearestOptions, options, top)
+    trace, limit = Trace(given.pop("progress")), given["max_pairs"]
+    lowest = lowest_score(None, given["at_most"], sign=-1, what="differing bits")
+    columns: Any = {name: given[name] for name in ("code", "id", "form")}
+    sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
+    return nearest_of(sources, top, lowest, threads=given["threads"], limit=limit, trace=trace, options=given)
 
 
 def _run(

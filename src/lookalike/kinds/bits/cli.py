@@ -6,7 +6,7 @@ from typing import Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
-from lookalike.kinds.bits.options import BitsOptions
+from lookalike.kinds.bits.options import BitsNearestOptions, BitsOptions
 
 
 def open_codes(inputs: list[str], options: dict[str, Any], given: dict[str, Any]) -> Any:
@@ -24,4 +24,5 @@ BITS = KindCommands(
     score="distance",
     near="within --max-bits of",
     inputs="Tables with a column of codes (Parquet, Arrow, JSON Lines, CSV, TSV).",
+    nearest_options=BitsNearestOptions,
 )

@@ -27,7 +27,7 @@ def run(
     column = preferred_column(keep)
     with trace.stage("read"):
         read = [source.read([column] if column and not number else []) for number, source in enumerate(sources)]
-        codes = _together([one.bits for one in read], sources)
+        codes = together([one.bits for one in read], sources)
         present = np.concatenate([one.present for one in read])
         trace.add(codes=len(codes), bits=codes.width, null_texts=int((~present).sum()))
     split = len(read[0].bits) if len(read) == 2 else -1
@@ -51,7 +51,7 @@ def run(
         )
 
 
-def _together(parts: Sequence[Bits], sources: Sequence[CodeSource]) -> Bits:
+def together(parts: Sequence[Bits], sources: Sequence[CodeSource]) -> Bits:
     """Concatenate the codes of all sources; a source without codes is compatible with any length."""
     filled = [(part, source) for part, source in zip(parts, sources, strict=True) if part.width]
     for part, source in filled:

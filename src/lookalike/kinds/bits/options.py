@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 
 Form = Literal["auto", "hex", "binary", "int"]
+CodeColumnOption = Annotated[str | None, Option(None, "Column of the codes.", unset="guessed")]
+FormOption = Annotated[
+    Form,
+    Option("auto", "How codes are written in a column of text: hexadecimal, 0 and 1 (binary), or decimal (int)."),
+]
 
 
 class BitsOptions(shared.SparkOptions, total=False):
@@ -26,12 +32,18 @@ class BitsOptions(shared.SparkOptions, total=False):
     ]
     audit: shared.Audit
     seed: shared.Seed
-    code: Annotated[str | None, Option(None, "Column of the codes.", unset="guessed")]
+    code: CodeColumnOption
     id: shared.Id
-    form: Annotated[
-        Form,
-        Option("auto", "How codes are written in a column of text: hexadecimal, 0 and 1 (binary), or decimal (int)."),
-    ]
+    form: FormOption
     max_pairs: shared.MaxPairs
     threads: shared.Threads
     progress: shared.ProgressOption
+
+
+class BitsNearestOptions(near.NearestOptions, total=False):
+    """The options of `nearest`."""
+
+    at_most: Annotated[float | None, changed(near.AtMost, help="Largest number of differing bits of a neighbour.")]
+    code: CodeColumnOption
+    id: shared.Id
+    form: FormOption

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import RuleOptions, ShingleRule, Unit
+from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.documents.options import DocumentOptions
+from lookalike.kinds.documents.options import DocumentNearestOptions, DocumentOptions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.io.collection import Collection
     from lookalike.kinds.documents.forecast import Forecast
     from lookalike.kinds.documents.spec import Job
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 RULE_OPTIONS = RuleOptions.__annotations__.keys() - {"unit", "k"}
@@ -131,10 +134,34 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
 
 
+@accepts(DocumentNearestOptions)
+def nearest(
+    source: Any, *, against: NearestAgainst = None, top: Top = 10, **options: Unpack[DocumentNearestOptions]
+) -> NearestResult:
+    """Find the `top` most similar documents of each document of `source`, in `against` or among the others.
+
+    The result is exact, and equal similarities are ordered by the input. A neighbour shares at least one shingle. A
+    document is never its own neighbour, but a copy of it is one. Sources and shingles are as for `pairs`.
+
+    >>> import lookalike as la
+    >>> texts = ["a rose is a rose", "is a rose a rose", "a rose", "nothing alike"]
+    >>> la.nearest(texts, k=1, top=2).nearest.slice(0, 2).to_pylist()[1]
+    {'left': 0, 'right': 2, 'rank': 2, 'similarity': 0.6666666666666666}
+    """
+    from lookalike.kinds.documents.top_k import nearest_of
+
+    given = nearest_values(DocumentNearestOptions, options, top)
+    trace = Trace(given.pop("progress"))
+    asked = {name: value for name, value in given.items() if name != "top" and value is not None}
+    lowest = lowest_score(asked.pop("at_least", None), None, sign=1, what="similarity")
+    collections, tokens = _opened([source, against], _columns(asked, alone=against is None))
+    job = _job({**asked, "threshold": 1}, tokens=tokens)
+    return nearest_of(collections, top, lowest, job, trace, given)
+
+
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.io.read import open_collection
     from lookalike.kinds.documents.local import run
     from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
     from lookalike.runtime.local.work_folder import ResourceLimits
@@ -149,14 +176,8 @@ def _run(
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
     place = ResourceLimits.of(job_options)
     limit = read_limit(place, MEMORY_PER_TEXT_BYTE[job_options.get("unit") or "word"])
-    collections = [open_collection(one, **columns, limit=limit) for one in (source, against) if one is not None]
-    filled = [
-        collection for collection in collections if collection.rows_hint != 0
-    ]  # an empty list may be of either type
-    tokens = {collection.is_tokens for collection in filled or collections}
-    if len(tokens) > 1:
-        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
-    job = _job(job_options, tokens=tokens.pop())
+    collections, tokens = _opened([source, against], {**columns, "limit": limit})
+    job = _job(job_options, tokens=tokens)
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
     result = answer(asked, grouping, job, collections, found, trace)
@@ -183,6 +204,18 @@ def _on_spark(
     job = _job(options, tokens=origins[0].is_tokens)
     run = DocumentRun(origins, job, wanted(asked, grouping), keep, columns["on_bad_text"], trace)
     return SparkResult(asked, grouping, run)
+
+
+def _opened(sources: list[Any], columns: dict[str, Any]) -> tuple[list[Collection], bool]:
+    """Open the sources that are given; also return whether they hold lists of tokens."""
+    from lookalike.io.read import open_collection
+
+    collections = [open_collection(one, **columns) for one in sources if one is not None]
+    filled = [one for one in collections if one.rows_hint != 0]  # an empty list may be of either type
+    tokens = {collection.is_tokens for collection in filled or collections}
+    if len(tokens) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    return collections, tokens.pop()
 
 
 def _columns(options: dict[str, Any], *, alone: bool) -> dict[str, Any]:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.cli.open_texts import open_documents
-from lookalike.kinds.documents.options import DocumentOptions
+from lookalike.kinds.documents.options import DocumentNearestOptions, DocumentOptions
 
 DOCUMENTS = KindCommands(
-    "documents", "lookalike.kinds.documents.api", DocumentOptions, open_documents, works=True, tidies=True
+    "documents",
+    "lookalike.kinds.documents.api",
+    DocumentOptions,
+    open_documents,
+    works=True,
+    tidies=True,
+    nearest_options=DocumentNearestOptions,
 )

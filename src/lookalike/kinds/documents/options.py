@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import RuleOptions
@@ -51,3 +52,18 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     work_dir: shared.WorkDir
     beside: shared.Beside
     progress: shared.ProgressOption
+
+
+class DocumentNearestOptions(RuleOptions, near.NearestOptions, total=False):
+    """The options of `nearest`."""
+
+    at_least: Annotated[float | None, changed(
+        near.AtLeast, unset="a neighbour shares at least one shingle", range="[0, inf)"
+    )]  # fmt: skip
+    measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of shingles.", panel=SIMILARITY_PANEL)]
+    max_share: shared.MaxShare
+    text: Annotated[str | None, changed(shared.Text, help="Column of the texts, or of the lists of tokens.")]
+    id: shared.Id
+    on_bad_text: shared.OnBadTextOption
+    on_bad_file: shared.OnBadFileOption
+    lines: shared.Lines

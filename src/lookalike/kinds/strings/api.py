@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.strings.options import DEFAULT_EDITS, StringOptions
+from lookalike.kinds.strings.options import DEFAULT_EDITS, StringNearestOptions, StringOptions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
+    from lookalike.io.collection import Collection
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -96,6 +99,34 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
     return _run("dedup", source, against, "stars", keep, options)
 
 
+@accepts(StringNearestOptions)
+def nearest(
+    source: Any, *, against: NearestAgainst = None, top: Top = 10, **options: Unpack[StringNearestOptions]
+) -> NearestResult:
+    """Find the `top` nearest strings of each string of `source`, in `against` or, without it, among the others.
+
+    The result is exact, and equal scores are ordered by the input. A string is never its own neighbour, but a copy of
+    it is one; an empty string has no neighbours and is none. Sources are as for `pairs`.
+
+    by_similarity: order by 1 - edits / length of the longer string, not by edits.
+
+    >>> import lookalike as la
+    >>> la.strings.nearest(["kiten"], against=["cat", "mitten", "kitten"], top=1).nearest.to_pylist()
+    [{'left': 0, 'right': 2, 'rank': 1, 'distance': 1.0}]
+    """
+    from lookalike.io.read import open_collection
+    from lookalike.kinds.strings.top_k import nearest_of
+
+    given = nearest_values(StringNearestOptions, options, top)
+    trace, by_similarity = Trace(given.pop("progress")), given["by_similarity"]
+    what = "by_similarity" if by_similarity else "edits; by_similarity=True orders by similarity"
+    lowest = lowest_score(given["at_least"], given["at_most"], sign=1 if by_similarity else -1, what=what)
+    columns: Any = {name: given[name] for name in ("text", "id", "on_bad_text")}
+    collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
+    _refuse_tokens(collections)
+    return nearest_of(collections, top, lowest, options=given, trace=trace)
+
+
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
@@ -122,8 +153,12 @@ def _run(
         return SparkResult(asked, grouping, there)
     job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
-    if any(collection.is_tokens for collection in collections):
-        raise UsageError("the column holds lists of tokens; expected text. Choose another column.")
+    _refuse_tokens(collections)
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep)
     return answer(asked, grouping, job, collections, found, trace)
+
+
+def _refuse_tokens(collections: list[Collection]) -> None:
+    if any(collection.is_tokens for collection in collections):
+        raise UsageError("the column holds lists of tokens; expected text. Choose another column.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.cli.open_texts import open_strings
-from lookalike.kinds.strings.options import StringOptions
+from lookalike.kinds.strings.options import StringNearestOptions, StringOptions
 
 STRINGS = KindCommands(
     "strings",
@@ -14,4 +14,5 @@ STRINGS = KindCommands(
     inputs="Tables with a column of strings (Parquet, Arrow, JSON Lines, CSV, TSV), or text files: one in each line.",
     score="distance",
     near="near, within the bound,",
+    nearest_options=StringNearestOptions,
 )

@@ -58,7 +58,7 @@ def run(
             read.append(pa.concat_arrays([batch.texts for batch in batches] or [pa.array([], pa.large_string())]))
             for batch in batches:
                 trace.add(null_texts=batch.null_texts, bad_texts=batch.bad_texts, bytes=batch.texts.nbytes)
-            ids.append(_ids(batches))
+            ids.append(ids_of_batches(batches))
             if collection.id_column is not None:
                 collection.check_ids(ids[-1])
             if column and not number:
@@ -92,7 +92,7 @@ def run(
         return replace(found, pairs=Pairs(*pairs))
 
 
-def _ids(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
+def ids_of_batches(batches: Sequence[TextBatch]) -> pa.ChunkedArray:
     """Return the ids of all rows, or their row numbers if there is no id column."""
     if batches and batches[0].ids is not None:
         return pa.chunked_array([batch.ids for batch in batches])

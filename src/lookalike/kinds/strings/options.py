@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import FoldCase, StripAccents
 
 Measure = Literal["levenshtein", "indel"]
 DEFAULT_EDITS = 2
+MeasureOption = Annotated[
+    Measure,
+    Option("levenshtein", "Edits: insert, delete and replace (levenshtein), or insert and delete only (indel).",
+           panel=SIMILARITY_PANEL),
+]  # fmt: skip
+CaseOption = Annotated[
+    bool,
+    changed(FoldCase, default=False, panel=SIMILARITY_PANEL, reason="an edit distance compares letters as they are"),
+]
+AccentsOption = Annotated[bool, changed(StripAccents, panel=SIMILARITY_PANEL)]
+StringColumn = Annotated[str | None, changed(shared.Text, help="Column of the strings.")]
 
 
 class StringOptions(shared.SparkOptions, total=False):
@@ -27,21 +39,32 @@ class StringOptions(shared.SparkOptions, total=False):
                "of both lengths).", unset="`max_edits` decides", flags=("-s", "--min-similarity"),
                panel=SIMILARITY_PANEL, range="(0, 1]"),
     ]  # fmt: skip
-    measure: Annotated[
-        Measure,
-        Option("levenshtein", "Edits: insert, delete and replace (levenshtein), or insert and delete only (indel).",
-               panel=SIMILARITY_PANEL),
-    ]  # fmt: skip
-    fold_case: Annotated[
-        bool,
-        changed(
-            FoldCase, default=False, panel=SIMILARITY_PANEL, reason="an edit distance compares letters as they are"
-        ),
-    ]
-    strip_accents: Annotated[bool, changed(StripAccents, panel=SIMILARITY_PANEL)]
-    text: Annotated[str | None, changed(shared.Text, help="Column of the strings.")]
+    measure: MeasureOption
+    fold_case: CaseOption
+    strip_accents: AccentsOption
+    text: StringColumn
     id: shared.Id
     max_pairs: shared.MaxPairs
     on_bad_text: shared.OnBadTextOption
     threads: shared.Threads
     progress: shared.ProgressOption
+
+
+class StringNearestOptions(near.NearestOptions, total=False):
+    """The options of `nearest`."""
+
+    by_similarity: Annotated[
+        bool,
+        Option(False, "Order by similarity, not by edits: 1 - edits / length of the longer string (indel: / sum of "
+               "both lengths).", panel=SIMILARITY_PANEL),
+    ]  # fmt: skip
+    at_least: Annotated[float | None, changed(
+        near.AtLeast, help="Lowest similarity of a neighbour, with `by_similarity`.", range="[0, 1]"
+    )]  # fmt: skip
+    at_most: Annotated[float | None, changed(near.AtMost, help="Largest number of edits of a neighbour.")]
+    measure: MeasureOption
+    fold_case: CaseOption
+    strip_accents: AccentsOption
+    text: StringColumn
+    id: shared.Id
+    on_bad_text: shared.OnBadTextOption

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.vectors.neighbors import RadiusNeighbors
-from lookalike.kinds.vectors.options import VectorOptions
+from lookalike.kinds.vectors.options import VectorNearestOptions, VectorOptions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.kinds.vectors.spec import VectorJob
+    from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
 BOUNDS = {"max_angle": "angle", "min_cosine": "cosine", "max_distance": "distance"}
@@ -100,6 +102,35 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
     return _run("dedup", source, against, "stars", keep, options)
 
 
+@accepts(VectorNearestOptions)
+def nearest(
+    source: Any, *, against: NearestAgainst = None, top: Top = 10, **options: Unpack[VectorNearestOptions]
+) -> NearestResult:
+    """Find the `top` nearest vectors of each vector of `source`, in `against` or, without it, among the others.
+
+    The result is exact, and equal scores are ordered by the input. A vector is never its own neighbour, but a copy of
+    it is one. Sources are as for `pairs`.
+
+    measure: "angle" (degrees), "cosine" or "distance" (Euclidean). at_most, at_least: leave out what is further away.
+
+    >>> import lookalike as la
+    >>> la.vectors.nearest([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]], top=1).nearest["right"].to_pylist()
+    [1, 0, 0]
+    """
+    from lookalike.io.vectors import open_vectors
+    from lookalike.kinds.vectors.spec import VectorJob
+    from lookalike.kinds.vectors.top_k import nearest_of
+
+    given = nearest_values(VectorNearestOptions, options, top)
+    asked = {name: given[name] for name in ("measure", "max_pairs", "threads", "on_bad")}
+    sign = 1 if given["measure"] == "cosine" else -1
+    lowest = lowest_score(given["at_least"], given["at_most"], sign=sign, what=given["measure"])
+    columns: Any = {name: given[name] for name in ("column", "id")}
+    sources = [open_vectors(one, **columns) for one in (source, against) if one is not None]
+    job = VectorJob(threshold=0.0, **asked)
+    return nearest_of(sources, top, lowest, job, Trace(given.pop("progress")), given)
+
+
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
@@ -152,4 +183,4 @@ def make_job(options: dict[str, Any]) -> VectorJob:
     return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]
 
 
-__all__ = ["RadiusNeighbors", "dedup", "groups", "pairs"]
+__all__ = ["RadiusNeighbors", "dedup", "groups", "nearest", "pairs"]

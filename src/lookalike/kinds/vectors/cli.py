@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.cli import options as o
 from lookalike.cli.kind_commands import KindCommands
-from lookalike.kinds.vectors.options import VectorOptions
+from lookalike.kinds.vectors.options import VectorNearestOptions, VectorOptions
 
 if TYPE_CHECKING:
     from lookalike.io.vectors import Vectors
@@ -26,4 +26,5 @@ VECTORS = KindCommands(
     inputs="Arrays (.npy, .npz), or tables with a column of lists of numbers (Parquet, Arrow, JSON Lines).",
     score="angle (or cosine, distance)",
     near="within the threshold, hence near",
+    nearest_options=VectorNearestOptions,
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
+from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
-from lookalike.core.options import SIMILARITY_PANEL, Option
+from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 
 BOUND = Option(None, "", unset="one of the three bounds is needed", panel=SIMILARITY_PANEL)
 
@@ -30,3 +31,19 @@ class VectorOptions(shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     threads: shared.Threads
     progress: shared.ProgressOption
+
+
+class VectorNearestOptions(near.NearestOptions, total=False):
+    """The options of `nearest`."""
+
+    measure: Annotated[
+        Literal["angle", "cosine", "distance"],
+        Option("angle", "Score: the angle in degrees, the cosine, or the Euclidean distance.", panel=SIMILARITY_PANEL),
+    ]
+    at_least: Annotated[float | None, changed(
+        near.AtLeast, help="Lowest cosine of a neighbour, with the measure cosine.", range="[-1, 1]"
+    )]  # fmt: skip
+    at_most: Annotated[float | None, changed(near.AtMost, help="Largest angle or distance of a neighbour.")]
+    column: shared.Column
+    id: shared.Id
+    on_bad: shared.OnBadItemOption

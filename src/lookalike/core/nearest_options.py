@@ -1,0 +1,80 @@
+"""Options of `nearest`, shared by all kinds of items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from lookalike.core import run_options as shared
+from lookalike.core.options import SIMILARITY_PANEL, Option, changed, check_values, declared, defaults
+from lookalike.errors import UsageError
+
+EXPECTED_TOP = "a whole number of neighbours, 1 or more"
+
+NearestAgainst = Annotated[Any, Option(
+    None, "The collection in which neighbours are searched.", unset="the first collection itself",
+    panel=SIMILARITY_PANEL, flags=("--in", "--against"), command_type=list[str] | None,
+    command_help="Collection in which the neighbours of INPUT are searched (repeatable).",
+)]  # fmt: skip
+Top = Annotated[int, Option(
+    10, "Largest number of neighbours of an item.", panel=SIMILARITY_PANEL, range="[1, inf)", expected=EXPECTED_TOP,
+)]  # fmt: skip
+AtLeast = Annotated[float | None, Option(
+    None, "Lowest similarity of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+AtMost = Annotated[float | None, Option(
+    None, "Largest distance of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL, range="[0, inf)",
+)]  # fmt: skip
+
+
+class NearestOptions(shared.LocalOptions, total=False):
+    """The options of `nearest` for every kind."""
+
+    max_pairs: Annotated[
+        int,
+        changed(shared.MaxPairs, help="Largest number of rows of the result; a run that may have more does not start."),
+    ]
+    threads: shared.Threads
+    progress: shared.ProgressOption
+
+
+class _NearestArguments(TypedDict, total=False):
+    top: Top
+
+
+def check_top(top: Any) -> None:
+    """Raise UsageError unless `top` is a whole number above 0.
+
+    >>> check_top(0)
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: top is 0; expected a whole number of neighbours, 1 or more.
+    """
+    declared(_NearestArguments)["top"].check(top)
+    if isinstance(top, float) and not top.is_integer():
+        raise UsageError(f"top is {top}; expected {EXPECTED_TOP}.")
+
+
+def lowest_score(at_least: float | None, at_most: float | None, *, sign: int, what: str) -> float:
+    """Return the lowest score of a neighbour, where higher is nearer, from the option that fits the scale.
+
+    >>> lowest_score(None, 3, sign=-1, what="bits"), lowest_score(0.5, None, sign=1, what="cosine")
+    (-3.0, 0.5)
+    """
+    given, other = (at_least, at_most) if sign > 0 else (at_most, at_least)
+    right, wrong = ("at_least", "at_most") if sign > 0 else ("at_most", "at_least")
+    if other is not None:
+        kind = "a similarity" if sign > 0 else "a distance"
+        raise UsageError(f"{wrong} is given, but the score is {kind} ({what}); give {right}.")
+    if given is not None and given != given:
+        raise UsageError(f"{right} is {given}; expected a number.")
+    return float("-inf") if given is None else sign * float(given)
+
+
+def nearest_values(options: type, given: Mapping[str, Any], top: Any) -> dict[str, Any]:
+    """Return all options of `nearest` with their defaults, after checks; `engine` is left out."""
+    check_top(top)
+    values = {**defaults(options), **given}
+    if values.pop("engine", "local") != "local":
+        raise UsageError("`nearest` runs on one machine only. Leave the engine out.")
+    check_values(options, values)
+    return {**values, "top": int(top)}
