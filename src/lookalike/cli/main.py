@@ -27,6 +27,7 @@ COMMANDS = {
     "pairs": "kinds.documents.cli:DOCUMENTS",
     "groups": "kinds.documents.cli:DOCUMENTS",
     "dedup": "kinds.documents.cli:DOCUMENTS",
+    "nearest": "kinds.documents.cli:DOCUMENTS",
     "passages": "kinds.passages.cli:passages",
     "stories": "cli.stories:stories",
     "scrub": "kinds.scrub.cli:scrub",

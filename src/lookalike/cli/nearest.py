@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from lookalike.cli import options as o
-from lookalike.core.nearest_options import NearestAgainst, Top
+from lookalike.cli.streams import STANDARD_STREAM, StreamOptions, streams
 from lookalike.core.options import declared
+from lookalike.core.run_options import NearestAgainst, Top
+from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.runtime.nearest_result import NearestResult
@@ -27,20 +30,17 @@ def nearest_command(noun: str, app: str, accepted: type, score: str, meaning: st
     """
 
     def nearest(inputs: o.Inputs, options: dict[str, Any]) -> None:
-        from lookalike.cli import output as show
-        from lookalike.cli import terminal
-
         given = {name: options.pop(name) for name in declared(NearestArguments)}
         target = o.Target.of(options)
-        outputs = show.Outputs.check(target.output, force=target.force)
-        given["against"] = o.paths(given["against"])
-        with terminal.progress(target.quiet) as progress:
-            # The app is loaded when everything else has been checked.
-            result: NearestResult = import_module(app).nearest(o.paths(inputs), progress=progress, **given, **options)
-            wrote = outputs.write_result(result, target.output)
-        if target.output is None and not target.json:
-            show.print_rows(result.nearest, "neighbours")
-        show.finish(result, wrote, quiet=target.quiet, json=target.json)
+        if target.json and str(target.output) == STANDARD_STREAM:
+            raise UsageError("-o - and --json both write to standard output: name a file for the table.")
+        with streams(options, inputs, given["against"]) as opened:
+            inputs = opened.files(inputs)
+            given["against"] = o.paths(opened.files(given["against"] or []))
+            output = opened.target(target.output, inputs, "tsv")
+            _run(app, o.paths(inputs), given | options, target, output)
+            if output is not None and output != target.output:
+                opened.send(output)
 
     nearest.__doc__ = f"""Find the nearest {noun} of each, exactly: left, right, rank, {score}.
 
@@ -49,4 +49,18 @@ def nearest_command(noun: str, app: str, accepted: type, score: str, meaning: st
     """
     if meaning:
         nearest.__annotations__["inputs"] = o.inputs_of(meaning)
-    return o.takes(o.OutputOptions, NearestArguments, accepted)(nearest)
+    return o.takes(o.OutputOptions, StreamOptions, NearestArguments, accepted)(nearest)
+
+
+def _run(app: str, inputs: list[Path] | None, given: dict[str, Any], target: o.Target, output: Path | None) -> None:
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+
+    outputs = show.Outputs.check(output, force=target.force)
+    with terminal.progress(target.quiet) as progress:
+        # The app is loaded when everything else has been checked.
+        result: NearestResult = import_module(app).nearest(inputs, progress=progress, **given)
+        wrote = outputs.write_result(result, output)
+    if output is None and not target.json:
+        show.print_rows(result.nearest, "neighbours")
+    show.finish(result, wrote if output == target.output else [], quiet=target.quiet, json=target.json)

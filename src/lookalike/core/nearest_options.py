@@ -1,45 +1,13 @@
-"""Options of `nearest`, shared by all kinds of items."""
+"""Checks of the options of `nearest`, shared by all kinds of items."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
-from lookalike.core import run_options as shared
-from lookalike.core.options import SIMILARITY_PANEL, Option, changed, check_values, declared, defaults
+from lookalike.core.options import Declared, changed, check_values, defaults
+from lookalike.core.run_options import NEIGHBOURS, Top
 from lookalike.errors import UsageError
-
-EXPECTED_TOP = "a whole number of neighbours, 1 or more"
-
-NearestAgainst = Annotated[Any, Option(
-    None, "The collection in which neighbours are searched.", unset="the first collection itself",
-    panel=SIMILARITY_PANEL, flags=("--in", "--against"), command_type=list[str] | None,
-    command_help="Collection in which the neighbours of INPUT are searched (repeatable).",
-)]  # fmt: skip
-Top = Annotated[int, Option(
-    10, "Largest number of neighbours of an item.", panel=SIMILARITY_PANEL, range="[1, inf)", expected=EXPECTED_TOP,
-)]  # fmt: skip
-AtLeast = Annotated[float | None, Option(
-    None, "Lowest similarity of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL,
-)]  # fmt: skip
-AtMost = Annotated[float | None, Option(
-    None, "Largest distance of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL, range="[0, inf)",
-)]  # fmt: skip
-
-
-class NearestOptions(shared.LocalOptions, total=False):
-    """The options of `nearest` for every kind."""
-
-    max_pairs: Annotated[
-        int,
-        changed(shared.MaxPairs, help="Largest number of rows of the result; a run that may have more does not start."),
-    ]
-    threads: shared.Threads
-    progress: shared.ProgressOption
-
-
-class _NearestArguments(TypedDict, total=False):
-    top: Top
 
 
 def check_top(top: Any) -> None:
@@ -49,9 +17,9 @@ def check_top(top: Any) -> None:
     Traceback (most recent call last):
     lookalike.errors.UsageError: top is 0; expected a whole number of neighbours, 1 or more.
     """
-    declared(_NearestArguments)["top"].check(top)
+    Declared("top", int, changed(Top)).check(top)
     if isinstance(top, float) and not top.is_integer():
-        raise UsageError(f"top is {top}; expected {EXPECTED_TOP}.")
+        raise UsageError(f"top is {top}; expected {NEIGHBOURS}.")
 
 
 def lowest_score(at_least: float | None, at_most: float | None, *, sign: int, what: str) -> float:

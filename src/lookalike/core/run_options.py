@@ -21,6 +21,7 @@ Grouping = Literal["components", "stars", "cliques"]
 OnBadFile = Literal["error", "skip"]
 OnBadText = Literal["error", "replace", "skip"]
 OnBadItem = Literal["error", "skip"]
+NEIGHBOURS = "a whole number of neighbours, 1 or more"
 SHARE = "a share above 0 and at most 1"  # what options between 0 and 1 expect
 
 
@@ -41,6 +42,22 @@ GroupingOption = Annotated[Grouping, Option(
 KeepPolicy = Annotated[str, Option(
     "first", "Item of each group to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c.",
     panel=SIMILARITY_PANEL, metavar="POLICY",
+)]  # fmt: skip
+
+# Parameters and bounds of nearest.
+NearestAgainst = Annotated[Any, Option(
+    None, "The collection in which neighbours are searched.", unset="the first collection itself",
+    panel=SIMILARITY_PANEL, flags=("--in", "--against"), command_type=list[str] | None,
+    command_help="Collection in which the neighbours of INPUT are searched (repeatable).",
+)]  # fmt: skip
+Top = Annotated[int, Option(
+    10, "Largest number of neighbours of an item.", panel=SIMILARITY_PANEL, range="[1, inf)", expected=NEIGHBOURS,
+)]  # fmt: skip
+AtLeast = Annotated[float | None, Option(
+    None, "Lowest similarity of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL,
+)]  # fmt: skip
+AtMost = Annotated[float | None, Option(
+    None, "Largest distance of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL, range="[0, inf)",
 )]  # fmt: skip
 
 # What is similar, and how surely it is found.
@@ -161,3 +178,14 @@ class SparkOptions(TypedDict, total=False):
                panel=CLUSTER_PANEL, command_type=list[str] | None, metavar="KEY=VALUE",
                command_help="A setting of the Spark session, such as spark.executor.memory=4g (repeatable)."),
     ]  # fmt: skip
+
+
+class NearestOptions(LocalOptions, total=False):
+    """The base of the options of `nearest`."""
+
+    max_pairs: Annotated[
+        int,
+        changed(MaxPairs, help="Largest number of rows of the result; a run that may have more does not start."),
+    ]
+    threads: Threads
+    progress: ProgressOption

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import ShingleRule
-from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
+from lookalike.core.nearest_options import lowest_score, nearest_values
 from lookalike.core.options import accepts
-from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours

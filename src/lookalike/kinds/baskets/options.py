@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.kinds.documents.options import Measure, Method
@@ -100,11 +99,11 @@ class BasketOptions(ReadingOptions, shared.SparkOptions, total=False):
     progress: shared.ProgressOption
 
 
-class BasketNearestOptions(BasketSourceOptions, near.NearestOptions, total=False):
+class BasketNearestOptions(BasketSourceOptions, shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
     at_least: Annotated[float | None, changed(
-        near.AtLeast, unset="a neighbour shares at least one item", range="[0, inf)"
+        shared.AtLeast, unset="a neighbour shares at least one item", range="[0, inf)"
     )]  # fmt: skip
     measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of items.", panel=SIMILARITY_PANEL)]
     max_share: Annotated[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 
@@ -40,10 +39,10 @@ class BitsOptions(shared.SparkOptions, total=False):
     progress: shared.ProgressOption
 
 
-class BitsNearestOptions(near.NearestOptions, total=False):
+class BitsNearestOptions(shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
-    at_most: Annotated[float | None, changed(near.AtMost, help="Largest number of differing bits of a neighbour.")]
+    at_most: Annotated[float | None, changed(shared.AtMost, help="Largest number of differing bits of a neighbour.")]
     code: CodeColumnOption
     id: shared.Id
     form: FormOption

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import RuleOptions, ShingleRule, Unit
-from lookalike.core.nearest_options import NearestAgainst, Top, lowest_score, nearest_values
+from lookalike.core.nearest_options import lowest_score, nearest_values
 from lookalike.core.options import accepts
-from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.documents.options import DocumentNearestOptions, DocumentOptions

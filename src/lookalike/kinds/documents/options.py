@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import RuleOptions
@@ -54,11 +53,11 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     progress: shared.ProgressOption
 
 
-class DocumentNearestOptions(RuleOptions, near.NearestOptions, total=False):
+class DocumentNearestOptions(RuleOptions, shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
     at_least: Annotated[float | None, changed(
-        near.AtLeast, unset="a neighbour shares at least one shingle", range="[0, inf)"
+        shared.AtLeast, unset="a neighbour shares at least one shingle", range="[0, inf)"
     )]  # fmt: skip
     measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of shingles.", panel=SIMILARITY_PANEL)]
     max_share: shared.MaxShare

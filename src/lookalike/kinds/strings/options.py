@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import FoldCase, StripAccents
@@ -50,7 +49,7 @@ class StringOptions(shared.SparkOptions, total=False):
     progress: shared.ProgressOption
 
 
-class StringNearestOptions(near.NearestOptions, total=False):
+class StringNearestOptions(shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
     by_similarity: Annotated[
@@ -59,9 +58,9 @@ class StringNearestOptions(near.NearestOptions, total=False):
                "both lengths).", panel=SIMILARITY_PANEL),
     ]  # fmt: skip
     at_least: Annotated[float | None, changed(
-        near.AtLeast, help="Lowest similarity of a neighbour, with `by_similarity`.", range="[0, 1]"
+        shared.AtLeast, help="Lowest similarity of a neighbour, with `by_similarity`.", range="[0, 1]"
     )]  # fmt: skip
-    at_most: Annotated[float | None, changed(near.AtMost, help="Largest number of edits of a neighbour.")]
+    at_most: Annotated[float | None, changed(shared.AtMost, help="Largest number of edits of a neighbour.")]
     measure: MeasureOption
     fold_case: CaseOption
     strip_accents: AccentsOption

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from lookalike.core import nearest_options as near
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 
@@ -33,7 +32,7 @@ class VectorOptions(shared.SparkOptions, total=False):
     progress: shared.ProgressOption
 
 
-class VectorNearestOptions(near.NearestOptions, total=False):
+class VectorNearestOptions(shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
     measure: Annotated[
@@ -41,9 +40,9 @@ class VectorNearestOptions(near.NearestOptions, total=False):
         Option("angle", "Score: the angle in degrees, the cosine, or the Euclidean distance.", panel=SIMILARITY_PANEL),
     ]
     at_least: Annotated[float | None, changed(
-        near.AtLeast, help="Lowest cosine of a neighbour, with the measure cosine.", range="[-1, 1]"
+        shared.AtLeast, help="Lowest cosine of a neighbour, with the measure cosine.", range="[-1, 1]"
     )]  # fmt: skip
-    at_most: Annotated[float | None, changed(near.AtMost, help="Largest angle or distance of a neighbour.")]
+    at_most: Annotated[float | None, changed(shared.AtMost, help="Largest angle or distance of a neighbour.")]
     column: shared.Column
     id: shared.Id
     on_bad: shared.OnBadItemOption
