@@ -14,7 +14,7 @@ COMMANDS_BY_TASK = {
         "stories",
         "classify",
         "compare",
-    ),  # fmt: skip
+    ),
     "Other items": ("records", "baskets", "strings", "images", "faces", "vectors", "bits"),
     "Before a run": ("plan", "shingles", "signatures"),
     "After a run": ("explore", "report", "evaluate", "verify", "undo"),
