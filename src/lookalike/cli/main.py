@@ -46,6 +46,7 @@ COMMANDS = {
     "undo": "cli.tidy:undo",
     "warm": "cli.warm:warm",
     "completion": "cli.completion:completion",
+    "samples": "cli.samples:samples",
     "baskets": "kinds.baskets.cli:app",
     "bits": "kinds.bits.cli:BITS",
     "strings": "kinds.strings.cli:STRINGS",
