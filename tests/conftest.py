@@ -24,16 +24,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     xdist 3.8 does so in an attribute that pytest 9.2 ignores (pytest-xdist issue 1386): every worker would start a Spark
     cluster. Not needed with a release of xdist that knows pytest 9.2.
     """
-    if not getattr(config.option, "loadgroup", False):
-        return
     for item in items:
         mark = item.get_closest_marker("xdist_group")
-        group = None if mark is None else f"@{mark.args[0]}"
-        if group and not item.nodeid.endswith(group):
-            identity: Any = item
-            identity._id = type(identity.id).parse(item.nodeid + group)
-        if "spark" in getattr(item, "fixturenames", ()) and not item.nodeid.endswith("@spark"):
+        if "spark" in getattr(item, "fixturenames", ()) and (mark is None or mark.args != ("spark",)):
             raise pytest.UsageError(f'{item.nodeid} uses the fixture spark; mark it with xdist_group("spark").')
+        if mark is not None and getattr(config.option, "loadgroup", False):
+            group = f"@{mark.args[0]}"
+            if not item.nodeid.endswith(group):
+                identity: Any = item
+                identity._id = type(identity.id).parse(item.nodeid + group)
 
 
 @pytest.fixture(scope="session")

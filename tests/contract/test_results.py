@@ -67,6 +67,7 @@ def check(result: Any, score: str, rows: int) -> None:
     assert result.receipt["counts"]
 
 
+@pytest.mark.xdist_group("spark")
 def test_results_of_spark(spark: Any, tmp_path: Path) -> None:
     result = la.pairs(TEXTS, k=2, engine="spark")
     assert len(result) == 1
