@@ -452,7 +452,9 @@ def test_spark_with_very_many_copies(spark: Any) -> None:
     texts = ["The same sentence stands here again and again.", "Another one that is not like it at all."]
     done = la.dedup([texts[0]] * 20_000 + [texts[1]], engine="spark", method="lsh")
     assert done.kept.select("text").toArrow()["text"].to_pylist() == texts
-    with pytest.raises(TooManyPairs, match="the answer has at least 199,990,000 pairs, more than `max_pairs=100,000,000`"):
+    with pytest.raises(
+        TooManyPairs, match="the answer has at least 199,990,000 pairs, more than `max_pairs=100,000,000`"
+    ):
         _ = la.pairs([texts[0]] * 20_000, engine="spark", method="lsh").pairs
     lists = [[*range(1, 31), 1000 + i] for i in range(500)]
     with pytest.raises(TooManyPairs, match="far more than `max_pairs=1,000` pairs are to be expected"):
