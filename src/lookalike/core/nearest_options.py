@@ -10,16 +10,16 @@ from lookalike.core.run_options import NEIGHBOURS, Top
 from lookalike.errors import UsageError
 
 
-def check_top(top: Any) -> None:
-    """Raise UsageError unless `top` is a whole number above 0.
+def check_top(top: Any, name: str = "top") -> None:
+    """Raise UsageError unless `top` is a whole number above 0. name: of the parameter.
 
     >>> check_top(0)
     Traceback (most recent call last):
     lookalike.errors.UsageError: top is 0; expected a whole number of neighbours, 1 or more.
     """
-    Declared("top", int, changed(Top)).check(top)
+    Declared(name, int, changed(Top)).check(top)
     if isinstance(top, float) and not top.is_integer():
-        raise UsageError(f"top is {top}; expected {NEIGHBOURS}.")
+        raise UsageError(f"{name} is {top}; expected {NEIGHBOURS}.")
 
 
 def lowest_score(at_least: float | None, at_most: float | None, *, sign: int, what: str) -> float:

@@ -172,6 +172,54 @@ def test_strings(
 
 
 @pytest.mark.promise("docs/how-to/nearest.md", "Neighbours with equal scores are ordered by their place in the input")
+@pytest.mark.parametrize(("measure", "swap"), [("levenshtein", 1), ("indel", 2)])
+def test_many_short_strings(measure: Any, swap: int) -> None:
+    """Many strings at equal distances, and few letters: the bounds by lengths and letters leave out no neighbour."""
+    random = np.random.default_rng(3)
+    items = ["".join(random.choice(list("abcde"), random.integers(1, 9))) for _ in range(130)]
+    found = la.strings.nearest(items, top=3, measure=measure, threads=2)
+    assert rows_of(found) == slow(items, None, 3, lambda x, y: float(edits(x, y, swap)), -1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "angle", "cosine"])
+def test_the_estimator(metric: str) -> None:
+    rows = np.random.default_rng(4).normal(size=(60, 3)).astype(np.float32)
+    near = la.vectors.NearestNeighbors(4, metric=metric).fit(rows)
+    distances, indices = near.kneighbors()
+    measure: Any = {"euclidean": "distance"}.get(metric, metric)
+    table = la.vectors.nearest(rows, top=4, measure=measure).nearest
+    assert indices.ravel().tolist() == table["right"].to_pylist()
+    scores = np.array(table[measure].to_pylist())
+    assert distances.ravel().tolist() == (1.0 - scores if metric == "cosine" else scores).tolist()
+    _, first = near.kneighbors(rows[:5], n_neighbors=1)
+    assert first.ravel().tolist() == [0, 1, 2, 3, 4]
+    graph = near.kneighbors_graph(mode="distance")
+    assert graph.shape == (60, 60)
+    assert graph[0, indices[0, 3]] == distances[0, 3]
+    assert near.kneighbors_graph(rows[:2]).sum() == 8
+
+
+def test_the_estimator_as_scikit_learn_has_it() -> None:
+    sklearn = pytest.importorskip("sklearn.neighbors")
+    rows = np.random.default_rng(5).normal(size=(80, 4)).astype(np.float32)
+    theirs = sklearn.NearestNeighbors(n_neighbors=3).fit(rows).kneighbors()
+    ours = la.vectors.NearestNeighbors(3).fit(rows).kneighbors()
+    assert np.array_equal(ours[1], theirs[1])
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-4)
+
+
+def test_the_estimator_refuses_what_it_cannot_find() -> None:
+    near = la.vectors.NearestNeighbors(3)
+    with pytest.raises(UsageError, match=r"has not been fitted: call fit\(X\) before kneighbors\.$"):
+        near.kneighbors()
+    with pytest.raises(
+        UsageError, match=r"^n_neighbors is 3; expected at most 2, the number of rows to choose from\.$"
+    ):
+        near.fit([[1.0], [2.0], [3.0]]).kneighbors()
+    with pytest.raises(UsageError, match=r"^n_neighbors is 0; expected a whole number of neighbours, 1 or more\.$"):
+        near.kneighbors(n_neighbors=0)
+
+
 @pytest.mark.parametrize("measure", ["angle", "cosine", "distance"])
 @pytest.mark.parametrize("shape", ["random", "copies", "far from the origin", "rising"])
 def test_vectors(measure: Any, shape: str) -> None:

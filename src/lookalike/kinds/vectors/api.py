@@ -9,7 +9,7 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.vectors.neighbors import RadiusNeighbors
+from lookalike.kinds.vectors.neighbors import NearestNeighbors, RadiusNeighbors
 from lookalike.kinds.vectors.options import VectorNearestOptions, VectorOptions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
@@ -183,4 +183,4 @@ def make_job(options: dict[str, Any]) -> VectorJob:
     return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]
 
 
-__all__ = ["RadiusNeighbors", "dedup", "groups", "nearest", "pairs"]
+__all__ = ["NearestNeighbors", "RadiusNeighbors", "dedup", "groups", "nearest", "pairs"]

@@ -1,14 +1,14 @@
-"""An estimator with scikit-learn's interface for radius neighbours; it does not need scikit-learn."""
+"""Estimators with scikit-learn's interface for neighbours; they do not need scikit-learn."""
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.arrays import F64, I64, Pairs
+from lookalike.core.arrays import F64, I64, Pairs, check_choice
 from lookalike.core.run_options import RowMethod
 from lookalike.core.trace import Trace
 from lookalike.errors import MissingExtra, UsageError
@@ -18,9 +18,28 @@ if TYPE_CHECKING:
     from lookalike.runtime.run_output import RunOutput
 
 METRICS = ("euclidean", "angle", "cosine")
+MODES = ("connectivity", "distance")
+MEASURES: dict[str, Any] = {"euclidean": "distance", "angle": "angle", "cosine": "cosine"}
 
 
-class RadiusNeighbors:
+class Estimator:
+    """Get and set the arguments of the constructor by name, as scikit-learn does to copy an estimator."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the arguments of the constructor by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments of the constructor by name."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise UsageError(f"no parameter {name!r}. Parameters: {', '.join(known)}.")
+            setattr(self, name, value)
+        return self
+
+
+class RadiusNeighbors(Estimator):
     """Find all neighbours within a radius, by hash tables of sign bits or exactly, with scikit-learn's method names.
 
     metric: "euclidean"; "angle" (degrees); "cosine", which here is 1 - cosine, as in scikit-learn. A neighbour at the
@@ -42,18 +61,6 @@ class RadiusNeighbors:
         self.method = method
         self.seed = seed
         self.threads = threads
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the arguments of the constructor by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **params: Any) -> RadiusNeighbors:
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise UsageError(f"no parameter {name!r}. Parameters: {', '.join(known)}.")
-            setattr(self, name, value)
-        return self
 
     def fit(self, X: Any, y: Any = None) -> RadiusNeighbors:  # noqa: N803  (scikit-learn's names)
         """Store the rows that are searched for neighbours. Nothing is hashed yet."""
@@ -91,25 +98,19 @@ class RadiusNeighbors:
 
         The distances can be used with DBSCAN(metric="precomputed"), which counts each row as its own neighbour.
         """
-        if mode not in ("connectivity", "distance"):
-            raise UsageError(f"mode {mode!r} is unknown. Choices: connectivity, distance.")
-        try:
-            from scipy.sparse import csr_matrix
-        except ImportError as error:
-            raise MissingExtra("radius_neighbors_graph", "graph") from error
+        check_choice("mode", mode, MODES)
+        matrix = _sparse_matrix("radius_neighbors_graph")
         ends, indices, distances = self._neighbours(X, radius, by_distance=sort_results)
         data = np.ones(len(indices)) if mode == "connectivity" else distances
-        return csr_matrix((data, indices, np.concatenate([[0], ends])), shape=(len(ends), self.n_samples_fit_))
+        return matrix((data, indices, np.concatenate([[0], ends])), shape=(len(ends), self.n_samples_fit_))
 
     def _job(self, radius: float) -> VectorJob:
         from lookalike.kinds.vectors.spec import VectorJob
 
-        if self.metric not in METRICS:
-            raise UsageError(f"metric {self.metric!r} is unknown. Choices: {', '.join(METRICS)}.")
-        measures: dict[str, Any] = {"euclidean": "distance", "angle": "angle", "cosine": "cosine"}
+        check_choice("metric", self.metric, METRICS)
         threshold = 1.0 - radius if self.metric == "cosine" else radius
         return VectorJob(
-            measure=measures[self.metric], threshold=threshold, recall=self.recall, method=self.method,
+            measure=MEASURES[self.metric], threshold=threshold, recall=self.recall, method=self.method,
             seed=self.seed, audit=0, threads=self.threads, max_pairs=1 << 40,
         )  # fmt: skip
 
@@ -138,6 +139,85 @@ class RadiusNeighbors:
         order = np.lexsort((other, near, row) if by_distance else (other, row))
         ends = np.cumsum(np.bincount(row, minlength=count)).astype(np.int64)
         return ends, other[order], near[order]
+
+
+class NearestNeighbors(Estimator):
+    """Find the nearest neighbours of each row, exactly, with scikit-learn's method names.
+
+    metric: "euclidean"; "angle" (degrees); "cosine", which here is 1 - cosine, as in scikit-learn. Rows at equal
+    distances are in the order of the fitted rows.
+
+    >>> near = NearestNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+    >>> distances, indices = near.kneighbors([[1.2]])
+    >>> indices.tolist(), distances.round(2).tolist()
+    ([[1, 0]], [[0.2, 1.2]])
+    """
+
+    def __init__(self, n_neighbors: int = 5, *, metric: str = "euclidean", threads: int | None = None) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any = None) -> NearestNeighbors:  # noqa: N803  (scikit-learn's names)
+        """Store the rows that are searched for neighbours."""
+        check_choice("metric", self.metric, METRICS)
+        self._fitted = _array(X)
+        self.n_samples_fit_, self.n_features_in_ = self._fitted.shape
+        return self
+
+    def kneighbors(
+        self,
+        X: Any = None,  # noqa: N803
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Any:
+        """Return (distances, indices) of the nearest fitted rows of each row of X, nearest first, one row for each.
+
+        Without X, return the neighbours of the fitted rows themselves; a row is then not its own neighbour.
+        """
+        from lookalike.core.nearest_options import check_top
+        from lookalike.io.vectors import open_vectors
+        from lookalike.kinds.vectors.spec import VectorJob
+        from lookalike.kinds.vectors.top_k import ranked
+        from lookalike.runtime.local.numeric_rows import read_rows
+        from lookalike.runtime.local.pool import Pool, usable_cores
+
+        if not hasattr(self, "_fitted"):
+            raise UsageError("this NearestNeighbors has not been fitted: call fit(X) before kneighbors.")
+        top = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_top(top, "n_neighbors")
+        others = self.n_samples_fit_ - (X is None)
+        if top > others:
+            raise UsageError(f"n_neighbors is {top}; expected at most {others}, the number of rows to choose from.")
+        job = VectorJob(threshold=0.0, measure=MEASURES[self.metric], threads=self.threads, max_pairs=1 << 40)
+        sources = [open_vectors(self._fitted)] if X is None else [open_vectors(_array(X)), open_vectors(self._fitted)]
+        with Pool(job.threads or usable_cores()) as pool:
+            rows = read_rows(sources, pool, Trace(), noun=job.noun, nonzero=job.measure != "distance")
+            found = ranked(rows, top, -np.inf, job, pool, Trace())
+        near = 1.0 - found.score if job.measure == "cosine" else -found.score + 0.0
+        return (near, found.nearest) if return_distance else found.nearest
+
+    def kneighbors_graph(
+        self,
+        X: Any = None,  # noqa: N803
+        n_neighbors: int | None = None,
+        mode: str = "connectivity",
+    ) -> Any:
+        """Return a sparse matrix (SciPy CSR) with 1, or with mode="distance" the distance, for each neighbour."""
+        check_choice("mode", mode, MODES)
+        matrix = _sparse_matrix("kneighbors_graph")
+        near, indices = self.kneighbors(X, n_neighbors)
+        data = np.ones(indices.size) if mode == "connectivity" else near.ravel()
+        ends = np.arange(len(indices) + 1) * indices.shape[1]
+        return matrix((data, indices.ravel(), ends), shape=(len(indices), self.n_samples_fit_))
+
+
+def _sparse_matrix(method: str) -> Any:
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError as error:
+        raise MissingExtra(method, "graph") from error
+    return csr_matrix
 
 
 def _expanded(found: RunOutput, job: VectorJob) -> Pairs:
