@@ -18,11 +18,12 @@ from lookalike.io.jsonlines import JsonLines
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import TEXT_FILES, TextReading, find
 from lookalike.io.plain_text import TextFiles, TextLines
+from lookalike.io.python_sources import plain_source
 from lookalike.io.reader import Reader, ReadLimit
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
 ON_BAD_FILE = ("error", "skip")
-EXPECTED_SOURCES = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
+EXPECTED_SOURCES = "a path, a list of paths, texts, token lists or dicts, or Arrow data such as a table or a data frame"
 
 
 def open_collection(
@@ -106,6 +107,7 @@ def open_readers(
     source: Any, left_out: list[str] | None = None, *, text: TextReading = "table", limit: ReadLimit | None = None
 ) -> tuple[str, list[Reader]]:
     """Return the name of the source, for messages, and its readers. text: how to read text files."""
+    source = plain_source(source)
     if isinstance(source, str | os.PathLike):
         return _of_paths([source], left_out, text, limit)
     if isinstance(source, list | tuple):

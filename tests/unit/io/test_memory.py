@@ -198,7 +198,7 @@ def test_names_of_files_in_a_list_are_not_silently_taken_for_texts(
     assert texts_of([Path("a.txt"), "a.txt"]) == ["x", "x"]
 
 
-EXPECTED = "a path, a list of paths, texts or token lists, or Arrow data such as a table or a data frame"
+EXPECTED = "a path, a list of paths, texts, token lists or dicts, or Arrow data such as a table or a data frame"
 
 
 @pytest.mark.parametrize(
