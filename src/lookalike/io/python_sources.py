@@ -43,7 +43,5 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         try:
             columns[str(name)] = pa.array([row.get(name) for row in rows])
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise UsageError(
-                f"the values of {name!r} in the rows are of different types; expected one type."
-            ) from error
+            raise UsageError(f"the values of {name!r} in the rows are of several types; expected one type.") from error
     return pa.table(columns)
