@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.browser import open_page
 from lookalike.core.formatting import size
 
 WHERE = "Where it listens"
@@ -17,6 +18,12 @@ Inputs = Annotated[
     list[Path] | None,
     o.option(
         o.RUN, "--input", help="Where the items are now, if not where the run read them; one for each of its inputs."
+    ),
+]
+Open = Annotated[
+    bool | None,
+    o.option(
+        o.RUN, "--open/--no-open", help="Open the page in the browser (default: on a terminal).", show_default=False
     ),
 ]
 
@@ -29,6 +36,7 @@ def report(
     ],
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
     input: Inputs = None,  # noqa: A002  (the option's name)
+    open: Open = None,  # noqa: A002
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
 ) -> None:
@@ -47,6 +55,7 @@ def report(
     _tell(opened.notes)
     if not quiet:
         err.say("Wrote", f"{path} ({size(path.stat().st_size)})")
+    open_page(path.absolute().as_uri(), wanted=open)
 
 
 def explore(
@@ -57,6 +66,7 @@ def explore(
         ),
     ],
     input: Inputs = None,  # noqa: A002
+    open: Open = None,  # noqa: A002
     port: Annotated[int, o.option(WHERE, help="0 for any free one.")] = 8300,
     host: Annotated[str, o.option(WHERE, help="127.0.0.1: this machine only.")] = "127.0.0.1",
 ) -> None:
@@ -73,7 +83,7 @@ def explore(
         _tell(shown.notes)
     if not is_loopback(host):
         sys.stderr.write("Anyone who reaches this machine can look at this, and at the inputs it was made from.\n")
-    run(shown, port=port, host=host, name=source)
+    run(shown, port=port, host=host, name=source, ready=lambda address: open_page(address, wanted=open))
 
 
 def _tell(notes: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,13 @@ PORT = 8300
 
 def explore(
     source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None, port: int = PORT, host: str = "127.0.0.1",
-    name: str | None = None,
+    name: str | None = None, ready: Callable[[str], object] | None = None,
 ) -> None:  # fmt: skip
     """Serve the explorer of a result (or its folder) or of an index (or its folder or URL) until Ctrl-C.
 
     inputs: paths from which to read the items of a result, by default those of the run. host: by default, the server
     answers this machine only. name: the name of the source in the line that prints the address.
+    ready: called with the address as soon as connections are accepted.
     """
     serving.check_installed()
     from lookalike.web.explorer import View, explorer
@@ -40,7 +41,7 @@ def explore(
             view = IndexView(stack.enter_context(_opened(source)))
         else:
             view = ResultView(open_result(source, inputs=inputs))
-        serving.run(explorer(view), host, port, title=f"Exploring {name or _name(source)}")
+        serving.run(explorer(view), host, port, title=f"Exploring {name or _name(source)}", ready=ready)
 
 
 def _opened(place: Any) -> Index:

@@ -30,14 +30,14 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 def run(
     app: App, host: str = LOOPBACK, port: int = 0, *,
     title: str = "Serving", names: Collection[str] = (), patience: int = SHUTDOWN_SECONDS,
-    limits: ConnectionLimits | None = None,
+    limits: ConnectionLimits | None = None, ready: Callable[[str], object] | None = None,
 ) -> None:  # fmt: skip
     """Serve until Ctrl-C or SIGTERM; then wait up to `patience` seconds for running requests.
 
     port: 0 for any free port; the address is printed as soon as connections are accepted. On a loopback host, requests
     whose Host header is neither this machine nor one of `names` are refused, which prevents DNS rebinding: a web page
     whose domain resolves to this machine could read the responses. limits: of connections, by default
-    `ConnectionLimits()`.
+    `ConnectionLimits()`. ready: called with the address.
     """
     check_installed()
     from uvicorn import Config, Server
@@ -45,8 +45,11 @@ def run(
     from lookalike.web import connections
 
     with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
-        sys.stdout.write(f"{title} at {url(host, listener.getsockname()[1])} (Ctrl-C to stop)\n")
+        address = url(host, listener.getsockname()[1])
+        sys.stdout.write(f"{title} at {address} (Ctrl-C to stop)\n")
         sys.stdout.flush()
+        if ready is not None:
+            ready(address)
         config = Config(
             local_names_only(app, names) if is_loopback(host) else app, interface="asgi3",
             http=connections.limited(limits or connections.ConnectionLimits()), ws="none",
