@@ -32,7 +32,7 @@ def lowest_score(at_least: float | None, at_most: float | None, *, sign: int, wh
     right, wrong = ("at_least", "at_most") if sign > 0 else ("at_most", "at_least")
     if other is not None:
         kind = "a similarity" if sign > 0 else "a distance"
-        raise UsageError(f"{wrong} is given, but the score is {kind} ({what}); give {right}.")
+        raise UsageError(f"`{wrong}` is given, but the score is {kind} ({what}); give `{right}`.")
     if given is not None and given != given:
         raise UsageError(f"{right} is {given}; expected a number.")
     return float("-inf") if given is None else sign * float(given)

@@ -289,10 +289,12 @@ def test_a_result_that_is_too_large_does_not_start() -> None:
 
 
 def test_the_bound_that_fits_the_score() -> None:
-    with pytest.raises(UsageError, match=r"^at_least is given, but the score is a distance \(angle\); give at_most\.$"):
+    with pytest.raises(
+        UsageError, match=r"^`at_least` is given, but the score is a distance \(angle\); give `at_most`\.$"
+    ):
         la.vectors.nearest([[1.0]], at_least=0.5)
     with pytest.raises(
-        UsageError, match=r"^at_most is given, but the score is a similarity \(cosine\); give at_least\.$"
+        UsageError, match=r"^`at_most` is given, but the score is a similarity \(cosine\); give `at_least`\.$"
     ):
         la.vectors.nearest([[1.0]], at_most=3, measure="cosine")
     with pytest.raises(

@@ -119,7 +119,7 @@ def nearest(
 
     given = nearest_values(StringNearestOptions, options, top)
     trace, by_similarity = Trace(given.pop("progress")), given["by_similarity"]
-    what = "by_similarity" if by_similarity else "edits; by_similarity=True orders by similarity"
+    what = "by_similarity" if by_similarity else "edits; `by_similarity` orders by similarity"
     lowest = lowest_score(given["at_least"], given["at_most"], sign=1 if by_similarity else -1, what=what)
     columns: Any = {name: given[name] for name in ("text", "id", "on_bad_text")}
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
