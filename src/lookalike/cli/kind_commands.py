@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from lookalike.cli import options as o
+from lookalike.cli.listed_pairs import ListedPairsArguments, group_listed_pairs
 from lookalike.cli.nearest import nearest_command
 from lookalike.cli.streams import STANDARD_STREAM, StreamOptions, Streams, streams
 from lookalike.cli.tidy import Tidy, TidyOptions
@@ -65,6 +66,7 @@ class KindCommands:
     near: the criterion in words. inputs: the help of INPUT, if not that of documents.
     works: large runs use a work folder. tidies: `dedup` can change the files of the items.
     passes_force: the app itself writes something that --force lets it replace. grouping: the default grouping.
+    lists_pairs: `groups` can group the pairs of a file, without INPUT.
     aside: declares options that are not passed to the app; check: raises, before anything is read, for options that do
     not fit together; after: called with (result, the `aside` options, quiet) after writing.
     """
@@ -83,6 +85,7 @@ class KindCommands:
     tidies: bool = False
     passes_force: bool = False
     grouping: Grouping = "components"
+    lists_pairs: bool = False
     aside: type = Nothing
     check: Callable[[dict[str, Any]], None] | None = None
     after: Callable[..., None] | None = None
@@ -151,10 +154,13 @@ class KindCommands:
         """Return a command that passes the `arguments` and the options of the kind on to the app."""
 
         tidies = asked == "dedup" and self.tidies
+        lists_pairs = asked == "groups" and self.lists_pairs
 
         def command(inputs: o.Inputs, options: dict[str, Any]) -> None:
             given = {name: options.pop(name) for name in declared(arguments)}
             target = o.Target.of(options, given.pop("removed", None))
+            if lists_pairs and group_listed_pairs(inputs, options, given, target, self.options):
+                return
             tidy = Tidy.of(options) if tidies else Tidy()
             writes = target.output or target.removed or target.json or tidy.apply
             if asked == "dedup" and not writes:
@@ -172,7 +178,9 @@ class KindCommands:
         command.__name__, command.__doc__ = asked, summary
         if self.inputs:
             command.__annotations__["inputs"] = o.inputs_of(self.inputs)
-        own = o.command_parameters(arguments)
+        if lists_pairs:
+            command.__defaults__ = ([], {})
+        own = o.command_parameters(arguments) | (o.command_parameters(ListedPairsArguments) if lists_pairs else {})
         if "grouping" in own:
             own["grouping"] = o.with_default(own["grouping"], self.grouping)
         further = {"pairs": self.pairs_options, "groups": self.groups_options}.get(asked, Nothing)

@@ -49,7 +49,9 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     yield "Read", " · ".join(_read(receipt))
     check = (
         "every pair verified"
-        if receipt["verified"]
+        if receipt["verified"] and receipt["choice"]["method"] != "given"
+        else "scores as given"
+        if receipt["choice"]["method"] == "given"
         else "signatures agree in at least this share of their rows, not verified"
     )
     yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"

@@ -74,8 +74,10 @@ def read_truth(source: Any, *, id_column: str | None = None, group_column: str |
     return _pairs(table, first, second, note)
 
 
-def read_pairs(source: Any) -> Listed:
+def read_pairs(source: Any, *, named: bool = False) -> Listed:
     """Read pairs (columns left and right, else the first two) with their similarity, if there is one.
+
+    named: whether the columns must have the names left and right.
 
     >>> [ids.to_pylist() for ids in read_pairs(pa.table({"a": ["x"], "b": ["y"]})).ids]
     [['x'], ['y']]
@@ -85,6 +87,11 @@ def read_pairs(source: Any) -> Listed:
     table = open_table(source, name="the pairs")
     if not table.columns or {"left", "right"} <= set(table.columns):
         return _pairs(table, "left", "right")
+    if named:
+        raise InputError(
+            f"{table.name} has not both columns left and right; rename two of its columns. Columns: "
+            f"{listed(table.columns)}."
+        )
     if len(table.columns) < 2:
         raise InputError(f"{table.name} has one column; expected pairs: left, right. Columns: {listed(table.columns)}.")
     return _pairs(table, *table.columns[:2])

@@ -11,6 +11,7 @@ DOCUMENTS = KindCommands(
     "lookalike.kinds.documents.api",
     DocumentOptions,
     open_documents,
+    lists_pairs=True,
     works=True,
     tidies=True,
     nearest_options=DocumentNearestOptions,

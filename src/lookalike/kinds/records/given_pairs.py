@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.arrays import F64, I64, Pairs
+from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
-from lookalike.core.exact_duplicates import Classes
 from lookalike.core.keep_policy import preference, preferred_column
-from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError, nearest
 from lookalike.evaluation.ground_truth import Listed, read_pairs
+from lookalike.evaluation.pair_groups import distinct, output_of
 from lookalike.kinds.records.local import Searched
 from lookalike.kinds.records.rules import GIVEN_PAIRS
 from lookalike.kinds.records.source import RecordTable
@@ -48,12 +47,10 @@ def given_output(
         similarity = np.ones(len(left)) if listed.similarity is None else np.nan_to_num(listed.similarity, nan=1.0)
         low, high = np.minimum(left, right), np.maximum(left, right)
         near = (low != high) & (similarity >= job.threshold)
-        found = _distinct(low[near], high[near], similarity[near])
+        found = distinct(low[near], high[near], similarity[near])
         trace.add(pairs=len(found))
-    classes = Classes(np.arange(records), np.arange(1, records + 1))
-    choice = Choice("given", {}, "the pairs were given")
     order = preference(keep, np.zeros(records, np.int64), {} if column is None else {column: columns[0].column(column)})
-    return job, RunOutput(ids, -1, classes, np.ones(records), order, choice, pairs=found)
+    return job, output_of(ids, found, order)
 
 
 def places(ids: Sequence[pa.ChunkedArray], listed: Listed) -> tuple[I64, I64]:
@@ -85,14 +82,6 @@ def _rows(ids: Sequence[pa.ChunkedArray], wanted: pa.Array | pa.ChunkedArray) ->
 def one_array(parts: Sequence[pa.ChunkedArray]) -> pa.Array:
     """Return columns of strings, one under the other."""
     return pa.concat_arrays([pa.array([], pa.string()), *(chunk for part in parts for chunk in part.chunks)])
-
-
-def _distinct(left: I64, right: I64, similarity: F64) -> Pairs:
-    """Sort pairs, and keep the highest similarity of a pair that is listed more than once."""
-    order = np.lexsort((-similarity, right, left))
-    left, right, similarity = left[order], right[order], similarity[order]
-    first = np.append(True, (left[1:] != left[:-1]) | (right[1:] != right[:-1]))[: len(left)]
-    return Pairs(left[first], right[first], similarity[first])
 
 
 def scored_table(search: Searched, left: I64, right: I64) -> pa.Table:

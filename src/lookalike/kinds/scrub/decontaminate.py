@@ -22,7 +22,7 @@ from lookalike.io.read import by_lines, open_collection
 from lookalike.kinds.scrub.kernels import grams as kernel
 from lookalike.kinds.scrub.kernels import repeats as repeats_kernel
 from lookalike.kinds.scrub.local import Scrubbed
-from lookalike.kinds.scrub.options import DecontaminateOptions
+from lookalike.kinds.scrub.options import ONE_MACHINE, DecontaminateOptions
 from lookalike.kinds.scrub.repeats import NO_PIECES, CutList, hash_table
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import (
@@ -33,6 +33,7 @@ from lookalike.kinds.scrub.tokens import (
     token_ranges,
     tokens_recipe,
 )
+from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.local.memory_needs import read_limit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
@@ -148,7 +149,8 @@ def run(source: Any, benchmarks: Any, given: dict[str, Any]) -> Contamination:
         "lines": by_lines(given.pop("lines", False), alone=True)
     }
     own = {name: given.pop(name, DECONTAMINATE_DEFAULTS[name]) for name in SEARCH_OPTIONS}
-    check_values(DecontaminateOptions, own | {"engine": given.pop("engine", "local")})
+    only_local(given, "scrub and decontaminate", ONE_MACHINE)
+    check_values(DecontaminateOptions, own)
     place = ResourceLimits.of(given)
     job = ScrubJob(min_tokens=own["min_tokens"], threads=given.pop("threads", None))
     limit = read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE)

@@ -27,7 +27,7 @@ from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import RECEIPT, write_json
 from lookalike.io.verbatim import can_copy
 from lookalike.io.write import write_bytes, write_table
-from lookalike.kinds.scrub.options import ScrubOptions
+from lookalike.kinds.scrub.options import ONE_MACHINE, ScrubOptions
 from lookalike.kinds.scrub.receipt import frequent_passages, scrub_receipt
 from lookalike.kinds.scrub.removed import RemovedColumns, RemovedFile, RemovedRows, nothing_removed
 from lookalike.kinds.scrub.repeats import CutList, check_columns, find_cuts
@@ -35,6 +35,7 @@ from lookalike.kinds.scrub.spans import CutReader, KeptPlaces
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import SCRUB_MEMORY_PER_TEXT_BYTE, ScrubTokens, read_tokens, tokens_recipe
 from lookalike.kinds.scrub.writing import CutStream, Written, scrubbed_batches, scrubbed_bytes, scrubbed_files
+from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.local.memory_needs import read_limit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
@@ -199,7 +200,8 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
     columns["on_bad_text"] = given.pop("on_bad_text", "error")
-    check_values(ScrubOptions, columns | {"engine": given.pop("engine", "local")})
+    only_local(given, "scrub and decontaminate", ONE_MACHINE)
+    check_values(ScrubOptions, columns)
     columns["lines"] = by_lines(given.pop("lines", False), alone=True)
     if columns["on_bad_text"] == "replace":
         raise UsageError(

@@ -9,6 +9,7 @@ from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.core.shingle_options import FoldCase
 
 CUT_PANEL = "What is cut"
+ONE_MACHINE = "they run on one machine, within its memory budget"
 SHORTEST = {"span": 50, "line": 8, "paragraph": 8}  # default min_tokens
 SpanUnit = Literal["word", "char", "byte"]
 Level = Literal["span", "line", "paragraph"]
