@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from lookalike.core.options import Option
 from lookalike.errors import InputError, UsageError
 
-STANDARD_STREAM = "-"  # stands for standard input and standard output
+STANDARD_STREAM = "-"  # names standard input or standard output
 Format = Literal["jsonl", "csv", "tsv", "text", "parquet", "arrow"]
 FORMAT_EXTENSIONS = {"text": "txt"}  # of a format, if not its name
 FORMAT_MARKS = ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"{", "jsonl"))  # how the content of a format begins

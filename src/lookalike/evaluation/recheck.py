@@ -1,4 +1,4 @@
-"""Check a result against its inputs, without any code of the engine: python recheck.py RESULT [--sample N | --all]
+"""Check a result against its inputs, without any code of the engine: python recheck.py RESULT [all]
 
 This file uses the standard library and pyarrow only, so that it can be read in one sitting, copied and run by itself.
 It computes every score from the rules that the documentation gives, in the plainest way.
@@ -445,13 +445,11 @@ def lines_of(report: Report) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the check from the command line; exit code 0 if nothing is wrong, 1 if something is, 2 if it cannot run."""
-    names = [argument for argument in arguments if not argument.startswith("--")]
-    sample = None if "--all" in arguments else PLAIN_SAMPLE
-    if len(names) != 1:
+    if len(arguments) not in (1, 2) or list(arguments[1:]) not in ([], ["all"]):
         sys.stderr.write(f"{(__doc__ or '').splitlines()[0]}\n")
         return 2
     try:
-        report = check_result(Path(names[0]), sample=sample)
+        report = check_result(Path(arguments[0]), sample=None if arguments[1:] else PLAIN_SAMPLE)
     except Unreadable as reason:
         sys.stderr.write(f"{reason}\n")
         return 2

@@ -478,7 +478,7 @@ def touched(tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, keys:
 
 @jit
 def resolve(pieces: Any, flags: Any, gone: Any, out: Any) -> Any:
-    """Replace sources that were cut later by those of their own pieces, so that every source is kept.
+    """Replace sources that were cut later by the sources of their pieces, so that all sources are kept.
 
     pieces i64[n, 4], sorted by first token; flags, gone u8; out i64[any, 4]. Returns the pieces.
     """
