@@ -10,7 +10,7 @@ from lookalike.cli.streams import STANDARD_STREAM, streams
 from lookalike.core.options import SIMILARITY_PANEL, Option, declared
 from lookalike.errors import UsageError
 
-USED_WITH_PAIRS = {"format", "threshold"}  # the default of the threshold cannot be distinguished from a threshold that was given
+USED_WITH_PAIRS = {"format", "threshold"}  # a given threshold looks like the default
 
 
 class ListedPairsArguments(TypedDict, total=False):
