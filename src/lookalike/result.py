@@ -32,7 +32,7 @@ class Result(ArrowRows):
 
     pairs: left, right, similarity (or distance), and further columns that depend on the kind of item. groups: id,
     group, size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or
-    distance). receipt: what was requested, planned, counted and measured.
+    distance). receipt: what was requested, planned, counted and measured. copies: how many rows of each group are kept.
     """
 
     asked: Asked
@@ -42,6 +42,7 @@ class Result(ArrowRows):
     found: RunOutput
     source: Source
     against: Source | None = None
+    copies: int = 1
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -89,7 +90,7 @@ class Result(ArrowRows):
     def removed(self) -> pa.Table:
         """Removed rows: id, the id kept instead, and their similarity (or distance), within the threshold."""
         made = self._stars
-        gone = np.flatnonzero(made.representative != np.arange(len(made.representative)))
+        gone = np.flatnonzero(self._gone)
         kept = made.representative[gone]
         if self.found.split >= 0:
             kept = kept - self.found.split
@@ -176,14 +177,12 @@ class Result(ArrowRows):
 
     def _rows_that_stay(self) -> npt.NDArray[np.bool_]:
         """Return a mask of the input rows that are kept."""
-        representative = self._stars.representative
-        stays = representative == np.arange(len(representative))
+        stays = ~self._gone
         return self.source.rows_that_stay(stays) if isinstance(self.source, ManyRows) else stays
 
     @property
     def kept_count(self) -> int:
-        made = self._stars.representative
-        return int((made == np.arange(len(made))).sum())
+        return int((~self._gone).sum())
 
     def rethreshold(self, threshold: float) -> Result:
         """Return the same result at a stricter threshold, without reading or hashing the input again."""
@@ -295,6 +294,17 @@ class Result(ArrowRows):
             return clusters.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
         return self._groups("stars")
 
+    @cached_property
+    def _gone(self) -> npt.NDArray[np.bool_]:
+        """Return which items are removed."""
+        representative = self._stars.representative
+        if self.copies == 1:
+            return np.asarray(representative != np.arange(len(representative)))
+        from lookalike.core.clusters import beyond
+
+        preferred = np.arange(len(representative)) if self.found.preferred is None else self.found.preferred
+        return beyond(self._stars, preferred, self.copies)
+
     def _groups(self, grouping: Grouping) -> Groups:
         from lookalike.core import clusters
 
@@ -315,12 +325,16 @@ class Result(ArrowRows):
 
 
 def answer(
-    asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace
-) -> Result:
-    """Build the result of a run with its receipt, including the requested table, whose size the receipt counts."""
+    asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace,
+    copies: int = 1,
+) -> Result:  # fmt: skip
+    """Build the result of a run with its receipt, including the requested table, whose size the receipt counts.
+
+    copies: how many rows of each group `dedup` keeps.
+    """
     result = Result(
         asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0],
-        against=sources[1] if len(sources) > 1 else None,
+        against=sources[1] if len(sources) > 1 else None, copies=copies,
     )  # fmt: skip
     with trace.stage(asked):
         if asked == "pairs":
@@ -331,6 +345,8 @@ def answer(
             trace.add(kept=result.kept_count, removed=result.removed.num_rows)
     result.receipt.update(make_receipt(asked, sources, job, found, trace))
     result.receipt["grouping"] = grouping
+    if copies != 1:
+        result.receipt["keep_copies"] = copies
     return result
 
 

@@ -60,7 +60,7 @@ class KindCommands:
     """A kind of item on the command line.
 
     noun: plural name. app: the module with the functions pairs, groups and dedup. options: the TypedDict that declares
-    the options of all three; pairs_options, groups_options: further ones of `pairs` and `groups`;
+    the options of all three; pairs_options, groups_options, dedup_options: further ones of each;
     nearest_options: those of `nearest`, None if the kind does not have it. open: (inputs, options, other arguments of
     the app) to the source that the app takes. score: the name of the score column.
     near: the criterion in words. inputs: the help of INPUT, if not that of documents.
@@ -77,6 +77,7 @@ class KindCommands:
     open: Callable[[list[str], dict[str, Any], dict[str, Any]], Any]
     pairs_options: type = Nothing
     groups_options: type = Nothing
+    dedup_options: type = Nothing
     nearest_options: type | None = None
     score: str = "similarity"
     near: str = "similar, at or above the threshold,"
@@ -162,6 +163,8 @@ class KindCommands:
             if lists_pairs and group_listed_pairs(inputs, options, given, target, self.options):
                 return
             tidy = Tidy.of(options) if tidies else Tidy()
+            if tidy.apply and options.get("drop_all"):
+                raise UsageError("--drop-all leaves no file of a group, so --apply has none to keep; give one of them.")
             writes = target.output or target.removed or target.json or tidy.apply
             if asked == "dedup" and not writes:
                 raise UsageError("dedup writes the kept rows to a file: give -o OUT, for example -o clean.parquet.")
@@ -186,7 +189,8 @@ class KindCommands:
         further = {"pairs": self.pairs_options, "groups": self.groups_options}.get(asked, Nothing)
         if tidies:
             further = TidyOptions
-        return o.takes(o.OutputOptions, StreamOptions, own, self.options, further, self.aside)(command)
+        more = self.dedup_options if asked == "dedup" else Nothing
+        return o.takes(o.OutputOptions, StreamOptions, own, self.options, further, more, self.aside)(command)
 
     def _pairs(self) -> Command:
         return self._command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from lookalike.core.arrays import F64, I64, Groups, Pairs
 from lookalike.core.exact_duplicates import Classes
@@ -67,6 +68,29 @@ def of_items(groups: Groups, classes: Classes, items: int, own: F64) -> Groups:
     out.representative[classes.members] = firsts[groups.representative[number]]
     alone = groups.representative == np.arange(len(classes))
     out.similarity[classes.members] = np.where(alone, own, groups.similarity)[number]
+    return out
+
+
+def beyond(groups: Groups, preferred: I64, copies: int) -> npt.NDArray[np.bool_]:
+    """Return which items go where at most `copies` of each group stay; with 0 copies, groups of one stay.
+
+    The representative stays first, then the other members in order of preference. preferred: item numbers, best first.
+
+    >>> groups = Groups(np.array([0, 0, 0, 3]), np.ones(4))
+    >>> beyond(groups, np.array([2, 1, 0, 3]), 2).tolist(), beyond(groups, np.arange(4), 0).tolist()
+    ([False, True, False, False], [True, True, True, False])
+    """
+    representative, n = groups.representative, len(groups.representative)
+    sizes = np.bincount(representative, minlength=n)
+    if copies == 0:
+        return np.asarray(sizes[representative] > 1)
+    rank = np.empty(n, np.int64)
+    rank[preferred] = np.arange(n)
+    rank[representative] = -1
+    order = np.lexsort((rank, representative))
+    starts = np.cumsum(sizes) - sizes
+    out = np.zeros(n, np.bool_)
+    out[order] = np.arange(n) - starts[representative[order]] >= copies
     return out
 
 

@@ -43,6 +43,14 @@ KeepPolicy = Annotated[str, Option(
     "first", "Item of each group to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c.",
     panel=SIMILARITY_PANEL, metavar="POLICY",
 )]  # fmt: skip
+KeepCopies = Annotated[int, Option(
+    1, "Largest number of items of a group that stay: the representative first, then by `keep`.", range="[1, inf)",
+    expected="a number of items, 1 or more", panel=SIMILARITY_PANEL, local_only=True,
+)]  # fmt: skip
+DropAll = Annotated[bool, Option(
+    False, "Keep no member of a group of two or more, not even its representative.", panel=SIMILARITY_PANEL,
+    local_only=True,
+)]  # fmt: skip
 
 # Parameters and bounds of nearest.
 NearestAgainst = Annotated[Any, Option(

@@ -137,14 +137,24 @@ def _check_tables(receipt: dict[str, Any], tables: dict[str, list[Row]], report:
         gone = [_key(row["id"]) for row in tables["removed"]]
         kept = {_key(row["kept"]) for row in tables["removed"]}
         report.expect(len(set(gone)) == len(gone), "removed: an id is listed twice")
-        if one_table:
+        none_stays = receipt.get("keep_copies") == 0
+        if none_stays:
+            report.expect(kept <= set(gone), "removed: a representative is not removed, and no member should stay")
+        elif one_table:
             report.expect(
                 not kept & set(gone), f"removed: {len(kept & set(gone))} of the ids that are kept are removed"
             )
         report.expect(
             counts.get("removed") in (None, len(gone)), f"removed: {len(gone)} rows, {counts['removed']} counted"
         )
-        report.checked.append(("removed rows, each for a row that is kept", len(gone)))
+        report.checked.append(
+            (
+                "removed rows, each with its representative"
+                if none_stays
+                else "removed rows, each for a row that is kept",
+                len(gone),
+            )
+        )
     if "kept" in tables and "kept" in counts:
         rows = len(tables["kept"])
         report.expect(rows == counts["kept"], f"kept: {rows} rows, {counts['kept']} counted")

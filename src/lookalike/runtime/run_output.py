@@ -91,6 +91,7 @@ class RunOutput:
     With two collections, the items of the second are numbered after those of the first.
     ids: one array per collection. split: number of items in the first of two collections; -1 for one collection.
     own: the score of equal items, per class. order: class numbers, from the most to the least preferred to keep.
+    preferred: item numbers in this order, if more than one item of a group may stay.
     plan: the plan of an approximate method; None if the result is exact.
     pairs: every verified pair of classes, or None if `groups` was computed without storing pairs.
     space: the workspace that holds the arrays.
@@ -107,6 +108,7 @@ class RunOutput:
     pairs: Pairs | None = None
     groups: Groups | None = None
     audit: Audit | None = None
+    preferred: I64 | None = None
     space: Workspace = field(default_factory=in_memory)
     details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
 

@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.arrays import RuleOptions, ShingleRule, Unit
 from lookalike.core.nearest_options import lowest_score, nearest_values
-from lookalike.core.options import accepts
-from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
+from lookalike.core.options import accepts, check_values
+from lookalike.core.run_options import (
+    Against,
+    DropAll,
+    Grouping,
+    GroupingOption,
+    KeepCopies,
+    KeepPolicy,
+    NearestAgainst,
+    Top,
+    silent,
+)
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.documents.options import DocumentNearestOptions, DocumentOptions
+from lookalike.kinds.documents.options import DocumentDedupOptions, DocumentNearestOptions, DocumentOptions
 from lookalike.result import Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
@@ -93,21 +103,39 @@ def dedup(
     *,
     against: Any = ...,
     keep: str = ...,
+    keep_copies: int = ...,
+    drop_all: bool = ...,
     engine: Literal["local"] = ...,
     **options: Unpack[DocumentOptions],
 ) -> Result: ...
 @accepts(DocumentOptions)
-def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
+def dedup(
+    source: Any, *, against: Against = None, keep: KeepPolicy = "first", keep_copies: KeepCopies = 1,
+    drop_all: DropAll = False, **options: Any,
+) -> Result | SparkResult:  # fmt: skip
     """Remove near-duplicate documents: each removed document reaches the threshold with a document that is kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, documents of
     `source` that are similar to a document of `against` are removed.
+    With keep_copies=N up to N documents of each group stay, with drop_all=True none; a group is a document with those
+    that would be removed for it.
 
     >>> import lookalike as la
     >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 1.0}]
     """
-    return _run("dedup", source, against, "stars", keep, options)
+    copies = _copies(keep_copies, drop_all)
+    if copies != 1 and (against is not None or options.get("engine") == "spark"):
+        raise UsageError("keep_copies and drop_all are for one collection on one machine; leave them out elsewhere.")
+    return _run("dedup", source, against, "stars", keep, options, copies)
+
+
+def _copies(keep_copies: int, drop_all: bool) -> int:
+    """Return how many documents of a group stay."""
+    check_values(DocumentDedupOptions, {"keep_copies": keep_copies, "drop_all": drop_all})
+    if drop_all and keep_copies != 1:
+        raise UsageError(f"drop_all and keep_copies {keep_copies} do not go together; give one of them.")
+    return 0 if drop_all else keep_copies
 
 
 @accepts(DocumentOptions)
@@ -160,7 +188,13 @@ def nearest(
 
 
 def _run(
-    asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
+    asked: Asked,
+    source: Any,
+    against: Any,
+    grouping: Grouping,
+    keep: str,
+    options: dict[str, Any],
+    copies: int = 1,
 ) -> Result | SparkResult:
     from lookalike.kinds.documents.local import run
     from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
@@ -180,7 +214,7 @@ def _run(
     job = _job(job_options, tokens=tokens)
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
-    result = answer(asked, grouping, job, collections, found, trace)
+    result = answer(asked, grouping, job, collections, found, trace, copies)
     if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result

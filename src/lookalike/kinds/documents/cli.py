@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lookalike.cli.kind_commands import KindCommands
 from lookalike.cli.open_texts import open_documents
-from lookalike.kinds.documents.options import DocumentNearestOptions, DocumentOptions
+from lookalike.kinds.documents.options import DocumentDedupOptions, DocumentNearestOptions, DocumentOptions
 
 DOCUMENTS = KindCommands(
     "documents",
@@ -14,5 +14,6 @@ DOCUMENTS = KindCommands(
     lists_pairs=True,
     works=True,
     tidies=True,
+    dedup_options=DocumentDedupOptions,
     nearest_options=DocumentNearestOptions,
 )

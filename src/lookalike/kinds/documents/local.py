@@ -102,7 +102,7 @@ def run(
                         want=want, cross=split >= 0, method=choice.method, sure=False,
                     )  # fmt: skip
         own = _own_scores(items, job)
-        found = RunOutput(features.ids, split, classes, own, classes.ranked(best), choice, space=space)
+        found = RunOutput(features.ids, split, classes, own, classes.ranked(best), choice, preferred=best, space=space)
 
         def banded(choice: Choice) -> RunOutput:
             assert planned is not None

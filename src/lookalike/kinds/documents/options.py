@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
@@ -51,6 +51,13 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     work_dir: shared.WorkDir
     beside: shared.Beside
     progress: shared.ProgressOption
+
+
+class DocumentDedupOptions(TypedDict, total=False):
+    """Further options of `dedup`."""
+
+    keep_copies: shared.KeepCopies
+    drop_all: shared.DropAll
 
 
 class DocumentNearestOptions(RuleOptions, shared.NearestOptions, total=False):

@@ -1,0 +1,81 @@
+"""More than one document of a group stays, or none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lookalike as la
+from lookalike.errors import UsageError
+
+TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7).map(" ".join), max_size=12)
+ORDERS = {"first": lambda n, _: n, "last": lambda n, _: -n, "longest": lambda n, text: (-len(text.split()), n)}
+
+
+def slow_stays(texts: list[str], star: dict[int, int], keep: str, copies: int) -> list[int]:
+    """Return the row numbers that stay. star: the representative of each row that dedup removes."""
+    stays = []
+    for center in set(range(len(texts))) - star.keys():
+        others = sorted((row for row in star if star[row] == center), key=lambda row: ORDERS[keep](row, texts[row]))
+        stays += [] if others and not copies else [center, *others[: max(0, copies - 1)]]
+    return sorted(stays)
+
+
+@given(TEXTS, st.sampled_from([0.4, 0.8]), st.sampled_from(["first", "last", "longest"]), st.integers(0, 4))
+@settings(max_examples=120)
+def test_as_many_stay_as_a_slow_version_keeps(texts: list[str], threshold: float, keep: str, copies: int) -> None:
+    shared = {"threshold": threshold, "k": 1, "bag": True, "exact": True, "keep": keep}
+    star = {row["id"]: row["kept"] for row in la.dedup(texts, **shared).removed.to_pylist()}
+    result = la.dedup(texts, **shared, **({"keep_copies": copies} if copies else {"drop_all": True}))
+    expected = slow_stays(texts, star, keep, copies)
+    assert result.kept["text"].to_pylist() == [texts[row] for row in expected]
+    removed = {row["id"]: row["kept"] for row in result.removed.to_pylist()}
+    assert removed == {row: star.get(row, row) for row in set(range(len(texts))) - set(expected)}
+    counts = result.receipt["counts"]
+    assert (counts["kept"], counts["removed"]) == (len(expected), len(texts) - len(expected))
+
+
+@pytest.mark.parametrize(("more", "kept"), [(("--drop-all",), 1), (("--keep-copies", 2), 3), (("--keep-copies", 9), 5)])
+def test_an_independent_check_agrees(tmp_path: Path, lookalike, more: tuple[object, ...], kept: int) -> None:
+    texts = ["one two three four five six seven"] * 3 + ["one two three four five six eight", "nothing like the others"]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    given = ("dedup", tmp_path / "in.jsonl", "-t", 0.4, "-k", 2, *more, "-q")
+    done = lookalike(*given, "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "gone.csv")
+    assert done.code == 0, done.err
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == kept
+    assert lookalike(*given, "-o", tmp_path / "folder").code == 0
+    for place in ("out.jsonl", "folder"):
+        done = lookalike("verify", tmp_path / place, "--all")
+        assert done.code == 0, done.out
+    assert la.load(tmp_path / "folder").tables["kept"].num_rows == kept
+
+
+def test_the_check_finds_a_representative_that_stays(tmp_path: Path) -> None:
+    from lookalike.evaluation.recheck import Report, _check_tables
+
+    receipt = {
+        "scale": {"column": "similarity", "sign": 1}, "counts": {"removed": 1}, "job": {"threshold": 0.5},
+        "inputs": [{"rows": 2}], "keep_copies": 0,
+    }  # fmt: skip
+    report = Report()
+    _check_tables(receipt, {"removed": [{"id": 1, "kept": 0, "similarity": 1.0}]}, report)
+    assert report.problems == ["removed: a representative is not removed, and no member should stay"]
+
+
+def test_refusals(tmp_path: Path, lookalike) -> None:
+    texts = ["a b c d e f"]
+    for options in ({"against": texts}, {"engine": "spark"}):
+        with pytest.raises(UsageError, match="are for one collection on one machine"):
+            la.dedup(texts, drop_all=True, **options)
+    with pytest.raises(UsageError, match="do not go together"):
+        la.dedup(texts, drop_all=True, keep_copies=2)
+    with pytest.raises(UsageError, match="keep_copies is 0; expected a number of items, 1 or more"):
+        la.dedup(texts, keep_copies=0)
+    (tmp_path / "a.txt").write_text("a b c d e f\n")
+    done = lookalike("dedup", tmp_path / "a.txt", "--drop-all", "--apply", "trash")
+    assert done.code == 2
+    assert "--apply has none to keep" in done.err
