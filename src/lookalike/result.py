@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.core.arrays import F64, Groups, Pairs
+from lookalike.core.arrays import F64, I64, Groups, Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count, share
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
@@ -24,6 +24,7 @@ from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
 Asked = Literal["pairs", "groups", "dedup"]
+SIZE_COLUMNS = ("group_size", "copies")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class Result(ArrowRows):
     pairs: left, right, similarity (or distance), and further columns that depend on the kind of item. groups: id,
     group, size, representative. kept: the rows to keep, with all their columns. removed: id, kept, similarity (or
     distance). receipt: what was requested, planned, counted and measured. copies: how many rows of each group are kept.
+    size_columns: whether kept rows have the columns group_size and copies.
     """
 
     asked: Asked
@@ -43,6 +45,7 @@ class Result(ArrowRows):
     source: Source
     against: Source | None = None
     copies: int = 1
+    size_columns: bool = False
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -110,11 +113,9 @@ class Result(ArrowRows):
         A row that is not listed has the size 1. The sizes of all groups and the single rows add up to the input.
         """
         self._need_one("sizes")
+        group_sizes, copies = self._sizes_of_items
         representative = self._stars.representative
-        group_sizes = np.bincount(representative, minlength=len(representative))
-        known = self.found.classes.class_of(len(representative))
-        copies = np.where(known >= 0, self.found.classes.counts[known] if len(self.found.classes) else 1, 1)
-        kept = np.flatnonzero(group_sizes > 1)
+        kept = np.flatnonzero((group_sizes > 1) & (representative == np.arange(len(representative))))
         return pa.table(
             {
                 "id": self.found.ids[0].take(as_arrow(kept)),
@@ -129,7 +130,10 @@ class Result(ArrowRows):
         batches = list(self.kept_batches())
         if batches:
             return pa.Table.from_batches(batches)
-        return pa.table({name: pa.array([], pa.null()) for name in self.source.columns})
+        empty = pa.table({name: pa.array([], pa.null()) for name in self.source.columns})
+        for name in SIZE_COLUMNS if self.size_columns else ():
+            empty = empty.append_column(name, pa.array([], pa.int64()))
+        return empty
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
         """Iterate over the rows of `kept` in record batches, which reads the input a second time.
@@ -144,7 +148,11 @@ class Result(ArrowRows):
             here = stays[at : at + batch.num_rows]
             if len(here) < batch.num_rows:
                 raise InputChanged(self.source.name)
-            yield select_rows(batch, here)
+            rows = select_rows(batch, here)
+            if self.size_columns:
+                for name, values in zip(SIZE_COLUMNS, self._sizes_of_items, strict=True):
+                    rows = rows.append_column(name, as_arrow(values[at : at + batch.num_rows][here]))
+            yield rows
             at += batch.num_rows
         if at != len(stays):
             raise InputChanged(self.source.name)
@@ -158,12 +166,14 @@ class Result(ArrowRows):
         from lookalike.io.paths import kind_of
         from lookalike.io.reader import name_of_row
         from lookalike.io.texts import repaired
-        from lookalike.io.verbatim import can_copy, copied_rows
+        from lookalike.io.verbatim import can_copy, check_added_columns, copied_rows
         from lookalike.io.write import write_bytes, write_table
 
         path = Path(path)
         readers = getattr(self.source, "readers", ())
         repair = getattr(self.source, "on_bad_text", "error") == "replace"
+        if self.size_columns:
+            check_added_columns(readers, path, "size_columns")
         if self.asked != "dedup":
             write_table(self.to_arrow(), path, force=force)
         elif can_copy(readers, path):
@@ -295,6 +305,14 @@ class Result(ArrowRows):
         return self._groups("stars")
 
     @cached_property
+    def _sizes_of_items(self) -> tuple[I64, I64]:
+        """Return the size of the group of each item, and the number of items that are equal to it."""
+        representative = self._stars.representative
+        known = self.found.classes.class_of(len(representative))
+        copies = np.where(known >= 0, self.found.classes.counts[known] if len(self.found.classes) else 1, 1)
+        return np.bincount(representative, minlength=len(representative))[representative], copies
+
+    @cached_property
     def _gone(self) -> npt.NDArray[np.bool_]:
         """Return which items are removed."""
         representative = self._stars.representative
@@ -326,15 +344,16 @@ class Result(ArrowRows):
 
 def answer(
     asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace,
-    copies: int = 1,
+    copies: int = 1, size_columns: bool = False,
 ) -> Result:  # fmt: skip
     """Build the result of a run with its receipt, including the requested table, whose size the receipt counts.
 
-    copies: how many rows of each group `dedup` keeps.
+    copies: how many rows of each group `dedup` keeps. size_columns: whether they have their sizes.
     """
     result = Result(
         asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0],
         against=sources[1] if len(sources) > 1 else None, copies=copies,
+        size_columns=size_columns,
     )  # fmt: skip
     with trace.stage(asked):
         if asked == "pairs":

@@ -130,6 +130,10 @@ class KindCommands:
         seen = tidy.look(source)
         if asked == "dedup" and output is not None:
             check_output(output, force=target.force, columns=getattr(source, "columns", ()))
+        if options.get("size_columns") and output is not None:
+            from lookalike.io.verbatim import check_added_columns
+
+            check_added_columns(getattr(source, "readers", ()), output, "size_columns")
         if self.passes_force:
             options["force"] = target.force
         with terminal.progress(target.quiet) as progress:

@@ -51,6 +51,9 @@ DropAll = Annotated[bool, Option(
     False, "Keep no member of a group of two or more, not even its representative.", panel=SIMILARITY_PANEL,
     local_only=True,
 )]  # fmt: skip
+SizeColumns = Annotated[bool, Option(
+    False, "Add the columns group_size and copies to the kept rows.", panel=SIMILARITY_PANEL, local_only=True,
+)]  # fmt: skip
 
 # Parameters and bounds of nearest.
 NearestAgainst = Annotated[Any, Option(

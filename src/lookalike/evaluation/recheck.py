@@ -303,6 +303,9 @@ def _check_scores(
         if receipt["job"].get("verify") is False:
             report.unchecked.append(f"scores of {name}: they are estimates from signatures")
             continue
+        if receipt["job"].get("max_share") is not None:
+            report.unchecked.append(f"scores of {name}: shingles of too many items were left out (max_share)")
+            continue
         chosen = rows if sample is None or len(rows) <= sample else draw.sample(rows, sample)
         for row in chosen:
             a, b = items[0].get(_key(row[ours])), items[-1].get(_key(row[theirs]))

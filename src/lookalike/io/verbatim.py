@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.errors import InputChanged
+from lookalike.errors import InputChanged, UsageError
 from lookalike.io.delimited import Delimited
 from lookalike.io.paths import kind_of
 from lookalike.io.reader import RawRows, Reader
@@ -26,6 +26,15 @@ def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
         return False
     tables = [reader for reader in readers if isinstance(reader, Delimited)]
     return len({(table.delimiter, *table.schema.names) for table in tables}) <= 1
+
+
+def check_added_columns(readers: Sequence[Reader], path: str | os.PathLike[str], option: str) -> None:
+    """Raise UsageError where rows are copied to this output unchanged, so that they cannot get further columns."""
+    if can_copy(readers, path) or kind_of(path) == "text lines":
+        raise UsageError(
+            f"`{option}` adds columns, and {os.fspath(path)} gets the bytes of the input unchanged. Write Parquet or "
+            "Arrow (.parquet, .arrow), or another format than that of the input."
+        )
 
 
 def copied_rows(readers: Sequence[Reader], stays: npt.NDArray[np.bool_], *, repair: bool = False) -> Iterator[bytes]:

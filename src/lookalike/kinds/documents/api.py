@@ -15,13 +15,14 @@ from lookalike.core.run_options import (
     KeepCopies,
     KeepPolicy,
     NearestAgainst,
+    SizeColumns,
     Top,
     silent,
 )
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.documents.options import DocumentDedupOptions, DocumentNearestOptions, DocumentOptions
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import SIZE_COLUMNS, Asked, Result, answer, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -105,29 +106,32 @@ def dedup(
     keep: str = ...,
     keep_copies: int = ...,
     drop_all: bool = ...,
+    size_columns: bool = ...,
     engine: Literal["local"] = ...,
     **options: Unpack[DocumentOptions],
 ) -> Result: ...
 @accepts(DocumentOptions)
 def dedup(
     source: Any, *, against: Against = None, keep: KeepPolicy = "first", keep_copies: KeepCopies = 1,
-    drop_all: DropAll = False, **options: Any,
+    drop_all: DropAll = False, size_columns: SizeColumns = False, **options: Any,
 ) -> Result | SparkResult:  # fmt: skip
     """Remove near-duplicate documents: each removed document reaches the threshold with a document that is kept.
 
     keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, documents of
     `source` that are similar to a document of `against` are removed.
     With keep_copies=N up to N documents of each group stay, with drop_all=True none; a group is a document with those
-    that would be removed for it.
+    that would be removed for it. With size_columns=True kept rows get the columns group_size and copies.
 
     >>> import lookalike as la
     >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 1.0}]
     """
     copies = _copies(keep_copies, drop_all)
-    if copies != 1 and (against is not None or options.get("engine") == "spark"):
-        raise UsageError("keep_copies and drop_all are for one collection on one machine; leave them out elsewhere.")
-    return _run("dedup", source, against, "stars", keep, options, copies)
+    if (copies != 1 or size_columns) and (against is not None or options.get("engine") == "spark"):
+        raise UsageError(
+            "keep_copies, drop_all and size_columns are for one collection on one machine; leave them out elsewhere."
+        )
+    return _run("dedup", source, against, "stars", keep, options, copies, size_columns)
 
 
 def _copies(keep_copies: int, drop_all: bool) -> int:
@@ -195,6 +199,7 @@ def _run(
     keep: str,
     options: dict[str, Any],
     copies: int = 1,
+    size_columns: bool = False,
 ) -> Result | SparkResult:
     from lookalike.kinds.documents.local import run
     from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE, read_limit
@@ -211,10 +216,12 @@ def _run(
     place = ResourceLimits.of(job_options)
     limit = read_limit(place, MEMORY_PER_TEXT_BYTE[job_options.get("unit") or "word"])
     collections, tokens = _opened([source, against], {**columns, "limit": limit})
+    if taken := set(SIZE_COLUMNS) & set(collections[0].columns) if size_columns else ():
+        raise UsageError(f"size_columns adds {min(taken)!r}, which the input has; rename that column of the input.")
     job = _job(job_options, tokens=tokens)
     trace = Trace(progress)
     found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
-    result = answer(asked, grouping, job, collections, found, trace, copies)
+    result = answer(asked, grouping, job, collections, found, trace, copies, size_columns)
     if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result

@@ -58,6 +58,7 @@ class DocumentDedupOptions(TypedDict, total=False):
 
     keep_copies: shared.KeepCopies
     drop_all: shared.DropAll
+    size_columns: shared.SizeColumns
 
 
 class DocumentNearestOptions(RuleOptions, shared.NearestOptions, total=False):

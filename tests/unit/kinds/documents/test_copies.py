@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
@@ -26,7 +26,10 @@ def slow_stays(texts: list[str], star: dict[int, int], keep: str, copies: int) -
 
 
 @given(TEXTS, st.sampled_from([0.4, 0.8]), st.sampled_from(["first", "last", "longest"]), st.integers(0, 4))
-@settings(max_examples=120)
+@example(["a b c d"] * 3 + ["a b c e"], 0.4, "last", 2)
+@example(["a b c", "a b c d", "a b c d e", "x"], 0.4, "longest", 2)
+@example(["a b c d", "a b c e", "a b c d"], 0.4, "first", 0)
+@settings(max_examples=60)
 def test_as_many_stay_as_a_slow_version_keeps(texts: list[str], threshold: float, keep: str, copies: int) -> None:
     shared = {"threshold": threshold, "k": 1, "bag": True, "exact": True, "keep": keep}
     star = {row["id"]: row["kept"] for row in la.dedup(texts, **shared).removed.to_pylist()}
@@ -79,3 +82,49 @@ def test_refusals(tmp_path: Path, lookalike) -> None:
     done = lookalike("dedup", tmp_path / "a.txt", "--drop-all", "--apply", "trash")
     assert done.code == 2
     assert "--apply has none to keep" in done.err
+
+
+@given(TEXTS, st.sampled_from(["first", "last"]), st.integers(1, 3))
+@settings(max_examples=60)
+def test_size_columns_agree_with_the_sizes(texts: list[str], keep: str, copies: int) -> None:
+    shared = {"threshold": 0.5, "k": 1, "exact": True, "keep": keep}
+    alone = la.dedup(texts, **shared)
+    star = {row["id"]: row["kept"] for row in alone.removed.to_pylist()}
+    result = la.dedup(texts, **shared, keep_copies=copies, size_columns=True)
+    stays = slow_stays(texts, star, keep, copies)
+    assert result.kept.column_names == ["text", "group_size", "copies"]
+    center = [star.get(row, row) for row in range(len(texts))]
+    assert result.kept["group_size"].to_pylist() == [center.count(center[row]) for row in stays]
+    words = [frozenset(text.split()) for text in texts]
+    equal = [1 if not words[row] else words.count(words[row]) for row in stays]
+    assert result.kept["copies"].to_pylist() == equal
+    sizes = {row["id"]: row["group_size"] for row in alone.sizes.to_pylist()}
+    assert sizes == {row: center.count(row) for row in range(len(texts)) if center.count(row) > 1}
+
+
+def test_size_columns_need_a_format_with_room(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a b c d e f"}\n' * 2)
+    given = ("dedup", tmp_path / "in.jsonl", "--size-columns", "-q", "-o")
+    done = lookalike(*given, tmp_path / "out.jsonl")
+    assert done.code == 2
+    assert "--size-columns adds columns" in done.err
+    assert "Write Parquet or Arrow" in done.err
+    assert not (tmp_path / "out.jsonl").exists()
+    assert lookalike(*given, tmp_path / "out.csv").code == 0
+    assert (tmp_path / "out.csv").read_text().splitlines() == ['"text","group_size","copies"', '"a b c d e f",2,2']
+    assert lookalike(*given, tmp_path / "folder").code == 0
+    assert la.load(tmp_path / "folder").tables["kept"].column_names == ["text", "group_size", "copies"]
+    (tmp_path / "taken.jsonl").write_text('{"text": "a b c d e f", "copies": 1}\n')
+    done = lookalike("dedup", tmp_path / "taken.jsonl", "--size-columns", "-o", tmp_path / "x.parquet")
+    assert done.code == 2
+    assert "adds 'copies', which the input has" in done.err
+
+
+def test_scores_without_common_shingles_are_not_called_wrong(tmp_path: Path, lookalike) -> None:
+    texts = [f"{word} one two three four common text here" for word in ("x", "y", "z")] + ["common text here only"] * 2
+    (tmp_path / "in.txt").write_text("\n".join(texts) + "\n")
+    given = ("dedup", tmp_path / "in.txt", "-k", 2, "-t", 0.5, "--max-share", 0.7, "-o", tmp_path / "out", "-q")
+    assert lookalike(*given).code == 0
+    done = lookalike("verify", tmp_path / "out", "--all")
+    assert done.code == 0, done.out
+    assert "max_share" in done.out
