@@ -136,7 +136,7 @@ def test_the_same_as_batch(place: Place, kind: str) -> None:
         assert got == want
 
 
-@pytest.mark.promise("docs/how-to/images.md", "the same answers as `images pairs --against`")
+@pytest.mark.promise("docs/how-to/images.md", "the same answers as `images pairs --against --no-parts`")
 @pytest.mark.parametrize("options", [{}, {"hashes": ["phash", "dhash"], "max_bits": 14, "crops": False}])
 def test_pictures_as_in_batch(place: Place, tmp_path: Path, options: dict[str, Any]) -> None:
     """Copies, crops in both directions and strangers; exactly the pairs of the batch engine."""
@@ -153,7 +153,7 @@ def test_pictures_as_in_batch(place: Place, tmp_path: Path, options: dict[str, A
             if number % 3 == 0:
                 made.save(probes / f"{number}-{name}.png")
     wide.crop((16, 0, 80, 64)).save(gallery / "crop.png")
-    batch = la.images.pairs(probes, against=gallery, **options).pairs
+    batch = la.images.pairs(probes, against=gallery, parts=False, **options).pairs
     want = {(row["left"], row["right"]): row["bits"] for row in batch.to_pylist()}
     own = {name: value for name, value in options.items() if name != "max_bits"}
     with la.Index.create(place(), kind="images", threshold=options.get("max_bits"), **own) as index:
