@@ -351,6 +351,6 @@ def test_views_categories_and_repeated_ids_of_a_frame(spark: Any, tmp_path: Path
     assert there.kept.toArrow().to_pylist() == local.kept.to_pylist()
     path = tmp_path / "twice.parquet"
     pq.write_table(pa.table({"id": ["x", "x", "y"], "text": words}), path)
-    with pytest.raises(DuplicateIds, match=r"--id none for row numbers \(files only\)\.$"):
+    with pytest.raises(DuplicateIds, match=r"`id=.none.` for row numbers \(files only\)\.$"):
         la.pairs(path, engine="spark").pairs.collect()
     assert rows(la.pairs(path, id="none", engine="spark").pairs) == rows(la.pairs(path, id="none").pairs)
