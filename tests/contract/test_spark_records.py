@@ -99,8 +99,8 @@ def test_crowded_keys_are_crossed_and_recall_is_measured_among_those_near(
 ) -> None:
     for module in (record_run, search):
         monkeypatch.setattr(module, "MAX_BLOCK_SIZE", 6)
+    monkeypatch.setattr(local_audit, "MAX_AUDITED_PAIRS", 1500)
     for audit in (local_audit, record_audit):
-        monkeypatch.setattr(audit, "MAX_AUDITED_PAIRS", 1500)
         monkeypatch.setattr(audit, "AUDITED_NEIGHBOURS", 5)
     asked: Any = {"settings": RULES, "neighbours": 1}
     here, there = la.records.pairs(people(), **asked), la.records.pairs(people(), engine="spark", **asked)

@@ -301,7 +301,7 @@ def test_spark_keeps_json_lines_byte_for_byte(spark: Any, tmp_path: Path, monkey
                   lambda name: result.write(result.kept, f"{name}.csv"), result.save):  # fmt: skip
         before = sorted(tmp_path.iterdir())
         with pytest.raises(
-            InputError, match=r"column 'n' is .* in a row of a\.jsonl, but string on Spark, which would ch"
+            InputError, match=r"column 'n' is .* in a row of a\.jsonl, but string on Spark, which changes it"
         ):
             write("refused")
         assert sorted(tmp_path.iterdir()) == before
