@@ -39,7 +39,7 @@ def test_commands(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> 
     [
         (("--engine", "spark", "--spark-conf", "oops"), "UsageError: --spark-conf 'oops'; expected KEY=VALUE"),
         (("--engine", "spark", "-o", "x.xlsx"), "UsageError: x.xlsx has the unknown extension '.xlsx'"),
-        (("--master", "local"), "UsageError: master goes with engine='spark'"),
+        (("--master", "local"), "UsageError: master goes with --engine spark"),
     ],
 )
 def test_wrong_usage(lookalike: Callable[..., Any], words: tuple[str, ...], told: str, tmp_path: Path) -> None:
