@@ -225,7 +225,7 @@ def test_errors_are_one_line(tmp_path: Path, spark: Any) -> None:
     for kind, words, source, options in cases:
         with pytest.raises(kind, match=words):
             _ = la.pairs(source, engine="spark", **options).pairs
-    with pytest.raises(UsageError, match="master goes with engine='spark'"):
+    with pytest.raises(UsageError, match="master goes with `engine='spark'`"):
         la.pairs(["a"], master="local")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match=r"engine 'spork' is unknown. Nearest: 'spark'"):
         la.pairs(["a"], engine="spork")  # type: ignore[call-overload]
