@@ -78,6 +78,7 @@ def recall_warnings(audit: Audit | None, planned: float | None, job: RunSpec) ->
 def bucket_sizes(trace: Trace) -> dict[str, int]:
     """Return the number of buckets per size class (1, 2-3, 4-7, ...); empty for methods without buckets.
 
+    >>> from lookalike.core.trace import Trace
     >>> trace = Trace()
     >>> trace.buckets[:3] = 10, 0, 2
     >>> bucket_sizes(trace)
