@@ -284,7 +284,7 @@ const fillOverview = () => {
   id("curve-note").textContent = !curve ? "The search was exact: every pair within the threshold was found." :
     [curve.shape, curve.planned !== null ? `planned ${fixed(curve.planned, 4)} at the threshold` : "", measured && measured.recall !== null ? `measured ${fixed(measured.recall, 4)} on ${number.format(measured.true_pairs)} ${measured.true_pairs === 1 ? "pair" : "pairs"}` : ""].filter(Boolean).join(" · ");
   const any = Object.keys(buckets).length > 0;
-  id("buckets-note").textContent = "How many keys are shared by so many items.";
+  id("buckets-note").textContent = "Number of keys by the number of items that share them.";
   fillBuckets(id("buckets"), buckets);
   id("facts").replaceChildren(...overview.facts.flatMap(([name, said]) => [make("dt", {}, name), make("dd", {}, said)]));
   id("facts-card").querySelector("h2").textContent = overview.of === "index" ? "This index" : "This run";

@@ -85,7 +85,7 @@ const histogram = (svg, slider, overview) => {
   return { render, move, cutAt };
 };
 
-const niceTicks = (first, last, most) => { // round values between two, about so many
+const niceTicks = (first, last, most) => { // about `most` round values between two
   const width = Math.abs(last - first) / Math.max(2, most), power = 10 ** Math.floor(Math.log10(width || 1));
   const step = Math.max(digits === 0 ? 1 : 0, [1, 2, 5, 10].map((times) => times * power).find((one) => one >= width) || power);
   const made = [], low = Math.min(first, last), high = Math.max(first, last);
@@ -137,7 +137,7 @@ const drawCurve = (svg, overview) => {
     const dot = draw("g", { class: "measured" },
       draw("line", { x1: at, x2: at, y1: y(least), y2: y(most) }), draw("line", { x1: at - 4, x2: at + 4, y1: y(least), y2: y(least) }),
       draw("line", { x1: at - 4, x2: at + 4, y1: y(most), y2: y(most) }), draw("circle", { cx: at, cy: y(part.recall), r: 4 }));
-    if (!points.length) dot.append(draw("line", { class: "foretold", x1: at - 7, x2: at + 7, y1: y(part.predicted), y2: y(part.predicted) }));
+    if (!points.length) dot.append(draw("line", { class: "predicted", x1: at - 7, x2: at + 7, y1: y(part.predicted), y2: y(part.predicted) }));
     dot.append(draw("title", {}, `about ${shown(part.at)}: ${number.format(part.found_pairs)} of ${number.format(part.true_pairs)} sampled pairs found, recall ${fixed(part.recall, 4)}, planned ${fixed(part.predicted, 4)}`));
     parts.push(dot);
   });

@@ -1,6 +1,6 @@
 // What stands in the detail: an item, a group, a pair. Everything that comes from the data becomes a text node.
 
-const FOLD = 900, KEEP = 220; // shared stretches longer than this are folded to so many characters at both ends
+const FOLD = 900, KEEP = 220; // shared stretches longer than this are folded to KEEP characters at both ends
 const named = (one) => nameOf(one.name);
 const nameOf = (name) => { // of a path the folder gives way, not the file
   const cut = name.lastIndexOf("/", name.length - 2) + 1;
