@@ -25,6 +25,7 @@ from shared_data import place
 # promise: docs/how-to/find-look-alike-images.md | Measured on 72 desktop wallpapers in 30 groups
 # promise: docs/how-to/images.md | caption over 15 % .33, .71
 # promise: docs/how-to/images.md | with `--orientations`: 1.
+# promise: docs/how-to/images.md | that were not looked at before
 # promise: docs/how-to/images.md | changes 24 desktop wallpapers and looks for each
 CHANGED = 24
 
