@@ -1,4 +1,4 @@
-"""Chances of a match by the fields, held against all pairs and not only against the candidates."""
+"""Chances of a match by the fields, compared with all pairs and not only against the candidates."""
 
 from __future__ import annotations
 
