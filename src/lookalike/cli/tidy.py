@@ -86,13 +86,11 @@ class Tidy:
         """Change the files of the removed items, or show what would be changed."""
         if self.apply is None:
             return
-        from lookalike.io.file_actions import Action, apply
+        from lookalike.io.file_actions import Action, apply, look
 
         ours = _files(result.source)
         theirs = _files(result.against) if result.against is not None else ours
         if result.against is not None:
-            from lookalike.io.file_actions import look
-
             seen = seen | look(theirs.values())
         removed = result.removed
         removals = [

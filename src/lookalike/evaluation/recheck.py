@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 
@@ -30,7 +29,6 @@ SEAL = "0" * 64  # replaces the seal while the receipt is hashed
 PLAIN_SAMPLE = 1000  # pairs whose scores are computed again by default
 SHOWN_PROBLEMS = 20
 RELATIVE_ERROR = 1e-6  # of a score in floating point; counts and ratios of integers are compared more strictly
-MIN_OF_FORMAT = {".parquet": "Parquet", ".jsonl": "JSON Lines", ".csv": "CSV", ".tsv": "TSV", ".txt": "text"}
 
 Row = dict[str, Any]
 
@@ -115,7 +113,7 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
 def _check_tables(receipt: dict[str, Any], tables: dict[str, list[Row]], report: Report) -> None:
     """Check that the tables agree with each other, with the threshold and with the counts of the receipt."""
     column, sign, counts = receipt["scale"]["column"], receipt["scale"]["sign"], receipt["counts"]
-    bound = _bound(receipt)
+    bound = float(receipt["job"]["threshold"])
     for name in ("pairs", "removed"):
         beyond = [row for row in tables.get(name, ()) if sign * float(row[column]) < sign * bound - 1e-9]
         report.expect(not beyond, f"{name}: {len(beyond)} rows are beyond the threshold {bound:g}, first {beyond[:1]}")
@@ -208,10 +206,6 @@ def _components(pairs: Iterable[frozenset[Any]]) -> list[set[Any]]:
 
 def _partition(groups: Iterable[Iterable[Any]]) -> set[frozenset[Any]]:
     return {frozenset(group) for group in groups}
-
-
-def _bound(receipt: dict[str, Any]) -> float:
-    return float(receipt["job"]["threshold"])
 
 
 def _key(value: Any) -> str:

@@ -8,9 +8,10 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from lookalike.core.formatting import count
 from lookalike.errors import UsageError
@@ -94,8 +95,7 @@ def apply(
     outcome = Outcome()
     kept_files = {kept for _, kept in removals}
     guarded = [folder.resolve() for folder in protected]
-    log = Journal(journal) if journal is not None else None
-    try:
+    with nullcontext() if journal is None else Journal(journal) as log:
         for file, kept in removals:
             reason = _obstacle(file, kept, seen, action.mode)
             if file in kept_files:
@@ -109,9 +109,6 @@ def apply(
                 continue
             outcome.changed += 1
             outcome.nbytes += seen[file].size
-    finally:
-        if log is not None:
-            log.__exit__()
     return outcome
 
 
@@ -193,7 +190,7 @@ def _move(file: Path, place: Path) -> None:
         file.unlink()
 
 
-def _share(file: Path, kept: Path, mode: Literal["hardlink", "reflink"] | Mode) -> None:
+def _share(file: Path, kept: Path, mode: Mode) -> None:
     """Replace a file by a link to an equal file, or by a copy that shares its blocks, without a moment of absence."""
     draft = hidden_name(file, "tmp")
     try:

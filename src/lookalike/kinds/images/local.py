@@ -186,11 +186,11 @@ class _More(NamedTuple):
 
 
 def _feature(
-    named: tuple[Path, str], *, job: ImageJob
+    named: tuple[Path, str], *, job: ImageJob, content: bytes | None = None
 ) -> tuple[tuple[int, int, int] | None, Feature | None, _More, str]:
     file, id_ = named
     try:
-        picture = load_picture(file, id_)
+        picture = load_picture(file, id_, content)
         made = picture_views(picture, job)
         parts = [local_features(picture.image)] if job.parts else []
         turned = [turned_hashes(picture.image)] if job.orientations else []
@@ -206,12 +206,8 @@ def view_of(
 
     content: the bytes of a file that was already read.
     """
-    try:
-        picture = load_picture(file, id_, content)
-        made = picture_views(picture, job)
-    except (OSError, ValueError) as error:
-        return None, None, reason_of(error, file)
-    return (picture.width, picture.height, picture.nbytes), made, ""
+    size, made, _, reason = _feature((file, id_), job=job, content=content)
+    return size, made, reason
 
 
 def picture_views(picture: Picture, job: ImageJob) -> Feature:
