@@ -54,6 +54,7 @@ class Tidy:
     yes: bool = False
     journal: Path | None = None
     protect: list[str] | None = None
+    began: int = 0  # when the files were looked at, in nanoseconds
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Tidy:
@@ -80,6 +81,7 @@ class Tidy:
             return {}
         from lookalike.io.file_actions import look
 
+        self.began = time.time_ns()
         return look(_files(source).values())
 
     def run(self, result: Result, seen: dict[Path, Seen], *, quiet: bool) -> None:
@@ -91,7 +93,8 @@ class Tidy:
         ours = _files(result.source)
         theirs = _files(result.against) if result.against is not None else ours
         if result.against is not None:
-            seen = seen | look(theirs.values())
+            unchanged = [file for file in theirs.values() if file.exists() and file.stat().st_ctime_ns <= self.began]
+            seen = seen | look(unchanged)
         removed = result.removed
         removals = [
             (ours[gone], theirs[kept])

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import lookalike as la
 from lookalike.cli.main import app
+from lookalike.cli.tidy import Tidy
 from lookalike.errors import UsageError
 
 TEXT = "one two three four five six seven"
@@ -53,6 +55,18 @@ def test_files_of_another_folder_are_only_compared(folder: Path) -> None:
     (folder / "new/copy.txt").write_text(TEXT)
     run("dedup", "new", "--against", "in", "--apply", "delete", "--yes")
     assert names(folder) == ["in/a.txt", "in/b.txt", "in/c.txt", "in/sub/a.txt"]
+
+
+def test_a_kept_file_of_another_folder_that_changed_meanwhile_counts(folder: Path) -> None:
+    (folder / "new").mkdir()
+    (folder / "new/copy.txt").write_text(TEXT)
+    tidy = Tidy(apply="delete", yes=True, journal=folder / "j")
+    result = la.dedup(folder / "new", against=folder / "in")
+    seen = tidy.look(result.source)
+    for file in (folder / "in").rglob("*.txt"):
+        file.write_text("changed")
+    tidy.run(result, seen, quiet=True)
+    assert (folder / "new/copy.txt").exists()
 
 
 @pytest.mark.promise("docs/how-to/find-look-alike-images.md", "names folders whose files are only compared")
