@@ -217,7 +217,15 @@ def reference() -> str:
             parts.append(class_(thing, f"la.{name}"))
         elif name not in modules:
             parts.append(function(thing, f"la.{name}"))
-            if name in ("forecast", "passages", "stories", "scrub"):  # the last of those that share a table
+            if name in (
+                "forecast",
+                "passages",
+                "stories",
+                "scrub",
+                "classify",
+                "estimate",
+                "plan",
+            ):  # the last of those that share a table
                 known = [v for v in things.values() if getattr(v, "__module__", "") == thing.__module__]
                 parts.append(options_of([v for v in known if inspect.isfunction(v)], "la"))
     parts += [module_part(thing, f"la.{name}") for name, thing in modules.items()]

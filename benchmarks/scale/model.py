@@ -57,7 +57,7 @@ def run(files: list[dict[str, Any]], home: Path, threads: int) -> dict[str, Any]
 def predicted(one: dict[str, Any], like: dict[str, Any], threads: int) -> dict[str, Any]:
     """What the model says of a run, if its documents are like those of another one."""
     from lookalike.cost_model.costs import known_costs
-    from lookalike.cost_model.scale import Load, estimate
+    from lookalike.cost_model.scale import Load, Machine, estimate
 
     counts, n = like["counts"], like["documents"]
     copies = counts["exact_duplicates"] / n
@@ -67,7 +67,7 @@ def predicted(one: dict[str, Any], like: dict[str, Any], threads: int) -> dict[s
         shingle_bytes=like["text_bytes"] / counts["shingles"],
     )  # fmt: skip
     known = known_costs()
-    made = estimate(load, known.costs, threads=threads, memory=4e9, about=known.words())
+    made = estimate(load, known.costs, Machine(threads=threads, memory=4e9), about=known.words())
     return {
         "cpu_seconds": made.cpu_hours * 3600, "seconds": made.seconds, "peak_bytes": made.memory, "costs": made.costs,
         "candidates": made.candidates.checked, "stages": made.cpu,

@@ -6,12 +6,13 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from lookalike.cli import options as o
 from lookalike.core.formatting import share
+from lookalike.core.options import Option
 
 if TYPE_CHECKING:
     from lookalike.core.arrays import Scale
@@ -23,7 +24,43 @@ TRUTH = "Truth"
 MAX_TABLE_ROWS = 20  # maximum steps of the threshold in a table: 0.05 from 0 to 1
 
 
-@o.takes()
+class EvaluateOptions(TypedDict, total=False):
+    """The options of `evaluate`."""
+
+    truth_id: Annotated[
+        str | None, Option(None, "Column of the ids, where the truth is groups.", unset="guessed", panel=TRUTH)
+    ]
+    truth_group: Annotated[
+        str | None, Option(None, "Column of the groups, where the truth is groups.", unset="guessed", panel=TRUTH)
+    ]
+    two_tables: Annotated[
+        bool | None,
+        Option(None, "Left and right are ids of two tables.", unset="as the receipt of the answer says, else one",
+               flags=("--two-tables/--one-table",), panel=TRUTH),
+    ]  # fmt: skip
+    groups: Annotated[
+        bool, Option(False, "Also compare the groups that the pairs connect, at each threshold.", panel=o.WHAT)
+    ]
+    reliability: Annotated[
+        bool | None,
+        Option(None, "Compare similarities, as probabilities, with the share of true pairs.",
+               unset="as the receipt says", flags=("--reliability/--no-reliability",), panel=o.WHAT),
+    ]  # fmt: skip
+    worst: Annotated[
+        int,
+        Option(10, "Number of misses and of false pairs to list.", range="[0, inf)",
+               expected="0 or more misses to list"),
+    ]  # fmt: skip
+    output: Annotated[
+        list[Path] | None,
+        Option(None, "A report (.json) or a picture (.svg, .png, .html); repeatable.", unset="none",
+               flags=("-o", "--output")),
+    ]  # fmt: skip
+    force: o.Force
+    json: Annotated[bool, Option(False, "Print the report as JSON on standard output.")]
+
+
+@o.takes(EvaluateOptions)
 def evaluate(
     pairs: Annotated[
         str, typer.Argument(help="Pairs (left, right, similarity or distance), groups (id, group), or a result folder.")
@@ -31,36 +68,7 @@ def evaluate(
     truth: Annotated[
         str, o.option(TRUTH, help="True pairs (left, right, or the first two columns), or true groups (id, group).")
     ],
-    truth_id: Annotated[str | None, o.option(TRUTH, help="Column of the ids, where the truth is groups.")] = None,
-    truth_group: Annotated[str | None, o.option(TRUTH, help="Column of the groups, where the truth is groups.")] = None,
-    two_tables: Annotated[
-        bool | None,
-        o.option(
-            TRUTH,
-            "--two-tables/--one-table",
-            show_default=False,
-            help="Left and right are ids of two tables (default: as the receipt of the answer says, else one).",
-        ),
-    ] = None,
-    groups: Annotated[
-        bool, o.option(o.WHAT, "--groups", help="Also compare the groups that the pairs connect, at each threshold.")
-    ] = False,
-    reliability: Annotated[
-        bool | None,
-        o.option(
-            o.WHAT,
-            "--reliability/--no-reliability",
-            show_default=False,
-            help="Compare similarities, as probabilities, with the share of true pairs (default: as the receipt says).",
-        ),
-    ] = None,
-    worst: Annotated[int, o.option(o.RUN, help="How many misses and false pairs to list.", min=0)] = 10,
-    output: Annotated[
-        list[Path] | None,
-        o.option(o.RUN, "-o", "--output", help="A report (.json) or a picture (.svg, .png, .html); repeatable."),
-    ] = None,
-    force: o.RunOptions.Force = False,
-    json: Annotated[bool, o.option(o.RUN, "--json", help="Print the report as JSON on standard output.")] = False,
+    options: dict[str, Any],
 ) -> None:
     """Compare pairs or groups with the truth: precision, recall and F1 at every threshold, and the worst misses.
 
@@ -74,30 +82,23 @@ def evaluate(
     from lookalike.io.json_rows import json_document
     from lookalike.io.results import write_json
 
-    for path in output or ():
+    output: list[Path] = options.pop("output") or []
+    force, as_json = options.pop("force"), options.pop("json")
+    for path in output:
         _check(path, force=force)
-    evaluation = compare(
-        pairs,
-        truth,
-        groups=groups,
-        worst=worst,
-        truth_id=truth_id,
-        truth_group=truth_group,
-        two_tables=two_tables,
-        reliability=reliability,
-    )
+    evaluation = compare(pairs, truth, **options)
     for note in evaluation.notes:
         err.say("Note:", note, style="yellow")
-    sys.stdout.write(json_document(evaluation.as_dict()).decode() if json else _text(evaluation))
-    with together(output or (), force=force):
-        for path in output or ():
+    sys.stdout.write(json_document(evaluation.as_dict()).decode() if as_json else _text(evaluation))
+    with together(output, force=force):
+        for path in output:
             if path.suffix.lower() == ".json":
                 write_json(evaluation.as_dict(), path, force=force)
             else:
                 from lookalike.evaluation.plots import save_evaluation
 
                 save_evaluation(evaluation, path, force=force)
-    for path in output or ():
+    for path in output:
         err.say("Wrote", str(path))
 
 

@@ -16,8 +16,8 @@ from lookalike.cli import options as o
 from lookalike.cli import summary
 from lookalike.cli.help import App
 from lookalike.core import formatting
+from lookalike.core import run_options as shared
 from lookalike.core.options import Option, changed
-from lookalike.core.run_options import Recall
 from lookalike.errors import UsageError
 from lookalike.kinds.documents.options import DocumentOptions
 from lookalike.kinds.faces.options import FaceOptions
@@ -33,11 +33,6 @@ app = App(help="An index on disk that grows: have I seen this before?", no_args_
 Place = Annotated[str, typer.Argument(help="The index: a folder, or a postgresql:// URL.", show_default=False)]
 Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
 Lines = Annotated[bool, o.option(o.RUN, "--lines", help="Read text files line by line (default: each is a document).")]
-AskedThreshold = Annotated[
-    float | None,
-    o.option(o.WHAT, "-t", "--threshold", help="Only what is at least so near (default: the index's).",
-             show_default=False),
-]  # fmt: skip
 
 
 class KindOfItem(Enum):
@@ -61,7 +56,7 @@ class CreateOptions(TypedDict, total=False):
                unset="documents and sets 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records from the "
                "sample", flags=("-t", "--threshold"), panel=o.WHAT),
     ]  # fmt: skip
-    recall: Annotated[float | None, changed(Recall, default=None, unset="0.99; faces 0.95")]
+    recall: Annotated[float | None, changed(shared.Recall, default=None, unset="0.99; faces 0.95")]
     measure: Annotated[
         str | None,
         Option(None, "jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
@@ -234,24 +229,35 @@ def remove(
             _say("Removed", f"{gone:,} of {len(names):,} · {index.store.place} has {len(index):,}")
 
 
+class IndexQueryOptions(TypedDict, total=False):
+    """The options of `query`."""
+
+    text: Annotated[
+        list[str] | None,
+        Option(None, "A text to look for (documents, strings); repeatable.", unset="the items of INPUTS", panel=o.WHAT),
+    ]
+    threshold: Annotated[
+        float | None,
+        Option(None, "Find only items that are at least as near.", unset="that of the index",
+               flags=("-t", "--threshold"), panel=o.WHAT),
+    ]  # fmt: skip
+    nearest: Annotated[int | None, Option(None, "Maximum number of matches per item.", unset="all", panel=o.WHAT)]
+    column: Annotated[str | None, Option(None, "Column of the texts, token lists, codes or vectors.", unset="guessed")]
+    id: shared.Id
+    lines: Annotated[bool, Option(False, "Read text files line by line; without, each file is a document.")]
+    output: o.OutputFile
+    force: o.Force
+    quiet: o.Quiet
+
+
 @app.command()
-@o.takes()
+@o.takes(IndexQueryOptions)
 def query(
     place: Place,
+    options: dict[str, Any],
     inputs: Annotated[
         list[str] | None, typer.Argument(help="Files, folders or globs with items to look for.", show_default=False)
     ] = None,
-    text: Annotated[
-        list[str] | None, o.option(o.WHAT, help="A text to look for (documents, strings) (repeatable).")
-    ] = None,
-    threshold: AskedThreshold = None,
-    nearest: Annotated[int | None, o.option(o.WHAT, "--nearest", help="Maximum number of matches per item.")] = None,
-    column: Column = None,
-    id: o.Id = None,  # noqa: A002
-    lines: Lines = False,
-    output: o.Out = None,
-    force: o.RunOptions.Force = False,
-    quiet: o.RunOptions.Quiet = False,
 ) -> None:
     """Find what of an index is near the items of files: query, id, similarity (or distance), nearest first.
 
@@ -264,21 +270,21 @@ def query(
     from lookalike.index import sources
     from lookalike.index.index import Index
 
+    text, output, quiet = options["text"], options["output"], options["quiet"]
+    where = {name: options[name] for name in ("column", "id", "lines")}
     if bool(inputs) == bool(text):
         raise UsageError("give files to look for, or --text, one of them.")
-    outputs = show.Outputs.check(output, force=force)
+    outputs = show.Outputs.check(output, force=options["force"])
     with Index.open(place, read_only=True) as index, terminal.progress(quiet) as progress:
         if text and index.kind.name not in ("documents", "strings"):
             raise UsageError(
                 f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
             )
-        source = None if inputs is None else _opened(index, inputs, column=column, id=id, lines=lines)
-        batches = [(text, pa.array(text))] if text else sources.read(
-            index.kind, source, column=column, id=id, lines=lines
-        )  # fmt: skip
+        source = None if inputs is None else _opened(index, inputs, **where)
+        batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
         tables, first, asked = [index.query_table([])], 0, 0
         for items, ids in _counted(iter(batches), progress):
-            table = index.query_table(items, threshold=threshold, k=nearest)
+            table = index.query_table(items, threshold=options["threshold"], k=options["nearest"])
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))

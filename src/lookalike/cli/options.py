@@ -171,16 +171,21 @@ class RunOptions:
     Json = Annotated[bool, option(RUN, "--json", help="Print the receipt as JSON on standard output.")]
 
 
+Force = Annotated[bool, DeclaredOption(False, "Replace outputs that exist.")]
+Quiet = Annotated[bool, DeclaredOption(False, "Print errors and warnings only.", flags=("-q", "--quiet"))]
+OutputFile = Annotated[
+    Path | None,
+    DeclaredOption(None, "Where to write, by extension; a folder for all tables.", unset="standard output",
+                   flags=("-o", "--output")),
+]  # fmt: skip
+
+
 class OutputOptions(TypedDict, total=False):
     """The options of every command with a result: where it goes, and what is printed."""
 
-    output: Annotated[
-        Path | None,
-        DeclaredOption(None, "Where to write, by extension; a folder for all tables.", unset="standard output",
-                       flags=("-o", "--output")),
-    ]  # fmt: skip
-    force: Annotated[bool, DeclaredOption(False, "Replace outputs that exist.")]
-    quiet: Annotated[bool, DeclaredOption(False, "Print errors and warnings only.", flags=("-q", "--quiet"))]
+    output: OutputFile
+    force: Force
+    quiet: Quiet
     json: Annotated[bool, DeclaredOption(False, "Print the receipt as JSON on standard output.")]
 
 
@@ -320,11 +325,19 @@ def only(options: type, *names: str) -> dict[str, inspect.Parameter]:
     return {name: known[name] for name in names}
 
 
-def takes(*shared: type | dict[str, inspect.Parameter]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def check_flags(options: type, values: Mapping[str, Any]) -> None:
+    """Raise UsageError, which names the flag, for a value outside its choices or range."""
+    for name, one in declared(options).items():
+        one.check(values[name], one.flag)
+
+
+def takes(
+    *shared: type | dict[str, inspect.Parameter], stops_itself: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds options to a command, and lets Ctrl-C end it at once.
 
     shared: TypedDicts that declare options, or parameters that `only` returned. The command receives these as one dict
-    `options`, if it has such a parameter.
+    `options`, if it has such a parameter. stops_itself: the command handles Ctrl-C.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -338,7 +351,9 @@ def takes(*shared: type | dict[str, inspect.Parameter]) -> Callable[[Callable[..
             values = {name: given.pop(name) for name in parameters}
             plain = {name: _plain(value) for name, value in values.items()}
             taken = given | ({"options": plain} if "options" in own else {})
-            stoppable(lambda: command(**taken), lambda: plain.get("work_dir") or plain.get("beside"))
+            if stops_itself:
+                return command(**taken)
+            return stoppable(lambda: command(**taken), lambda: plain.get("work_dir") or plain.get("beside"))
 
         merged = [p for name, p in own.items() if name != "options"] + list(parameters.values())
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in merged]

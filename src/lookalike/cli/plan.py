@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,159 +14,164 @@ from lookalike.cli import options as o
 from lookalike.cli.cost_estimate import calibrate as print_calibration
 from lookalike.cli.cost_estimate import print_estimate
 from lookalike.cli.forecast import print_forecast
+from lookalike.core import run_options as shared
 from lookalike.core.formatting import share
+from lookalike.core.options import Option, changed
+from lookalike.core.shingle_options import ShingleLength, ShingleUnit
+from lookalike.cost_model.options import ESTIMATE_PANEL, EstimateOptions
+from lookalike.errors import RecallWarning, UsageError
+from lookalike.planning.options import FamilyOptions
 
 if TYPE_CHECKING:
     from lookalike.planning.banding import Plan
     from lookalike.planning.family_banding import FamilyPlan
 
-SCALE = "A run on paper"
 
+class PlanOptions(FamilyOptions, total=False):
+    """The options of `plan`: a curve, a forecast for files, or an estimate without data."""
 
-class PlanMeasureChoice(Enum):
-    jaccard = "jaccard"
-    cosine = "cosine"
-    euclidean = "euclidean"
-    hamming = "hamming"
-
-
-@o.takes()
-def plan(
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files, folders or globs to look at: what would a run on them cost?", show_default=False),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        o.option(
-            o.WHAT,
-            "-t",
-            "--threshold",
-            help="Similarity from which two items match (0.8 unless given).",
-            show_default=False,
-        ),
-    ] = None,
-    recall: o.Recall = 0.99,
+    threshold: Annotated[float | None, changed(shared.Threshold, default=None, unset="0.8", range="")]
+    recall: shared.Recall
     measure: Annotated[
-        PlanMeasureChoice | None, o.option(o.WHAT, help="Plan for the hash family of this distance, with --distance.")
-    ] = None,
+        Literal["jaccard", "cosine", "euclidean", "hamming"] | None,
+        Option(None, "Plan for the hash family of this distance, with `distance`.", unset="the similarity of sets",
+               panel=o.WHAT),
+    ]  # fmt: skip
     distance: Annotated[
-        float | None, o.option(o.WHAT, help="Distance up to which two items match; cosine: the angle in degrees.")
-    ] = None,
-    bits: Annotated[int | None, o.option(o.WHAT, help="Bits of a code (hamming).")] = None,
-    width: Annotated[float | None, o.option(o.MECHANISM, help="Width of a bucket (euclidean).")] = None,
+        float | None,
+        Option(None, "Largest distance of a pair; for cosine, the angle in degrees.", unset="the threshold decides",
+               panel=o.WHAT),
+    ]  # fmt: skip
     cascade: Annotated[
-        str | None, o.option(o.MECHANISM, help="Show a cascade of ANDs and ORs instead, such as 'and4 or4'.")
-    ] = None,
-    num_hashes: Annotated[int, o.option(o.MECHANISM, help="Slots of a signature.")] = 128,
-    bands: Annotated[int | None, o.option(o.MECHANISM, help="Bands, instead of the planned number.")] = None,
-    rows: Annotated[int | None, o.option(o.MECHANISM, help="Rows of a band, instead of the planned number.")] = None,
-    text: Annotated[str | None, o.option(o.RUN, help="Column of the texts, of INPUTS.")] = None,
-    unit: Annotated[
-        o.Unit | None, o.option(o.SHINGLES_PANEL, help="Of what a shingle is made (default: word).", show_default=False)
-    ] = None,
-    k: Annotated[int | None, o.option(o.SHINGLES_PANEL, "-k", help="Units in a shingle.", show_default=False)] = None,
+        str | None,
+        Option(None, "Show a cascade of ANDs and ORs instead, such as 'and4 or4'.", unset="none", panel=o.MECHANISM),
+    ]
+    num_hashes: Annotated[int, changed(shared.NumHashes, rare=False)]
+    bands: Annotated[int | None, Option(None, "Number of bands.", unset="planned", panel=o.MECHANISM)]
+    rows: Annotated[int | None, Option(None, "Rows of a band.", unset="planned", panel=o.MECHANISM)]
+    text: Annotated[str | None, changed(shared.Text, help="Column of the texts of INPUTS.")]
+    unit: ShingleUnit
+    k: ShingleLength
     method: Annotated[
-        o.Method, o.option(o.RUN, help="How a run on INPUTS looks for pairs: auto, lsh, exact or dcm.")
-    ] = o.Method.auto,
+        Literal["auto", "lsh", "exact", "dcm"], Option("auto", "How a run on INPUTS generates candidates.")
+    ]
     max_share: Annotated[
         float | None,
-        o.option(o.SHINGLES_PANEL, help="Drop shingles of INPUTS that are in more than this share of the documents."),
-    ] = None,
-    lines: o.Lines = False,
-    memory: Annotated[
-        str | None,
-        o.option(o.RUN, help="Memory of the run, as 2GB (default: half of what is free).", show_default=False),
-    ] = None,
+        changed(shared.MaxShare, help="Drop shingles of a larger share of INPUTS.", panel=o.SHINGLES_PANEL),
+    ]
+    lines: shared.Lines
+    memory: shared.Memory
     items: Annotated[
         str | None,
-        o.option(SCALE, help="Estimate the cost of a run over this many documents, as 1e9 or 10M.", show_default=False),
-    ] = None,
+        Option(None, "Estimate the cost of a run over this many documents, such as 1e9 or 10M.", unset="no estimate",
+               panel=ESTIMATE_PANEL),
+    ]  # fmt: skip
     mean_bytes: Annotated[
-        str | None, o.option(SCALE, help="Bytes of a document on average, as 2kB.", show_default=False)
-    ] = None,
+        str | None,
+        Option(None, "Mean length of a document, such as 2kB.", unset="needed with `items`", panel=ESTIMATE_PANEL),
+    ]
     executors: Annotated[
-        int | None, o.option(SCALE, help="Executors of a Spark cluster (default: this machine).", show_default=False)
-    ] = None,
-    cores: Annotated[int, o.option(SCALE, help="Cores of an executor.")] = 4,
-    copies: Annotated[float, o.option(SCALE, help="Share of the documents that equal another one.")] = 0.05,
-    partners: Annotated[float, o.option(SCALE, help="Near copies that a document has on average.")] = 0.4,
-    background: Annotated[float, o.option(SCALE, help="Similarity of documents that are not related.")] = 0.02,
+        int | None,
+        Option(None, "Executors of a Spark cluster.", unset="a run on this machine", panel=ESTIMATE_PANEL),
+    ]
     calibrate: Annotated[
-        bool, o.option(SCALE, "--calibrate", help="Measure the costs of this machine, for all later plans.")
-    ] = False,
+        bool, Option(False, "Measure the costs of this machine, for all later estimates.", panel=ESTIMATE_PANEL)
+    ]
     output: Annotated[
-        Path | None, o.option(o.RUN, "-o", "--output", help="Draw the curve into a .svg, .png or .html file.")
+        Path | None,
+        Option(None, "Where to draw the curve: a .svg, .png or .html file.", unset="no picture",
+               flags=("-o", "--output")),
+    ]  # fmt: skip
+    force: o.Force
+    json: Annotated[bool, Option(False, "Print the plan as JSON on standard output.")]
+
+
+COMPOSITION = o.only(EstimateOptions, "cores", "copies", "partners", "background")
+ESTIMATED = ("threshold", "recall", "num_hashes", "unit", "executors", *COMPOSITION)
+FORECAST = (
+    "threshold",
+    "recall",
+    "num_hashes",
+    "bands",
+    "rows",
+    "text",
+    "unit",
+    "k",
+    "lines",
+    "memory",
+    "method",
+    "max_share",
+)
+
+
+@o.takes(PlanOptions, COMPOSITION)
+def plan(
+    options: dict[str, Any],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or globs: forecast a run on them.", show_default=False),
     ] = None,
-    force: o.RunOptions.Force = False,
-    json: o.RunOptions.Json = False,
 ) -> None:
-    """Show what a threshold (or a distance), a recall and a number of hashes come to: bands, rows and the S-curve.
+    """Plan bands and rows for a threshold (or a distance), a recall and a number of hashes, and show the S-curve.
 
-    With INPUTS, read a sample of them and show what a run would come to: documents, pairs, candidates, the largest
-    crowds, time, memory and disk.
+    With INPUTS, read a sample of them and forecast a run: documents, pairs, candidates, the largest crowds, time,
+    memory and disk.
 
-    With --items and --mean-bytes, estimate the cost of a hypothetical run, on this machine or on a cluster of
+    With --items and --mean-bytes, estimate the cost of a run without data, on this machine or on a cluster of
     --executors: processor hours, time, shuffled bytes, memory, disk and recall. The costs are those that --calibrate
     measured on this machine, or shipped ones.
     """
-    import json as json_module
+    given, as_json = _with_defaults(options), options["json"]
+    if options["calibrate"]:
+        print_calibration(json=as_json)
+    elif options["items"] is not None:
+        if inputs:
+            raise UsageError("--items is for documents that are not here; leave the inputs out, or --items.")
+        asked = {name: given[name] for name in ESTIMATED}
+        print_estimate(options["items"], options["mean_bytes"], asked | {"unit": given["unit"] or "word"}, json=as_json)
+    elif options["mean_bytes"] is not None or options["executors"] is not None:
+        raise UsageError("--mean-bytes and --executors go with --items: how many documents are there, such as 1e9?")
+    elif options["cascade"] is not None:
+        sys.stdout.write(_cascade(options["cascade"]) + "\n")
+    elif inputs:
+        print_forecast(inputs, {name: given[name] for name in FORECAST}, json=as_json)
+    elif options["method"] != "auto" or options["max_share"] is not None:
+        raise UsageError("--method and --max-share are for a run on INPUTS; name files, or leave them out.")
+    else:
+        _print_plan(options)
 
+
+def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with the threshold of a run where none is given."""
+    return options | {"threshold": 0.8 if options["threshold"] is None else options["threshold"]}
+
+
+def _print_plan(options: dict[str, Any]) -> None:
+    """Plan for a threshold, or for a distance of a hash family, and print the plan with its table."""
     from lookalike.cli.terminal import err
-    from lookalike.errors import RecallWarning, UsageError
     from lookalike.io.atomic import check_place
     from lookalike.planning.banding import plan as make_plan
     from lookalike.planning.plots import save_curve, terminal_curve
 
-    if calibrate:
-        print_calibration(json=json)
-        return
-    if items is not None:
-        if inputs:
-            raise UsageError("--items speaks of documents that are not here; leave the inputs out, or --items.")
-        print_estimate(
-            items,
-            mean_bytes,
-            {
-                "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
-                "unit": unit.value if unit else "word", "executors": executors, "cores": cores, "copies": copies,
-                "partners": partners, "background": background,
-            },
-            json=json,
-        )  # fmt: skip
-        return
-    if mean_bytes is not None or executors is not None:
-        raise UsageError("--mean-bytes and --executors go with --items: how many documents are there, such as 1e9?")
-    if cascade is not None:
-        sys.stdout.write(_cascade(cascade) + "\n")
-        return
-    if inputs:
-        options = {
-            "threshold": 0.8 if threshold is None else threshold, "recall": recall, "num_hashes": num_hashes,
-            "bands": bands, "rows": rows, "text": text, "unit": unit.value if unit else None, "k": k, "lines": lines,
-            "memory": memory, "method": method.value, "max_share": max_share,
-        }  # fmt: skip
-        print_forecast(inputs, options, json=json)
-        return
-    if method is not o.Method.auto or max_share is not None:
-        raise UsageError("--method and --max-share are for a run on INPUTS; name files, or leave them out.")
+    output, measure, distance = options["output"], options["measure"], options["distance"]
+    family = {name: options[name] for name in ("bits", "width")}
     if output is not None:
-        check_place(output, force=force)
-    shape: Any = {"recall": recall, "num_hashes": num_hashes, "bands": bands, "rows": rows}
+        check_place(output, force=options["force"])
+    shape: Any = {name: options[name] for name in ("recall", "num_hashes", "bands", "rows")}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)
-        if measure is None and distance is None and bits is None and width is None:
-            planned: Any = make_plan(0.8 if threshold is None else threshold, **shape)
-        elif measure is None or distance is None or threshold is not None:
+        if measure is None and distance is None and family == {"bits": None, "width": None}:
+            planned: Any = make_plan(_with_defaults(options)["threshold"], **shape)
+        elif measure is None or distance is None or options["threshold"] is not None:
             raise UsageError("give --measure and --distance together, without a threshold.")
         elif output is not None:
             raise UsageError("curves over a distance are shown as a table; leave -o out.")
         else:
-            planned = make_plan(measure=measure.value, distance=distance, bits=bits, width=width, **shape)
+            planned = make_plan(measure=measure, distance=distance, **family, **shape)
     for warning in caught:
         err.say("Warning:", str(warning.message), style="yellow")
-    if json:
-        sys.stdout.write(json_module.dumps(planned.as_dict(), indent=2) + "\n")
+    if options["json"]:
+        sys.stdout.write(json.dumps(planned.as_dict(), indent=2) + "\n")
     elif measure is not None:
         sys.stdout.write(f"{planned}\n\n{_family_table(planned)}\n")
     else:

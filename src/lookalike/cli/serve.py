@@ -5,64 +5,67 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypedDict
 
 import typer
 
 from lookalike.cli import options as o
+from lookalike.core.options import Option
 from lookalike.errors import InputError, UsageError
 
 ANSWER_SECONDS = 5.0  # time for the service itself to refuse a request body that arrives too slowly
 ACCESS, LIMITS_PANEL, WHERE = "Who may ask", "Limits", "Where it listens"
 
 
+class ServeOptions(TypedDict, total=False):
+    """The options of `serve`, except the token."""
+
+    port: Annotated[int, Option(8080, "Port; 0 for any free one.", panel=WHERE)]
+    host: Annotated[str, Option("127.0.0.1", "Address: 127.0.0.1 for this machine only, 0.0.0.0 for all.", panel=WHERE)]
+    allow_host: Annotated[
+        list[str] | None,
+        Option(None, "Another name to answer to, such as that of a proxy; repeatable.", unset="none", panel=WHERE),
+    ]
+    token_file: Annotated[
+        Path | None, Option(None, "File with the token in its first line.", unset="no token", panel=ACCESS)
+    ]
+    token_for_reads: Annotated[bool, Option(False, "Require the token of readers, too.", panel=ACCESS)]
+    read_only: Annotated[bool, Option(False, "Refuse writes; another process may write.", panel=ACCESS)]
+    max_body: Annotated[float, Option(16.0, "Megabytes of a request.", panel=LIMITS_PANEL, range="(0, inf)")]
+    max_batch: Annotated[int, Option(1000, "Items of a request.", panel=LIMITS_PANEL, range="[1, inf)")]
+    timeout: Annotated[float, Option(30.0, "Seconds of a request.", panel=LIMITS_PANEL, range="(0, inf)")]
+    max_connections: Annotated[
+        int,
+        Option(0, "Open connections; 0 for three quarters of the descriptors that the process may open.",
+               panel=LIMITS_PANEL, range="[0, inf)", expected="0 for the usual number, or a number above 0"),
+    ]  # fmt: skip
+    max_client_connections: Annotated[
+        int,
+        Option(0, "Open connections from one address; 0 for half of `max_connections`.", panel=LIMITS_PANEL,
+               range="[0, inf)", expected="0 for the usual number, or a number above 0"),
+    ]  # fmt: skip
+
+
+@o.takes(ServeOptions, stops_itself=True)
 def serve(
     index: Annotated[str, typer.Argument(help="An index: its folder, or a postgresql:// URL.", show_default=False)],
-    port: Annotated[int, o.option(WHERE, help="0 for any free one.")] = 8080,
-    host: Annotated[str, o.option(WHERE, help="127.0.0.1: this machine only; 0.0.0.0: every one.")] = "127.0.0.1",
-    allow_host: Annotated[
-        list[str] | None, o.option(WHERE, help="Answer to this name too, as behind a proxy (repeatable).")
-    ] = None,
+    options: dict[str, Any],
     token: Annotated[
         str | None,
         o.option(
             ACCESS, envvar="LOOKALIKE_TOKEN", help="What writers must send. Other users of the machine can see it."
         ),
     ] = None,
-    token_file: Annotated[Path | None, o.option(ACCESS, help="The same, from the first line of a file.")] = None,
-    token_for_reads: Annotated[bool, o.option(ACCESS, "--token-for-reads", help="Readers must send it too.")] = False,
-    read_only: Annotated[
-        bool, o.option(ACCESS, "--read-only", help="Refuse writes; another process may write.")
-    ] = False,
-    max_body: Annotated[float, o.option(LIMITS_PANEL, help="Megabytes in a request.")] = 16.0,
-    max_batch: Annotated[int, o.option(LIMITS_PANEL, help="Items in a request.")] = 1000,
-    timeout: Annotated[float, o.option(LIMITS_PANEL, help="Seconds for a request.")] = 30.0,
-    max_connections: Annotated[
-        int,
-        o.option(
-            LIMITS_PANEL, help="Open connections; 0: three quarters of the descriptors that this process may open."
-        ),
-    ] = 0,
-    max_client_connections: Annotated[
-        int, o.option(LIMITS_PANEL, help="Open connections from one address; 0: half of --max-connections.")
-    ] = 0,
 ) -> None:
     """Answer queries of an index over HTTP, and add and remove items.
 
     POST /query, POST /items, DELETE /items/ID, POST /compare, GET /stats, /health, /metrics; GET /docs describes them.
     """
-    secret = _token(token, token_file)
-    if token_for_reads and secret is None:
+    secret, timeout = _token(token, options["token_file"]), options["timeout"]
+    host, read_only = options["host"], options["read_only"]
+    if options["token_for_reads"] and secret is None:
         raise UsageError("--token-for-reads without a token. Add --token-file FILE.")
-    if min(max_body, max_batch, timeout) <= 0:
-        raise UsageError(
-            f"--max-body {max_body:g}, --max-batch {max_batch}, --timeout {timeout:g}: all must be above 0."
-        )
-    if min(max_connections, max_client_connections) < 0:
-        raise UsageError(
-            f"--max-connections {max_connections}, --max-client-connections {max_client_connections}: "
-            "expected 0 for the usual number, or a number above 0."
-        )
+    o.check_flags(ServeOptions, options)
     from lookalike.index.index import Index
     from lookalike.web import serving
 
@@ -80,17 +83,17 @@ def serve(
     with ExitStack() as stack:
         opened = stack.enter_context(Index.open(index, read_only=read_only))
         service = Service(
-            opened, limits=Limits(body=int(max_body * 1e6), batch=max_batch, seconds=timeout),
-            access=Access(token=secret, reads=token_for_reads, closed=closed),
+            opened, limits=Limits(body=int(options["max_body"] * 1e6), batch=options["max_batch"], seconds=timeout),
+            access=Access(token=secret, reads=options["token_for_reads"], closed=closed),
         )  # fmt: skip
         stack.callback(service.close)
         service.warm()
         title = f"Serving {len(opened):,} {opened.kind.name} of {opened.store.place}"
         limits = ConnectionLimits(
-            total=max_connections, per_client=max_client_connections,
+            total=options["max_connections"], per_client=options["max_client_connections"],
             head_seconds=min(timeout, ConnectionLimits.head_seconds), request_seconds=timeout + ANSWER_SECONDS,
         )  # fmt: skip
-        serving.run(service, host, port, title=title, names=allow_host or (), limits=limits)
+        serving.run(service, host, options["port"], title=title, names=options["allow_host"] or (), limits=limits)
 
 
 def _token(token: str | None, file: Path | None) -> str | None:

@@ -19,18 +19,20 @@ StripAccents = Annotated[
     bool, Option(False, "Ignore accents of Latin, Greek and Cyrillic letters.", panel=SHINGLES_PANEL)
 ]
 
+ShingleLength = Annotated[int | None, Option(
+    None, "Number of units in a shingle.", unset="word 5, char 9, byte 9, line 1, token 1", flags=("-k",),
+    panel=SHINGLES_PANEL, range="[1, inf)",
+)]  # fmt: skip
+ShingleUnit = Annotated[
+    Unit | None, Option(None, "Unit of a shingle.", unset="word; token for lists of tokens", panel=SHINGLES_PANEL)
+]
+
 
 class RuleOptions(TypedDict, total=False):
     """The fields of `ShingleRule` as options of a function; lists of tokens use `k` and `bag` only."""
 
-    unit: Annotated[
-        Unit, Option(None, "Unit of a shingle.", unset="word; token for lists of tokens", panel=SHINGLES_PANEL)
-    ]
-    k: Annotated[
-        int | None,
-        Option(None, "Number of units in a shingle.", unset="word 5, char 9, byte 9, line 1, token 1", flags=("-k",),
-               panel=SHINGLES_PANEL, range="[1, inf)"),
-    ]  # fmt: skip
+    unit: ShingleUnit
+    k: ShingleLength
     bag: Annotated[bool, Option(False, "Count repeated shingles: compare bags, not sets.", panel=SHINGLES_PANEL)]
     fold_case: FoldCase
     normalize: Annotated[Normalize, Option("none", "Unicode normalisation before shingling.", panel=SHINGLES_PANEL)]

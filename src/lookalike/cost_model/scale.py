@@ -84,6 +84,17 @@ class Cluster:
             raise UsageError(f"bandwidth is {self.bandwidth:g}; expected bytes a second, for example 500e6.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """One machine. memory: limit in bytes, if there is one."""
+
+    threads: int = 1
+    memory: float | None = None
+
+
+ONE_CORE = Machine()
+
+
 @dataclass(frozen=True)
 class CandidateCounts:
     """Expected numbers of candidate pairs.
@@ -215,17 +226,18 @@ class Estimate:
 
 
 def estimate(
-    load: Load, costs: Costs, *, threshold: float = 0.8, recall: float = 0.99, num_hashes: int = 128,
-    cluster: Cluster | None = None, threads: int = 1, memory: float | None = None, about: str = "given",
+    load: Load, costs: Costs, where: Cluster | Machine = ONE_CORE, *, threshold: float = 0.8, recall: float = 0.99,
+    num_hashes: int = 128, about: str = "given",
 ) -> Estimate:  # fmt: skip
-    """Estimate the cost of a run. memory: byte limit of one machine; about: origin of the unit costs, in words."""
+    """Estimate the cost of a run on a cluster or on one machine. about: origin of the unit costs, in words."""
     made, said = _planned(threshold, recall, num_hashes)
     met = candidates(load, made)
     if met.unrelated > MAX_UNLIKE_PAIRS_PER_ITEM * load.classes:
         said.append(_flood(load, made, met))
     cpu = reading(load, costs) | banding(load, made, met, costs)
     known = partial(Estimate, load=load, plan=made, candidates=met, costs=about, warnings=said)
-    if cluster is None:
+    if isinstance(where, Machine):
+        memory, threads = where.memory, where.threads
         held = load.items * (8 * load.elements + MEMORY_PER_ITEM) + load.classes * (
             4 * made.num_hashes + 8 * made.bands
         )
@@ -241,7 +253,7 @@ def estimate(
             cluster=None, cpu={"start": costs.start, **cpu}, shuffle={}, seconds=seconds, cores=threads,
             memory=min(wanted, allowed), disk=disk, tasks=0,
         )  # fmt: skip
-    travels = shuffled(load, made, met)
+    cluster, travels = where, shuffled(load, made, met)
     kept = load.items * (8 * load.elements + 8 * made.bands + PRINT_ROW)  # output of one pass over the texts
     total, rows = sum(one.bytes for one in travels.values()), travels["sets"].rows + travels["components"].rows
     cores = cluster.executors * cluster.cores

@@ -9,13 +9,13 @@ from __future__ import annotations
 import heapq
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from lookalike.core.notebook import card, curve
+from lookalike.core.options import accepts
 from lookalike.errors import RecallWarning, UsageError
 from lookalike.planning.amplification import (  # fmt: skip
     Sensitive,
@@ -28,6 +28,7 @@ from lookalike.planning.amplification import (  # fmt: skip
     shape_of,
     whole,
 )
+from lookalike.planning.options import FamilyOptions
 from lookalike.planning.small_sets import binomial, least_recall, missed_by_agreement, reported
 
 if TYPE_CHECKING:
@@ -40,14 +41,6 @@ ROUNDING = 1e-9  # rounding error of the bound for small sets; the S-curve is us
 FINEST = 10**9  # largest denominator of a threshold, the same as for exact scores
 CHECKED_HASHES = 2000  # above this, advice adds 2 % to the hashes instead of evaluating the bound for small sets
 MOST_HASHES = 100_000  # longer signatures are never advised: a document rarely has as many shingles
-
-
-class FamilyOptions(TypedDict, total=False):
-    """Parameters of a hash family, and a sample of distances."""
-
-    bits: int | None  # length of a code, for hamming
-    width: float | None  # of a bucket, for euclidean; default: the best one
-    sample: Sequence[float] | None  # distances of random pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +184,7 @@ def plan(
     *, measure: str, distance: float, recall: float = ..., num_hashes: int = ..., bands: int | None = ...,
     rows: int | None = ..., **family: Unpack[FamilyOptions],
 ) -> FamilyPlan: ...  # fmt: skip
+@accepts(FamilyOptions)
 def plan(
     threshold: float | None = None,
     *,
@@ -200,7 +194,7 @@ def plan(
     num_hashes: int = 128,
     bands: int | None = None,
     rows: int | None = None,
-    **family: Unpack[FamilyOptions],
+    **family: Any,
 ) -> Plan | FamilyPlan:
     """Choose bands and rows so that a pair exactly at `threshold` is found with probability `recall` or more.
 
@@ -242,7 +236,7 @@ def plan(
     chosen = replace(goal, bands=shape[0], rows=shape[1])
     complaint = _unmet(chosen, by_hand=bands is not None or rows is not None)
     if complaint:
-        warnings.warn(complaint, RecallWarning, stacklevel=2)
+        warnings.warn(complaint, RecallWarning, stacklevel=3)  # the caller of the decorated function
     return chosen
 
 
@@ -373,7 +367,7 @@ def _within(what: str, value: Any, budget: int) -> int:
 
 def _of_family(
     threshold: float | None, measure: str | None, distance: float | None, recall: float, num_hashes: int,
-    bands: int | None, rows: int | None, family: FamilyOptions,
+    bands: int | None, rows: int | None, family: Any,
 ) -> FamilyPlan:  # fmt: skip
     from lookalike.planning.family_banding import plan_family  # importing measures loads numba
 
@@ -381,5 +375,5 @@ def _of_family(
         raise UsageError("give a threshold alone, or a measure and a distance together.")
     made = plan_family(measure, distance, recall, num_hashes, bands, rows, **family)
     if complaint := made.unmet():
-        warnings.warn(complaint, RecallWarning, stacklevel=3)
+        warnings.warn(complaint, RecallWarning, stacklevel=4)
     return made

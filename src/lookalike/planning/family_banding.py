@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from lookalike.core.arrays import check_choice
 from lookalike.core.notebook import card, curve
 from lookalike.errors import UsageError
 from lookalike.planning.amplification import Sensitive, amplify, between, fixed_point, rounded_down, shape_of, whole
 from lookalike.planning.families import HYPERPLANES, MINHASH, Family, projections, sampled_bits
+from lookalike.planning.options import FamilyOptions
 
 MEASURES = ("jaccard", "cosine", "angle", "euclidean", "hamming")
 CURVE_DISTANCES = 200  # number of distances beyond the target at which the curve is evaluated
@@ -142,8 +143,7 @@ class FamilyPlan:
 
 def plan_family(
     measure: str, distance: float, recall: float = 0.99, num_hashes: int = 128, bands: int | None = None,
-    rows: int | None = None, *, bits: int | None = None, width: float | None = None,
-    sample: Sequence[float] | None = None,
+    rows: int | None = None, **options: Unpack[FamilyOptions],
 ) -> FamilyPlan:  # fmt: skip
     """Choose bands and rows, within `num_hashes`, that find a pair at `distance` with probability `recall` or more.
 
@@ -152,7 +152,8 @@ def plan_family(
     unbounded), or over a `sample` of distances of the user's pairs.
     """
     check_choice("measure", measure, MEASURES)
-    options: list[FamilyPlan] = []
+    bits, width, sample = options.get("bits"), options.get("width"), options.get("sample")
+    choices: list[FamilyPlan] = []
     for family in _families(measure, distance, bits, width):
         if not 0 < distance < family.furthest:
             most = "" if math.isinf(family.furthest) else f" and below {family.furthest:g}"
@@ -162,11 +163,11 @@ def plan_family(
             recall=between("recall", recall, "above 0 and below 1", closed=False),
             sample=tuple(float(d) for d in sample or ()),
         )  # fmt: skip
-        options += [replace(goal, bands=b, rows=r) for b, r in _shapes(goal, bands, rows)]
-    able = [one for one in options if one.recall_at_threshold >= recall]
+        choices += [replace(goal, bands=b, rows=r) for b, r in _shapes(goal, bands, rows)]
+    able = [one for one in choices if one.recall_at_threshold >= recall]
     if able:
         return min(able, key=lambda one: (one.false_candidates, one.hashes_used))
-    return max(options, key=lambda one: (one.recall_at_threshold, -one.hashes_used))
+    return max(choices, key=lambda one: (one.recall_at_threshold, -one.hashes_used))
 
 
 def _families(measure: str, distance: float, bits: int | None, width: float | None) -> list[Family]:

@@ -76,7 +76,7 @@ def test_a_warning_goes_beside_the_answer(lookalike) -> None:
         ),
         (["--items", "1e9", "--mean-bytes", "9", "--executors", "0"], "executors is 0; expected at least 1."),
         (["--mean-bytes", "9"], "--mean-bytes and --executors go with --items"),
-        (["x.txt", "--items", "5", "--mean-bytes", "9"], "--items speaks of documents that are not here"),
+        (["x.txt", "--items", "5", "--mean-bytes", "9"], "--items is for documents that are not here"),
     ],
 )
 def test_what_cannot_be_reckoned(words: list[str], message: str, lookalike) -> None:

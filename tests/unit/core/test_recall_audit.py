@@ -19,6 +19,7 @@ from lookalike.core.recall_interval import total_missed
 from lookalike.core.trace import Trace
 from lookalike.core.verification import verified
 from lookalike.kinds.documents.audit import audit
+from lookalike.kinds.documents.spec import Job
 from lookalike.planning.banding import plan
 from lookalike.runtime.local.pool import Pool
 from oracles import MEASURES, join
@@ -59,11 +60,11 @@ def test_recall_is_the_share_of_the_true_pairs_that_were_found() -> None:
     base = [set(rng.choice(10**6, 40, replace=False).tolist()) for _ in range(50)]
     items = make_items([s | {10**7 + copy} for s in base for copy in range(2)])
     left = np.arange(0, 100, 2)
-    reach, planned = bar(set_measure("jaccard"), 0.8), plan(0.8)
+    planned = plan(0.8)
     found = Pairs(left[:40], left[:40] + 1, np.ones(40))
     with Pool(2) as pool:
-        whole = audit(items, found, planned, reach, pool, Trace(), size=1000, seed=1)
-        none = audit(items, NO_PAIRS, planned, reach, pool, Trace(), size=1000, seed=1)
+        whole = audit(items, found, planned, Job(audit=1000, seed=1), pool, Trace())
+        none = audit(items, NO_PAIRS, planned, Job(audit=1000, seed=1), pool, Trace())
     assert (whole.share.true, whole.share.found, whole.sampled) == (50, 40, 100)
     assert whole.share.predicted == pytest.approx(planned.probability(40 / 42))
     receipt = whole.as_dict()
@@ -74,8 +75,7 @@ def test_recall_is_the_share_of_the_true_pairs_that_were_found() -> None:
 
 def test_nothing_to_measure_is_said() -> None:
     with Pool(1) as pool:
-        made = audit(make_items([{1}, {2}]), NO_PAIRS, plan(0.8), bar(set_measure("jaccard"), 0.8), pool, Trace(),
-                     size=10, seed=1)  # fmt: skip
+        made = audit(make_items([{1}, {2}]), NO_PAIRS, plan(0.8), Job(audit=10, seed=1), pool, Trace())
     told = made.as_dict()
     assert (told["sampled"], told["true_pairs"], told["recall"], told["interval_95"]) == (2, 0, None, None)
     assert told["note"] == "no pairs were found, and none are in the sample"

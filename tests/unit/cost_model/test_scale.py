@@ -17,6 +17,7 @@ from lookalike.cost_model.scale import (
     SET_ROW,
     Cluster,
     Load,
+    Machine,
     Shuffle,
     banding,
     candidates,
@@ -82,8 +83,8 @@ def test_what_travels() -> None:
 
 
 def test_a_cluster_shares_the_work() -> None:
-    few = estimate(Load(items=1e9, mean_bytes=2000), Costs(), cluster=Cluster(executors=100))
-    many = estimate(Load(items=1e9, mean_bytes=2000), Costs(), cluster=Cluster(executors=200))
+    few = estimate(Load(items=1e9, mean_bytes=2000), Costs(), Cluster(executors=100))
+    many = estimate(Load(items=1e9, mean_bytes=2000), Costs(), Cluster(executors=200))
     assert many.cpu_hours == few.cpu_hours
     assert many.shuffle_bytes == few.shuffle_bytes
     assert many.seconds == pytest.approx(few.seconds / 2)
@@ -94,7 +95,7 @@ def test_a_cluster_shares_the_work() -> None:
 
 def test_one_machine_shuffles_nothing_and_stays_within_its_memory() -> None:
     load = Load(items=1e7, mean_bytes=2000)
-    made = estimate(load, Costs(), threads=2, memory=8e9)
+    made = estimate(load, Costs(), Machine(threads=2, memory=8e9))
     assert (made.shuffle, made.memory, made.cores) == ({}, 8e9, 2)
     assert made.disk == 1e7 * (8 * 250 + 4 * 128 + 8 * 16)
     assert made.cpu["files"] == pytest.approx((made.disk + 9.5e6 * 8 * 16 * 16) * Costs().byte_kept / 1e9)
@@ -111,12 +112,12 @@ def test_more_of_anything_never_costs_less(
     items: float, nbytes: float, partners: float, background: float, which: str, more: float
 ) -> None:
     given = {"items": items, "mean_bytes": nbytes, "partners": partners, "background": background}
-    for cluster in (None, Cluster(executors=10)):
-        less = estimate(Load(**given), Costs(), cluster=cluster)
+    for where in (Machine(), Cluster(executors=10)):
+        less = estimate(Load(**given), Costs(), where)
         costs = estimate(
             Load(**{**given, which: min(0.9, given[which] * more) if which == "background" else given[which] * more}),
             Costs(),
-            cluster=cluster,
+            where,
         )
         for value in ("cpu_hours", "seconds", "shuffle_bytes", "memory", "disk", "tasks"):
             assert getattr(costs, value) >= getattr(less, value) * (1 - 1e-9), value
@@ -125,12 +126,12 @@ def test_more_of_anything_never_costs_less(
 @pytest.mark.promise("docs/explanation/scale.md", "49 pairs of unlike documents for each document would share a bucket")
 def test_a_flood_of_unlike_pairs_is_told_with_what_would_help() -> None:
     load = Load(items=1e11, mean_bytes=2000)
-    said = estimate(load, Costs(), cluster=Cluster(executors=2000)).warnings
+    said = estimate(load, Costs(), Cluster(executors=2000)).warnings
     assert said == [
         "49 pairs of unlike items for each item share a bucket (background 0.02, 16 bands of 6 rows); "
         "`num_hashes=256` (26 bands of 8 rows) would leave few."
     ]
-    assert estimate(load, Costs(), num_hashes=256, cluster=Cluster(executors=2000)).warnings == []
+    assert estimate(load, Costs(), Cluster(executors=2000), num_hashes=256).warnings == []
     hopeless = Load(items=1e11, mean_bytes=2000, background=0.5)
     assert estimate(hopeless, Costs()).warnings[0].endswith("raise the threshold, or take longer shingles.")
 

@@ -22,6 +22,7 @@ KINDS = {"documents": la} | {name: getattr(la, name) for name in la.KINDS}
 FUNCTIONS = {
     **{f"{name}.{run}": getattr(kind, run) for name, kind in KINDS.items() for run in ("pairs", "groups", "dedup")},
     **{f"{name}.nearest": KINDS[name].nearest for name in ("documents", "baskets", "bits", "strings", "vectors")},
+    "classify": la.classify,
     "documents.forecast": la.forecast,
     "passages": la.passages,
     "stories": la.stories,
@@ -147,7 +148,7 @@ def test_commands_and_functions_have_the_same_options(name: str) -> None:
     if name in ("records.preview", "records.explain", "baskets.suggest"):  # these commands take some of the options
         assert of_command.keys() - ONLY_ON_THE_COMMAND_LINE - {"against"} < of_python.keys() | {"against"}
     else:
-        more = {"gallery"} if name == "faces.query" else set()
+        more = {"faces.query": {"gallery"}, "classify": {"label"}}.get(name, set())
         assert of_command.keys() - (ONLY_ON_THE_COMMAND_LINE - of_python.keys()) - more == of_python.keys()
     for option in of_command.keys() & of_python.keys():
         if (name, option) == ("baskets.suggest", "threshold"):  # every basket that shares an item is a neighbour

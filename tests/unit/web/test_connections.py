@@ -181,5 +181,5 @@ def test_limits_below_zero(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
             main()
     finally:
         signal.signal(signal.SIGTERM, before)
-    expected = "--max-connections -1, --max-client-connections 0: expected 0 for the usual number"
+    expected = "--max-connections is -1; expected 0 for the usual number"
     assert expected in capsys.readouterr().err

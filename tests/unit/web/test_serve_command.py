@@ -69,7 +69,7 @@ def test_open_to_other_machines_needs_a_token_to_write(index: Index) -> None:
         (["{place}", "--token-file", "no/file"], "InputError: cannot read the token from no/file:"),
         (
             ["{place}", "--max-batch", "0"],
-            "UsageError: --max-body 16, --max-batch 0, --timeout 30: all must be above 0.",
+            "UsageError: --max-batch is 0; expected at least 1.",
         ),
         (["{place}", "--port", "99999"], "UsageError: a port is a number from 0"),
     ],

@@ -21,6 +21,7 @@ from lookalike.core.recall_audit import (
     measure,
 )
 from lookalike.core.trace import Trace
+from lookalike.kinds.documents.spec import Job
 from lookalike.runtime.local.joins import ITEMS_PER_TASK, collect_blocks, score_block
 from lookalike.runtime.local.pool import Pool
 
@@ -41,19 +42,17 @@ FEWEST_SAMPLED = 100  # minimum size to which a sample is reduced because of its
 ELEMENTS_SHARE = 100  # in a large run it may have 1/100 of all elements: more would cost over a tenth of the run
 
 
-def audit(
-    items: Items, found: Pairs, plan: Curve, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int,
-    verified: bool = True,
-) -> Audit:  # fmt: skip
-    """Measure recall over the pairs of about `size` sampled items, whose partners are searched exactly."""
+def audit(items: Items, found: Pairs, plan: Curve, job: Job, pool: Pool, trace: Trace) -> Audit:
+    """Measure recall over the pairs of about `job.audit` sampled items, whose partners are searched exactly."""
+    bar = job.bar()
     with trace.stage("audit"):
-        sample, index = _sampled(items, found_partners(found, len(items)), size, seed, bar, pool, trace)
+        sample, index = _sampled(items, found_partners(found, len(items)), job, pool, trace)
         truth, chances = _true_pairs(items, index, plan, bar, pool)
-        return measure(truth, found, sample, chances, verified=verified)
+        return measure(truth, found, sample, chances, verified=job.verify)
 
 
 def audit_groups(
-    items: Items, groups: Groups, plan: Curve, bar: Bar, pool: Pool, trace: Trace, *, size: int, seed: int, stars: bool
+    items: Items, groups: Groups, plan: Curve, job: Job, pool: Pool, trace: Trace, *, stars: bool
 ) -> Audit:
     """Measure the recall of groups that were formed without a list of pairs.
 
@@ -62,8 +61,8 @@ def audit_groups(
     with trace.stage("audit"):
         kept = groups.representative
         partners = Partners(np.bincount(kept, minlength=len(items))[kept] - 1, kept)
-        sample, index = _sampled(items, partners, size, seed, bar, pool, trace)
-        truth, chances = _true_pairs(items, index, plan, bar, pool)
+        sample, index = _sampled(items, partners, job, pool, trace)
+        truth, chances = _true_pairs(items, index, plan, job.bar(), pool)
         left, right = kept[truth.left], kept[truth.right]
         hit = (left != truth.left) | (right != truth.right) if stars else left == right
         return audit_of(truth, hit, sample, chances, None, over=OVER_KEPT if stars else OVER_GROUPS)
@@ -77,13 +76,12 @@ def affordable(size: int, items: int, elements: int) -> int:
     return min(size, items, max(1, int(max(FREE_ELEMENTS, elements / ELEMENTS_SHARE) / mean)))
 
 
-def _sampled(
-    items: Items, partners: Partners, size: int, seed: int, bar: Bar, pool: Pool, trace: Trace
-) -> tuple[Sample, SampleIndex]:
+def _sampled(items: Items, partners: Partners, job: Job, pool: Pool, trace: Trace) -> tuple[Sample, SampleIndex]:
     """Draw a sample and index it; draw a smaller one if too many pairs would have to be verified.
 
     Where common elements make most items candidates of one another, an exact search costs more than the run itself.
     """
+    size, seed, bar = job.audit, job.seed, job.bar()
     sample = draw(partners, affordable(size, len(items), int(items.sizes.sum())), seed)
     index = index_sample(items, sample.items, bar, pool.rest)
     most = max(FREE_CANDIDATES, CANDIDATES_SHARE * int(trace.counts.get("candidates", 0)))

@@ -34,12 +34,14 @@ from lookalike.kinds.documents.counting_join import counted_pairs
 from lookalike.kinds.documents.features import shingle
 from lookalike.kinds.documents.planner import SampleJoin
 from lookalike.kinds.documents.prefix_join import take_prefixes
+from lookalike.kinds.documents.spec import Job
 from lookalike.planning.banding import plan
 from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
 
 THRESHOLD = bar(set_measure("jaccard"), 0.8)
+JOB = Job()
 PLAN = plan(0.8)
 UNBOUNDED = Workspace(MemoryBudget(1 << 40))
 LARGE_FACTOR = 32  # factor on the number of items where only a large collection shows the cost of sorting
@@ -191,7 +193,7 @@ def _pairs(count: int, pool: Pool) -> dict[str, float]:
     size = 200
     items = random_sets(count, size)
     none = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    audited = seconds(partial(audit, items, none, PLAN, THRESHOLD, pool, Trace(), size=2000, seed=1))
+    audited = seconds(partial(audit, items, none, PLAN, JOB, pool, Trace()))
     sets = np.sort(items.elements.reshape(count, size), axis=1)
     sets[1::2] = sets[0::2]
     sets[1::2, ::10] += np.uint64(1)

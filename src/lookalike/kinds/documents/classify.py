@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,20 +11,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.arrays import I64, RuleOptions, ShingleRule, Unit, check_choice
+from lookalike.core.arrays import I64, ShingleRule, Unit
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import share
-from lookalike.core.trace import Progress, Trace, silent
-from lookalike.errors import InputError, UsageError
+from lookalike.core.options import accepts, check_values, declared, defaults
+from lookalike.core.shingle_options import RuleOptions
+from lookalike.core.trace import Trace
+from lookalike.errors import InputError
 from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
-from lookalike.kinds.documents.classifier import LabelledNeighbours, LabelledSets, Weight, leave_one_out, subset, vote
+from lookalike.kinds.documents.classifier import LabelledNeighbours, LabelledSets, leave_one_out, subset, vote
+from lookalike.kinds.documents.options import ClassifyOptions, Weight
 from lookalike.kinds.documents.reading import Features, read_features
 from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import Workspace
 from lookalike.runtime.receipt import versions
 
+CLASSIFY_DEFAULTS = defaults(ClassifyOptions)
 MEASURES: dict[Weight, str] = {"idf": "idf-weighted cosine", "none": "jaccard"}
 
 
@@ -55,11 +60,8 @@ class Classification:
         return f"<Classification of {len(self.labels)} texts{measured}>"
 
 
-def classify(
-    source: Any, *, label: str, against: Any = None, neighbours: int = 5, weight: Weight = "idf",
-    test_size: int = 2000, text: str | None = None, id: str | None = None,  # noqa: A002  (the user's word)
-    threads: int | None = None, progress: Progress = silent, **rule: Unpack[RuleOptions],
-) -> Classification:  # fmt: skip
+@accepts(ClassifyOptions)
+def classify(source: Any, *, label: str, against: Any = None, **options: Unpack[ClassifyOptions]) -> Classification:
     """Label texts by their nearest labelled neighbours, compared exactly.
 
     The labelled texts are the rows of `against` or, without it, the rows of `source` whose `label` is not empty; all
@@ -70,10 +72,8 @@ def classify(
     source : paths, a table, or any other source that `la.pairs` takes.
     label : the column of labels.
     against : the labelled texts, if they are a separate collection.
-    neighbours : number of labelled texts that vote (k).
-    weight : "idf" uses the cosine of idf-weighted shingles, so that rare shingles count most; "none" uses Jaccard.
-    test_size : number of labelled texts in the leave-one-out test; 0 disables it.
-    rule : unit, k and the other shingle options; default: single words.
+
+    By default, shingles are single words. The accuracy is measured by a leave-one-out test of the labelled texts.
 
     >>> import lookalike as la
     >>> import pyarrow as pa
@@ -82,15 +82,14 @@ def classify(
     >>> la.classify(table, label="topic").labels.select(["id", "label"]).to_pylist()
     [{'id': 2, 'label': 'sport'}]
     """
-    if neighbours < 1:
-        raise UsageError(f"neighbours is {neighbours}; expected at least 1.")
-    if test_size < 0:
-        raise UsageError(f"test_size is {test_size}; expected a number of texts, or 0 for no test.")
-    check_choice("weight", weight, ("idf", "none"))
-    trace = Trace(progress)
-    collections = [open_collection(one, text=text, id=id) for one in (against, source) if one is not None]
-    shingles = _rule(rule, tokens=collections[0].is_tokens)
-    with Pool(threads or usable_cores()) as pool:
+    values: dict[str, Any] = {**CLASSIFY_DEFAULTS, **options}
+    check_values(ClassifyOptions, values)
+    neighbours, weight = values["neighbours"], values["weight"]
+    columns = {name: values[name] for name in ("text", "id")}
+    trace = Trace(values["progress"])
+    collections = [open_collection(one, **columns) for one in (against, source) if one is not None]
+    shingles = _rule(options, tokens=collections[0].is_tokens)
+    with Pool(values["threads"] or usable_cores()) as pool:
         space = Workspace(MemoryBudget(memory_size(None)))
         features = read_features(collections, shingles, pool, trace, space, extra=[label])
         training, queries, names = _split(features, label, collections[0].name, separate=against is not None)
@@ -100,7 +99,7 @@ def classify(
             near = labelled.neighbours(subset(features.sets, queries), neighbours, pool)
             given, shares = vote(near, names)
         with trace.stage("test"):
-            tested = leave_one_out(sets, labelled, names, neighbours, pool, size=test_size, seed=0)
+            tested = leave_one_out(sets, labelled, names, neighbours, pool, size=values["test_size"], seed=0)
     accuracy = None if tested is None else tested.as_dict()
     confusion = sorted(({} if tested is None else tested.confusion).items(), key=lambda row: (-row[1], str(row[0])))
     trace.add(labelled=len(training), classified=len(queries), unclassified=given.count(None))
@@ -130,9 +129,9 @@ def classify(
     )
 
 
-def _rule(options: RuleOptions, *, tokens: bool) -> ShingleRule:
+def _rule(options: Mapping[str, Any], *, tokens: bool) -> ShingleRule:
     """Build the shingle rule; the default is single words."""
-    given: dict[str, Any] = dict(options)
+    given = {name: options[name] for name in declared(RuleOptions) if name in options}
     unit: Unit = given.pop("unit", None) or ("token" if tokens else "word")
     k = given.pop("k", None)
     return ShingleRule.for_unit(unit, 1 if k is None and unit == "word" else k, **given)

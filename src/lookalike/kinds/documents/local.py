@@ -176,9 +176,7 @@ def _banded(
         stars = want == "stars"
         groups = (join.stars if stars else join.components)(trace, found.order)
         if job.audit and len(items):
-            checked = audit_groups(
-                items, groups, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, stars=stars
-            )
+            checked = audit_groups(items, groups, plan, job, pool, trace, stars=stars)
         return replace(found, groups=groups, audit=checked)
     with _within(limit, job, want, found):
         pairs = Pairs(*join.pairs(trace, limit, verify=job.verify))
@@ -191,7 +189,7 @@ def _audited(
     """Add the pairs of an approximate method to the output, with the audit of their recall on a sample."""
     checked: Audit | None = None
     if job.audit and len(items):
-        checked = audit(items, pairs, plan, job.bar(), pool, trace, size=job.audit, seed=job.seed, verified=job.verify)
+        checked = audit(items, pairs, plan, job, pool, trace)
     return replace(found, plan=plan, pairs=pairs, audit=checked)
 
 

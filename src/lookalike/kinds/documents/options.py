@@ -6,10 +6,11 @@ from typing import Annotated, Literal, TypedDict
 
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
-from lookalike.core.shingle_options import RuleOptions
+from lookalike.core.shingle_options import RuleOptions, ShingleLength
 
 Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
 Scheme = Literal["fss-1", "minhash-1"]
+Weight = Literal["idf", "none"]
 Measure = Literal["jaccard", "containment", "dice", "cosine", "overlap"]
 
 
@@ -50,6 +51,29 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     memory: shared.Memory
     work_dir: shared.WorkDir
     beside: shared.Beside
+    progress: shared.ProgressOption
+
+
+class ClassifyOptions(RuleOptions, total=False):
+    """The options of `classify`."""
+
+    k: Annotated[int | None, changed(ShingleLength, unset="word 1, char 9, byte 9, line 1, token 1")]
+    neighbours: Annotated[
+        int, Option(5, "Number of labelled texts that vote.", panel=SIMILARITY_PANEL, range="[1, inf)")
+    ]
+    weight: Annotated[
+        Weight,
+        Option("idf", "idf: rare shingles count more (cosine); none: all count the same (Jaccard).",
+               panel=SIMILARITY_PANEL),
+    ]  # fmt: skip
+    test_size: Annotated[
+        int,
+        Option(2000, "Number of labelled texts on which the accuracy is measured; 0 for no test.",
+               panel=SIMILARITY_PANEL, range="[0, inf)", expected="a number of texts, or 0 for no test"),
+    ]  # fmt: skip
+    text: Annotated[str | None, changed(shared.Text, help="Column of the texts, or of the lists of tokens.")]
+    id: shared.Id
+    threads: shared.Threads
     progress: shared.ProgressOption
 
 

@@ -169,12 +169,12 @@ def decide(
         return Choice("exact", {}, NO_BANDING, way)
     if count <= PLANNER_SAMPLE:
         return Choice("exact", {}, few_items(count), way)
-    return cheapest(count, elements, (way, exact), seen, plan, job.recipe(), job.bar(), pool, crowd)
+    return cheapest(count, elements, (way, exact), seen, plan, job, pool, crowd)
 
 
 def cheapest(
-    count: int, elements: float, exactly: tuple[Way, float], seen: SampleJoin, plan: Plan, recipe: Recipe, bar: Bar,
-    pool: Pool, crowd: int | None,
+    count: int, elements: float, exactly: tuple[Way, float], seen: SampleJoin, plan: Plan, job: Job, pool: Pool,
+    crowd: int | None,
 ) -> Choice:  # fmt: skip
     """Choose between LSH and the exact join by cost, and prefer the exact join if both cost about the same.
 
@@ -185,9 +185,9 @@ def cheapest(
     (way, exact), grow = exactly, count / max(1, len(seen.sample))
     pairs = len(seen.left) * grow * grow
     crowded = crowd is not None and pairs > crowd * count
-    lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * recipe.length * SHIPPED.slot
+    lsh = elements * (SHIPPED.element_sketched + SHIPPED.element_audited) + count * job.num_hashes * SHIPPED.slot
     if exact > EXACT_COST_RATIO * lsh or (crowded and pairs > MOST_HELD):
-        bucket_pairs, candidates = seen.banding(plan, recipe, bar, pool)
+        bucket_pairs, candidates = seen.banding(plan, job.recipe(), job.bar(), pool)
         # Grouping directly from buckets skips pairs of items that are already in the same group.
         unlike = 1 - min(1.0, len(seen.left) / max(1.0, candidates)) if crowded else 1.0
         bucket_pairs, candidates = (unlike * number * grow * grow for number in (bucket_pairs, candidates))

@@ -56,7 +56,7 @@ def choose(
         seen = joined(SampleJoin.of_sample(some, np.arange(len(some)), bar, pool), bar, pool)
         seen = replace(seen, grow=count / PLANNER_SAMPLE)
         exactly: tuple[Way, float] = "prefixes", seen.exact_way(seen.grow, 1 << 62)[1]
-        return cheapest(count, elements, exactly, seen, plan, job.recipe(), bar, pool, crowd)
+        return cheapest(count, elements, exactly, seen, plan, job, pool, crowd)
 
 
 def picked_sets(firsts: DataFrame, copies: Copies, numbers: I64, *, several: bool) -> Items:
