@@ -150,7 +150,7 @@ def test_values_that_are_not_utf_8(spark: Any, tmp_path: Path) -> None:
     assert set(here.pairs["town"].to_pylist()) == {None}
     wide = tmp_path / "wide.csv"
     wide.write_bytes("id,name\n1,Ann\n".encode("utf-16"))
-    with pytest.raises(InputError, match=r"is in UTF-16 or another encoding; expected UTF-8"):
+    with pytest.raises(InputError, match=r"is in UTF-16; expected UTF-8\. Convert it"):
         la.records.pairs(str(wide), engine="spark")
 
 

@@ -9,8 +9,10 @@ import gzip
 import io
 import json
 import math
+import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from hypothesis import strategies as st
 import lookalike as la
 from dedup_runs import DEDUPS, row_of
 from lookalike.errors import InputError, OutputError
+from lookalike.io.delimited import records_of
 from lookalike.result import Result
 from snippets import in_process
 
@@ -325,32 +328,126 @@ def test_spark_keeps_the_lines_of_baskets(spark: Any, tmp_path: Path, monkeypatc
     assert set(lines_of(tmp_path / "removed.csv")) == {b"id,kept,similarity\n", b"3,0,1.0\n"}
 
 
+@contextmanager
+def small_splits(session: Any, nbytes: int) -> Iterator[None]:
+    """Let Spark divide files into splits of so many bytes."""
+    name = "spark.sql.files.maxPartitionBytes"
+    before = session.conf.get(name)
+    session.conf.set(name, str(nbytes))
+    try:
+        yield
+    finally:
+        session.conf.set(name, before)
+
+
+def odd_csv(seed: int, count: int, delimiter: str) -> list[bytes]:
+    """The header and the records of a CSV: long texts with line breaks and quotes, all ways of quoting."""
+    draw = random.Random(seed)
+    ending, pieces = draw.choice(["\n", "\r\n"]), ["red", delimiter, '"', "\n", "\r\n", "\r", " é ", "x" * 40]
+    lines = [line_of(("text", "one", "one"), delimiter, ending, csv.QUOTE_MINIMAL)]
+    for number in range(count):
+        one = "".join(draw.choices(pieces, k=draw.choice([0, 1, 5, 30])))
+        row = (f"{number % (count * 2 // 3)}", one, draw.choice(["", "1.50", 'a"b']))
+        quoting = draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+        lines.append(line_of(row, delimiter, ending, quoting))
+    return lines
+
+
 @ON_SPARK
-@pytest.mark.promise("docs/how-to/spark.md", "Fields of CSV keep their text")
-def test_spark_keeps_the_fields_of_csv(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = [["red, green", " x ", "1.50"], ["line\nbreak", 'say "é"', ""], ["ten", "c\rd", "0x1"], ["ten", "", "2"]]
-    with open("a.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["text", "one", "two"], *rows])
-    result = la.strings.dedup("a.csv", text="text", max_edits=0, engine="spark")
-    result.write(result.kept, "b.csv")
-    (part,) = Path("b.csv").glob("part-*")
-    with open(part, newline="") as file:
-        assert sorted(csv.reader(file)) == sorted([["text", "one", "two"], *rows[:3]])
-    result.save("all")
-    values = pq.read_table("all/kept.parquet").to_pylist()
-    assert sorted([value or "" for value in row.values()] for row in values) == sorted(rows[:3])
-    assert pq.read_table("all/removed.parquet").to_pylist() == [{"id": 3, "kept": 2, "distance": 0.0}]
+@pytest.mark.promise("docs/how-to/spark.md", "Kept rows of CSV and TSV are the bytes of the input")
+@pytest.mark.promise("docs/how-to/spark.md", "delimiters, repeated column names and empty fields mean the same there")
+@pytest.mark.parametrize(("seed", "name", "delimiter"), [(1, "csv", ";"), (2, "tsv", "\t")])
+def test_spark_keeps_csv_byte_for_byte(spark: Any, tmp_path: Path, seed: int, name: str, delimiter: str) -> None:
+    """Two files in splits that begin within records; the answer, the rows and the values of the local engine."""
+    header, *records = odd_csv(seed, 60, delimiter)
+    files = [tmp_path / f"{part}.{name}" for part in "ab"]
+    files[0].write_bytes(b"\xef\xbb\xbf" + header + b"".join(records[:35]))
+    files[1].write_bytes(b"\n" + header + b"".join(records[35:]).rstrip(b"\r\n"))
+    local = la.strings.dedup(files, text="text", max_edits=0)
+    local.write(tmp_path / f"local.{name}")
+    local.write(tmp_path / "local.parquet")
+    with small_splits(spark, 400):
+        result = la.strings.dedup(files, text="text", max_edits=0, engine="spark")
+        result.write(result.kept, tmp_path / f"spark.{name}")
+        result.write(result.kept, tmp_path / "spark.parquet")
+        assert sorted(result.removed.toArrow().to_pylist(), key=str) == sorted(local.removed.to_pylist(), key=str)
     result.done()
+    parts = [part.read_bytes() for part in (tmp_path / f"spark.{name}").glob("part-*")]
+    assert {part[: len(header)] for part in parts} == {header}
+    kept = [records[row] for row in kept_rows(local, len(records))]
+    expected = [record.removesuffix(b"\n") + b"\n" for record in kept]
+    expected[-1] = kept[-1].removesuffix(b"\n").removesuffix(b"\r") + b"\n"  # it came without a line break
+    rows = {part: records_of(part[len(header) :], delimiter, at_start=False, is_end=True) for part in parts}
+    written = [
+        row.data[start:end]
+        for row in rows.values() for start, end in zip(row.starts.tolist(), row.ends.tolist(), strict=True)
+    ]  # fmt: skip
+    assert sorted(written) == sorted(expected)
+    assert sum(map(len, parts)) == sum(map(len, expected)) + len(parts) * len(header)  # and nothing else
+    tables = [pq.ParquetFile(tmp_path / "local.parquet").read(), pq.read_table(tmp_path / "spark.parquet")]
+    values = [sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=str) for table in tables]
+    assert values[0] == values[1]
+    assert tables[1].column_names == ["text", "one#2", "one#3"]
+    found = la.strings.pairs(sorted((tmp_path / f"spark.{name}").glob("part-*")), text="text", max_edits=0, id="none")
+    assert found.receipt["counts"]["strings"] == len(kept)
+
+
+@ON_SPARK
+@pytest.mark.promise("docs/how-to/spark.md", "Refused are records with more or fewer fields than the header")
+def test_spark_refuses_csv_that_it_cannot_keep(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     refused = {
-        b"text,n\na b,1\nc d\n": "a CSV record has not as many fields as the header: 'c d'",
-        b"text,n,n\na b,1,2\n": "a CSV file has repeated or empty column names",
-        b"text,n\na b,\xff\n": r"bad\.csv is not valid UTF-8, and Spark would change the bytes",
+        (b"text,n\na b,1\nc d\n",): r"a record of .*a0\.csv has 1 columns, expected 2: 'c d'\. Are quotes missing",
+        (b"text,n\na,1\n", b"n,text\n1,a\n"): r"a1\.csv has the columns n, text; the first file has text, n\. Give all",
+        (b"",): r"a0\.csv is empty; expected a header line",
     }
-    for data, message in refused.items():
-        Path("bad.csv").write_bytes(data)
+    for files, message in refused.items():
+        names = [Path(f"a{number}.csv") for number in range(len(files))]
+        for name, data in zip(names, files, strict=True):
+            name.write_bytes(data)
         with pytest.raises(InputError, match=message):
-            _ = la.strings.dedup("bad.csv", text="text", max_edits=0, engine="spark").kept
+            _ = la.strings.dedup(names, text="text", max_edits=0, engine="spark").kept
+    Path("a0.csv").write_bytes(b"text,n\na,\xff\nb,2\na,\xff")
+    result = la.strings.dedup("a0.csv", text="text", max_edits=0, engine="spark")
+    result.write(result.kept, "bytes.csv")
+    assert set(lines_of(Path("bytes.csv"))) == {b"text,n\n", b"a,\xff\n", b"b,2\n"}
+    with pytest.raises(InputError, match=r"a0\.csv is not valid UTF-8\. Write the format of the input"):
+        result.write(result.kept, "b.parquet")
+    result.done()
+
+
+@ON_SPARK
+def test_commands_of_both_engines_write_the_same_rows(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """-o FILE, -o FOLDER and --removed, with ids, of CSV and Parquet."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": ["x", "y", "z"], "text": ["a b", "a b", "c"], "n": ["1.50", None, "007"]})
+    pq.write_table(table, "a.parquet")
+    pv.write_csv(table, "a.csv")
+    for form in ("csv", "parquet"):
+        read = {}
+        for engine in ("local", "spark"):
+            asked = f"lookalike strings dedup a.{form} --text text -d 0 -q --engine {engine}"
+            for output in (f"{engine}-{form}", f"{engine}.{form} --removed {engine}-gone.{form}"):
+                done = in_process(f"{asked} -o {output}")
+                assert done.code == 0, done.err
+            kept = pq.read_table(f"{engine}-{form}/kept.parquet").to_pylist()
+            outputs = [Path(f"{engine}.{form}"), Path(f"{engine}-gone.{form}")]
+            read[engine] = [sorted(kept, key=str), *map(values_in, outputs)]
+            for row in read[engine][2]:
+                row["distance"] = float(row["distance"])
+        assert read["local"] == read["spark"]
+        assert [row["id"] for row in read["local"][0]] == ["x", "z"]
+        assert read["local"][2][0]["id"] == "y"
+
+
+def values_in(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file, or of the parts in a folder, in the order of their ids."""
+    parts = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    if path.suffix == ".parquet":
+        rows = [row for part in parts for row in pq.read_table(part).to_pylist()]
+    else:
+        rows = [row for part in parts for row in csv.DictReader(part.read_text().splitlines())]
+    return sorted(rows, key=lambda row: str(row["id"]))
 
 
 @ON_SPARK

@@ -59,7 +59,8 @@ def serve(
 ) -> None:
     """Answer queries of an index over HTTP, and add and remove items.
 
-    POST /query, POST /items, DELETE /items/ID, POST /compare, GET /stats, /health, /metrics; GET /docs describes them.
+    POST /query, POST /items, GET or DELETE /items/ID, POST /compare, GET /stats, /health, /metrics; GET /docs describes
+    them.
     """
     secret, timeout = _token(token, options["token_file"]), options["timeout"]
     host, read_only = options["host"], options["read_only"]

@@ -3,8 +3,7 @@
 The changes of a batch are concurrent: none of their clients has been answered, so any order of them is correct. The
 order in a transaction is: additions with `if_new`, then removals, then additions that replace stored items, which take
 effect together, as in one call of `Index.add`, then other additions. Reads in a transaction see what was committed
-before it. A change that depends on another one of the batch therefore waits for the next transaction, and an addition
-with `if_new` of a stored id is committed alone.
+before it. A change that depends on another one of the batch therefore waits for the next transaction.
 """
 
 from __future__ import annotations
@@ -140,8 +139,7 @@ def _compatible(index: Index, prepared: dict[int, Prepared | Removal]) -> list[i
         known = change.known
         if known is not None:
             ids = set(known.to_pylist())
-            only_alone = len(ids) < len(known) or (change.addition.if_new and _stored(index, known) > 0)
-            if only_alone or ids & (used | removed):
+            if len(ids) < len(known) or ids & (used | removed):
                 if not out:
                     return [number]
                 continue
@@ -164,18 +162,20 @@ def _commit(index: Index, changes: Sequence[Prepared | Removal]) -> list[Outcome
             grouping.catch_up_before_change(store, kind)
         blocks: list[Block] = []
         sieve = NewItemFilter(store, kind)
-        for number, change in sorted(additions, key=lambda pair: (not pair[1].addition.if_new, not replaced[pair[0]])):
+
+        def order(numbered: tuple[int, Prepared]) -> int:
+            return 0 if numbered[1].addition.if_new else 1 if replaced[numbered[0]] else 2
+
+        for number, change in sorted(additions, key=order):
             if not len(change.features):
                 outcomes[number] = [] if change.addition.if_new else Added(0, 0)
                 continue
-            if change.addition.if_new and replaced[number]:
-                raise UsageError(
-                    "an id that was new is there now."
-                )  # added by another process; each change is then committed alone
             block = change.block(store.take_ids(len(change.features)) if change.known is None else 0)
             if change.addition.if_new:
                 outcomes[number], new = sieve.sift(block)
-                blocks += [] if new is None else [new]
+                if new is not None:
+                    blocks.append(new)
+                    sieve.replaced_by(new)
             else:
                 outcomes[number] = Added(len(block), replaced[number])
                 blocks.append(block)

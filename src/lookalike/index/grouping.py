@@ -102,15 +102,15 @@ def has_ungrouped(store: Store, more_than: int = 0) -> bool:
     return len(store.after(store.grouped() - 1, more_than + 1)) > more_than
 
 
-def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None, steps: int | None = None) -> None:
+def catch_up(store: Store, kind: IndexKind, budget: Budget | None = None, most: int | None = None) -> None:
     """Assign all remaining items to groups and write the groups.
 
-    budget: limit of the scans; steps: limit of the steps of ITEMS_PER_STEP items, oldest first. None for no limit.
+    budget: limit of the scans; most: assign at most this many items, oldest first. None for no limit.
     """
     if not has_ungrouped(store):
         return
     with store.writing():
-        forest, grouped = _caught_up(store, kind, budget, steps)
+        forest, grouped = _caught_up(store, kind, budget, most)
         items = np.array(list(forest.fresh), np.int64)
         parents = np.array(list(forest.fresh.values()), np.int64)
         store.join(items, parents, forest.merges, grouped)
@@ -142,9 +142,9 @@ class GroupPage:
 
 
 def _caught_up(
-    store: Store, kind: IndexKind, budget: Budget | None = None, steps: int | None = None
+    store: Store, kind: IndexKind, budget: Budget | None = None, most: int | None = None
 ) -> tuple[Forest, int]:
-    """Return the groups of all items, or those of the next `steps` steps, and the number after the last of them."""
+    """Return the groups of all items, or those after the next `most` items, and the number after the last of these."""
     forest, grouped = Forest(store), store.grouped()
     now = datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -164,8 +164,9 @@ def _caught_up(
         order = np.lexsort((others, rows))
         return page.items, rows[order], others[order]
 
+    found = _with_copies(store, grouped - 1, ITEMS_PER_STEP if most is None else most)
     with Pool(usable_cores()) as pool:
-        for items, query, others in pool.map(near, itertools.islice(_with_copies(store, grouped - 1), steps)):
+        for items, query, others in pool.map(near, itertools.islice(found, None if most is None else 1)):
             grouped = int(items[-1]) + 1
             known = forest.look(others)
             rows, starts = np.unique(query, return_index=True)
@@ -175,11 +176,14 @@ def _caught_up(
     return forest, grouped
 
 
-def _with_copies(store: Store, after: int) -> Iterator[GroupPage]:
-    """Yield pages of items. Of items with equal features only the first is queried: the others have the same matches,
-    and a thousand copies would give a million pairs."""
+def _with_copies(store: Store, after: int, limit: int) -> Iterator[GroupPage]:
+    """Yield pages of at most `limit` items.
+
+    Of items with equal features only the first is queried: the others have the same matches, and a thousand copies
+    would give a million pairs.
+    """
     seen: dict[int, int] = {}
-    for items in pages(store, after, ITEMS_PER_STEP):
+    for items in pages(store, after, limit):
         features = store.features(items)
         prints = np.empty(len(items), np.uint64)
         lookup.blob_prints(features.data, features.offsets, prints)

@@ -261,10 +261,11 @@ class Index:
     def item(self, id: Id) -> Stored:  # noqa: A002  (the user's word)
         """Return what is stored for an id; KeyError if there is no such id."""
         number = self._number(id)
-        where = np.array([number])
-        raw = self.store.features(where)[0] if self.kind.is_own_feature else self.store.raw(where)[0]
-        item = None if raw is None else self.kind.item(raw)
-        return Stored(id, item, grouping.current(self.store, self.kind).of(number))
+        return Stored(id, self._content(number), grouping.current(self.store, self.kind).of(number))
+
+    def content(self, id: Id) -> Any:  # noqa: A002
+        """Return a stored item as it was given, or None if the index does not store items; KeyError if it has none."""
+        return self._content(self._number(id))
 
     def group_of(self, id: Id) -> int:  # noqa: A002
         """Return the group of an item, which may have no other members; KeyError if there is no such id."""
@@ -363,6 +364,11 @@ class Index:
 
     def _blocks(self, batches: Iterable[Batch]) -> Iterator[Block]:
         return blocks(self.store, self.kind, batches, raw=self._keeps_items)
+
+    def _content(self, number: int) -> Any:
+        where = np.array([number])
+        raw = self.store.features(where)[0] if self.kind.is_own_feature else self.store.raw(where)[0]
+        return None if raw is None else self.kind.item(raw)
 
     def _number(self, id: Id) -> int:  # noqa: A002
         number = int(self.store.numbers(self._known([id]))[0])

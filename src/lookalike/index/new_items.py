@@ -64,6 +64,11 @@ class NewItemFilter:
     def __init__(self, store: Store, kind: IndexKind) -> None:
         self._store, self._kind, self._fresh = store, kind, MemTable()
         self._budget = Budget()
+        self._gone = set[Id]()
+
+    def replaced_by(self, block: Block) -> None:
+        """Disregard stored items with the ids of this block, which replaces them, in the following blocks."""
+        self._gone.update(block.ids.to_pylist())
 
     def sift(self, block: Block) -> tuple[list[Match | None], Block | None]:
         """Return (the nearest match of each item, None for a new item; the block of new items, or None)."""
@@ -77,7 +82,8 @@ class NewItemFilter:
             old = matches(self._store, kind, features, probes, kind.threshold, None, self._budget)
             for row, mine in enumerate(block.ids.slice(low, high - low).to_pylist(), low):
                 own = block.features.part(row, row + 1)
-                near = next((match for match in old[row - low] if match.id != mine or row in same), None)
+                there = (match for match in old[row - low] if match.id not in self._gone)
+                near = next((match for match in there if match.id != mine or row in same), None)
                 met = self._fresh_candidates(own, probes.part(row - low, row - low + 1))
                 best = near if met is None else self._nearer(near, own, met, mine)
                 out.append(best)

@@ -41,29 +41,12 @@ class Delimited(ByteReader):
         self._path = path
         self.paths = (path,)
         self.copied_as = self._kind = kind
-        self.delimiter = "\t" if kind == "TSV" else ","
         self._seekable = compression_of(path) is None
         refuse_empty(path, name, "a header line")
         with reading(name, kind), self._open() as file:
             start = file.read(1 << 20)
-        refuse_wide_encodings(start, name)
-        head = start.decode("utf-8-sig", "replace")
-        names = self._header(head, self.delimiter)
-        if not names:
-            raise InputError(f"{name} holds only blank lines; expected a header line.")
-        if kind == "CSV" and len(names) == 1:
-            mark = max(OTHERS, key=lambda mark: len(self._header(head, mark)))
-            if len(parted := self._header(head, mark)) > 1:
-                self.delimiter, names = mark, parted
-        # pa.field accepts repeated and empty names.
-        self.schema = with_unique_names(pa.schema([pa.field(column, pa.string()) for column in names]))
+        self.schema, self.delimiter = header_of(start, name, kind)
         self._marks = Marks()
-
-    def _header(self, head: str, delimiter: str) -> list[str]:
-        try:
-            return next(filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)), [])
-        except csv.Error as error:
-            raise InputError(f"{self.name} cannot be read as {self._kind}: {error}.") from error
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         return self.batches_from(schema, 0)
@@ -144,18 +127,12 @@ class Delimited(ByteReader):
 
     def _records(self, data: bytes, *, at_start: bool, is_end: bool) -> RawRows:
         """Return the complete records at the beginning of `data`."""
-        from lookalike.kernels.delimited import records  # not at the top: it loads the compiler
-
-        skipped = len(BOM) if at_start and data.startswith(BOM) else 0
-        given = np.frombuffer(data, np.uint8)[skipped:]
-        starts, ends = np.empty((2, len(given) // 2 + 1), np.int64)  # a record has two bytes, the last may have one
-        count = records(given, ord(self.delimiter), is_end, starts, ends)
-        return RawRows(data, starts[:count] + skipped, ends[:count] + skipped)
+        return records_of(data, self.delimiter, at_start=at_start, is_end=is_end)
 
     def _parse(self, first: int, rows: RawRows, schema: pa.Schema) -> pa.Table:
         begin, end = int(rows.starts[0]), int(rows.ends[-1])
         try:
-            table = self._read(pa.py_buffer(rows.data)[begin:end], schema)
+            table = parsed(pa.py_buffer(rows.data)[begin:end], self.schema.names, self.delimiter, schema)
         except pa.ArrowInvalid as error:
             if ragged := RAGGED.search(str(error)):
                 raise InputError(self._explain(first, *ragged.groups())) from error
@@ -196,29 +173,65 @@ class Delimited(ByteReader):
     def _open(self) -> pa.NativeFile:
         return open_stream(self._path)
 
-    def _read(self, data: pa.Buffer, schema: pa.Schema) -> pa.Table:
-        return pv.read_csv(
-            pa.BufferReader(data),
-            # Without threads, Arrow names the row with an error; blocks are parsed on several threads anyway.
-            read_options=pv.ReadOptions(
-                block_size=max(1, data.size), use_threads=False, column_names=self.schema.names
-            ),
-            # No Python callback for invalid rows: Arrow's threads may outlive the interpreter and then abort in it.
-            parse_options=pv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pv.ConvertOptions(
-                check_utf8=False,
-                include_columns=schema.names,
-                column_types=schema,
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-
     def _explain(self, first: int, row: str | None, expected: str, found: str) -> str:
         # Arrow counts from 1.
         where = self.name if row is None else self.where(first + int(row) - 1)
         return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
+
+
+def header_of(start: bytes, name: str, kind: str) -> tuple[pa.Schema, str]:
+    """Return (columns, delimiter) of a CSV or TSV file that begins with `start`. name: of the file, for messages."""
+    refuse_wide_encodings(start, name)
+    text, delimiter = start.decode("utf-8-sig", "replace"), "\t" if kind == "TSV" else ","
+
+    def header(delimiter: str) -> list[str]:
+        try:
+            return next(filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), [])
+        except csv.Error as error:
+            raise InputError(f"{name} cannot be read as {kind}: {error}.") from error
+
+    names = header(delimiter)
+    if not names:
+        raise InputError(f"{name} holds only blank lines; expected a header line.")
+    if kind == "CSV" and len(names) == 1:
+        mark = max(OTHERS, key=lambda mark: len(header(mark)))
+        if len(parted := header(mark)) > 1:
+            delimiter, names = mark, parted
+    # pa.field accepts repeated and empty names.
+    return with_unique_names(pa.schema([pa.field(column, pa.string()) for column in names])), delimiter
+
+
+def records_of(data: bytes, delimiter: str, *, at_start: bool, is_end: bool) -> RawRows:
+    """Return the complete records at the beginning of `data`, which begins with a record.
+
+    at_start: the file begins here, so there may be a byte order mark. is_end: it ends here.
+    """
+    from lookalike.kernels.delimited import records  # not at the top: it loads the compiler
+
+    skipped = len(BOM) if at_start and data.startswith(BOM) else 0
+    given = np.frombuffer(data, np.uint8)[skipped:]
+    starts, ends = np.empty((2, len(given) // 2 + 1), np.int64)  # a record has two bytes, the last may have one
+    count = records(given, ord(delimiter), is_end, starts, ends)
+    return RawRows(data, starts[:count] + skipped, ends[:count] + skipped)
+
+
+def parsed(data: pa.Buffer, names: Sequence[str], delimiter: str, schema: pa.Schema) -> pa.Table:
+    """Return the columns `schema` of records without a header. names: of all columns."""
+    return pv.read_csv(
+        pa.BufferReader(data),
+        # Without threads, Arrow names the row with an error; blocks are parsed on several threads anyway.
+        read_options=pv.ReadOptions(block_size=max(1, data.size), use_threads=False, column_names=names),
+        # No Python callback for invalid rows: Arrow's threads may outlive the interpreter and then abort in it.
+        parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pv.ConvertOptions(
+            check_utf8=False,
+            include_columns=schema.names,
+            column_types=schema,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
 
 
 def _to_record_end(begun: bytes, pieces: Iterable[bytes]) -> int:

@@ -50,6 +50,7 @@ class Bodies:
     matches: type[BaseModel]
     added: type[BaseModel]
     compared: type[BaseModel]
+    stored: type[BaseModel]
 
 
 def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
@@ -85,6 +86,7 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
             replaced=(int, Field(description="Items that took the place of older ones of the same id.")),
             matches=(list[match | None], Field([], description="With if_new: null for what went in, or its match.")),
         ),
+        stored=_model("Stored", id=(Id, ...), item=(Any, Field(description="As it was given; null if not stored."))),
         compared=_model("Compared", **{scale.column: (float | None, far)}),
     )  # fmt: skip
 

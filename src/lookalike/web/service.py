@@ -37,6 +37,7 @@ ITEMS_PER_PART = 64  # items between two checks whether the client still waits
 QUERY_THREADS = 4
 MAX_WAITING = 256  # requests that may use or wait for one of these threads
 CLOSED = "Nobody may write here."
+NO_ITEM = "No item has this id."
 BAD_BODY = {
     400: "The body is not JSON.",
     408: "The body came too slowly.",
@@ -145,6 +146,19 @@ class Service:
         self.metrics.count("added_items", content["added"] + content["replaced"])
         return answer(content)
 
+    async def item(self, request: Request, id: str) -> Response:  # noqa: A002
+        """The item with this id, as it was given; null where the index does not store items."""
+        self.access.check(request, write=False)
+
+        def found() -> dict[str, Any]:
+            try:
+                name = self.index.parse_id(id)
+                return {"id": name, "item": self.index.content(name)}
+            except (UsageError, KeyError):  # text that cannot be an id of this index is not stored
+                raise _no_item(id) from None
+
+        return answer(await self._in_time(found, time.monotonic() + self.limits.seconds))
+
     async def remove(self, request: Request, id: str) -> Response:  # noqa: A002  (the user's word)
         """Take an item out of the index."""
         self.access.check(request, write=True)
@@ -154,7 +168,7 @@ class Service:
             change = None
         removed = 0 if change is None else await self.writes.write(change)
         if not removed:
-            raise Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
+            raise _no_item(id)
         self.metrics.count("removed_items", removed)
         return answer({"removed": removed})
 
@@ -234,7 +248,10 @@ class Service:
         read, write = token and self.access.reads, token
         _route(app, "POST", "/query", self.query, models.query, models.matches, token=read)
         _route(app, "POST", "/items", self.add, models.items, models.added, token=write, also={403: CLOSED})
-        gone = {403: CLOSED, 404: "No item has this id."}
+        _route(
+            app, "GET", "/items/{id:path}", self.item, None, models.stored, token=read, also={404: NO_ITEM}
+        )  # fmt: skip
+        gone = {403: CLOSED, 404: NO_ITEM}
         _route(app, "DELETE", "/items/{id:path}", self.remove, None, request_models.Removed, token=write, also=gone)
         _route(app, "POST", "/compare", self.compare, models.compare, models.compared, token=read)
         _route(app, "GET", "/stats", self.stats, None, None, token=read)
@@ -246,6 +263,10 @@ class Service:
         if token:
             app.openapi()["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return app
+
+
+def _no_item(id: str) -> Refused:  # noqa: A002
+    return Refused(404, "NoSuchItem", f"no item has the id {id!r}.")
 
 
 async def _to_docs() -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,8 @@ from lookalike.web.admission import Refused
 if TYPE_CHECKING:
     from lookalike.index.index import Index
 
-MAX_UNGROUPED = grouping.ITEMS_PER_STEP  # most items that are put into groups together with a removal or replacement
+FIRST_STEP, LARGEST_STEP = 256, grouping.ITEMS_PER_STEP  # items that are put into groups at once
+STEP_SECONDS = 0.5  # a step that takes longer makes the next one smaller
 ITEMS_TOGETHER = 1024  # most items of a transaction of several requests; a larger request has its own
 
 
@@ -35,7 +37,8 @@ class Writes:
     """The writes of one service, which a single thread commits.
 
     Items are put into groups in steps between the commits, so that a removal or replacement, which needs the groups of
-    all items, does not have to wait for many of them, and nobody else has to wait for it.
+    all items, does not have to wait for many of them, and nobody else has to wait for it. A step has as many items as
+    take about STEP_SECONDS: few where each has many candidates.
     """
 
     def __init__(self, index: Index, seconds: float) -> None:
@@ -43,6 +46,7 @@ class Writes:
         self._queue: deque[Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lookalike-writer")
+        self._step = FIRST_STEP  # as many items may be put into groups together with a removal or replacement
         self._groups_ahead = True  # False once the next step would exceed its limit
 
     def close(self) -> None:
@@ -75,7 +79,7 @@ class Writes:
         try:
             while self._queue or behind:
                 batch = self._next() if self._queue else []
-                most = MAX_UNGROUPED if self._groups_ahead else None
+                most = self._step if self._groups_ahead else None
                 try:
                     outcomes: Sequence[Outcome] = await loop.run_in_executor(
                         self._thread, commit, self._index, [waiting.change for waiting in batch], most
@@ -103,10 +107,16 @@ class Writes:
         """Put the next items into groups if there are many; return whether there still are many."""
         store = self._index.store
         try:
-            if not self._groups_ahead or not grouping.has_ungrouped(store, MAX_UNGROUPED):
+            if not self._groups_ahead or not grouping.has_ungrouped(store, self._step):
                 return False
-            grouping.catch_up(store, self._index.kind, Budget(), steps=1)
-            return grouping.has_ungrouped(store, MAX_UNGROUPED)
+            begin = time.monotonic()
+            grouping.catch_up(store, self._index.kind, Budget(), self._step)
+            seconds = time.monotonic() - begin
+            if seconds > STEP_SECONDS:
+                self._step = max(1, self._step // 4)
+            elif seconds < STEP_SECONDS / 4:
+                self._step = min(2 * self._step, LARGEST_STEP)
+            return grouping.has_ungrouped(store, self._step)
         except IndexBusy:  # another process writes
             return False
         except LookalikeError:  # too long strings, or a full disk: a removal says so itself

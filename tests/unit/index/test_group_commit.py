@@ -63,6 +63,10 @@ def test_together_is_as_one_by_one(tmp_path: Path, sample: Sample, seed: int, mo
         outcomes = inner_commit(index, changes)
         plain = [change if isinstance(change, Removal) else change.addition for change in changes]
         steps = [change for change in plain if isinstance(change, Addition) and change.if_new]
+        nonlocal together_if_new
+        together_if_new += sum(
+            isinstance(change, Addition) and bool(stored & set(change.ids or ())) for change in steps
+        )
         steps += [change for change in plain if isinstance(change, Removal)]
         others = [change for change in plain if isinstance(change, Addition) and not change.if_new]
         replacing = [change for change in others if stored & set(change.ids or ())]
@@ -79,7 +83,7 @@ def test_together_is_as_one_by_one(tmp_path: Path, sample: Sample, seed: int, mo
 
     together = Index.create(tmp_path / "together", kind=sample.kind, **sample.options)
     apart = Index.create(tmp_path / "apart", kind=sample.kind, **sample.options)
-    sizes = []
+    sizes, together_if_new = [], 0
     replaced_together: list[int] = []
     with together, apart:
         for _ in range(8):
@@ -98,6 +102,7 @@ def test_together_is_as_one_by_one(tmp_path: Path, sample: Sample, seed: int, mo
         assert state(together) == state(apart)
     assert sum(changes for changes, _ in sizes) > sum(commits for _, commits in sizes)
     assert seed == 2 or max(replaced_together) > 1
+    assert seed == 2 or together_if_new > 0
 
 
 def test_an_error_concerns_its_own_change_only(tmp_path: Path) -> None:

@@ -30,7 +30,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "strings": {"threshold": 1},
     "records": {"sample": pa.Table.from_pylist(PEOPLE), "threshold": 0.8},
 }
-PATHS = ["POST /query", "POST /items", "DELETE /items/{id}", "POST /compare", "GET /stats", "GET /health"]
+PATHS = [
+    "POST /query",
+    "POST /items",
+    "GET /items/{id}",
+    "DELETE /items/{id}",
+    "POST /compare",
+    "GET /stats",
+    "GET /health",
+]
 CASES = [(path, mode) for path in PATHS for mode in GenerationMode if not path.startswith("GET") or mode.is_positive]
 # What a schema cannot say: as many ids as items and all of one type; no vector of zeros; one type in each column.
 UNSAID = ("POST /items", "vectors", "records")

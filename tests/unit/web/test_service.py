@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from lookalike.index import grouping
 from lookalike.index.folder import FolderStore
 from lookalike.index.index import Index
 from lookalike.index.search import WorkLimit
@@ -106,7 +105,9 @@ def test_items_come_and_go(served: tuple[str, int]) -> None:
     assert ask(served, "POST", "/items", {"items": [lily, "a daisy and a daisy"], "ids": ["l2", "d"], "if_new": True}) == (
         200, {"added": 1, "replaced": 0, "matches": [{"id": "lily", "similarity": 1.0}, None]},
     )  # fmt: skip
+    assert ask(served, "GET", "/items/red/tulip") == (200, {"id": "red/tulip", "item": TULIP})
     assert ask(served, "DELETE", "/items/red/tulip") == (200, {"removed": 1})
+    assert ask(served, "GET", "/items/red/tulip")[0] == 404
     assert ask(served, "DELETE", "/items/red/tulip") == (
         404, {"error": "NoSuchItem", "message": "no item has the id 'red/tulip'."},
     )  # fmt: skip
@@ -123,7 +124,9 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         assert ask(where, "POST", "/items", {"items": ["1010", "ffff"], "ids": [7, -9]})[1]["added"] == 2
         assert ask(where, "POST", "/query", {"items": ["1011"]}) == (200, {"matches": [[{"id": 7, "distance": 1.0}]]})
         assert ask(where, "DELETE", "/items/-9") == (200, {"removed": 1})
+        assert ask(where, "GET", "/items/7") == (200, {"id": 7, "item": "1010"})
         for nobody in ("seven", "9" * 30, str(2**63), "70"):
+            assert ask(where, "GET", f"/items/{nobody}")[0] == 404
             assert ask(where, "DELETE", f"/items/{nobody}")[0] == 404
         status, refused = ask(where, "POST", "/query", {"items": ["xyz"]})
         assert (status, refused["error"]) == (422, "BadBody")
@@ -265,8 +268,9 @@ def test_many_read_while_one_writes(served: tuple[str, int]) -> None:
 
 @pytest.mark.promise("docs/how-to/serve.md", "put into groups in steps, between which other writes are committed")
 def test_a_removal_waits_for_groups_in_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "ITEMS_PER_STEP", 10)
-    monkeypatch.setattr(writes, "MAX_UNGROUPED", 10)
+    monkeypatch.setattr(writes, "FIRST_STEP", 10)
+    monkeypatch.setattr(writes, "LARGEST_STEP", 10)
+    monkeypatch.setattr(writes, "STEP_SECONDS", 60)
     steps: list[int] = []
     join = FolderStore.join
 

@@ -72,6 +72,27 @@ def with_checked_values(frame: DataFrame, names: Sequence[str], file: str) -> Da
     return mapped(frame.select(*(f"`{name}`" for name in names), LINE, file), stage, schema)
 
 
+def with_valid_text(frame: DataFrame, name: str, *, repair: bool) -> DataFrame:
+    """Return columns of text with U+FFFD for bytes that are not UTF-8 (repair), or raise BadText at the first one.
+
+    name: of the input, for the message.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    failure = (
+        f"lookalike.errors.BadText: {name} is not valid UTF-8. Write the format of the input, to which rows are "
+        "copied, or use `on_bad_text='replace'` for U+FFFD instead of such bytes."
+    )
+    columns = [F.col(f"`{column}`") for column in frame.columns]
+    if repair:
+        return frame.select(*(F.make_valid_utf8(c).alias(n) for c, n in zip(columns, frame.columns, strict=True)))
+    bad = F.raise_error(F.lit(failure))
+    return frame.select(
+        *(F.when(F.is_valid_utf8(c) | c.isNull(), c).otherwise(bad).alias(n)
+          for c, n in zip(columns, frame.columns, strict=True))
+    )  # fmt: skip
+
+
 def as_json_lines(frame: DataFrame, name: str) -> DataFrame:
     """Return each row as a line of JSON (value), as the local engine writes it. name: of the input, for messages."""
 

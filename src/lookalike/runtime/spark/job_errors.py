@@ -10,7 +10,6 @@ from lookalike import errors
 from lookalike.runtime.spark.session import ClusterError, first_line
 
 LOOKALIKE_ERROR = re.compile(r"(?:lookalike\.errors\.)(\w+): (.+)")
-BAD_RECORD = re.compile(r"Malformed CSV record: (.*?)(?: SQLSTATE|$)", re.MULTILINE)
 NO_SYSTEM = re.compile(r"Class ([\w.]+FileSystem) not found|No FileSystem for scheme \"?(\w+)")
 
 
@@ -35,15 +34,6 @@ def from_spark(words: str) -> errors.LookalikeError:
             error = kind.__new__(kind)
             error.args = (re.sub(r" SQLSTATE: \w+$", "", message.strip()),)
             return error
-    if record := BAD_RECORD.search(words):
-        return errors.InputError(
-            f"a CSV record has not as many fields as the header: {record[1].strip()[:80]!r}. Correct it, or remove it."
-        )
-    if "CSV header does not conform to the schema" in words:
-        return errors.InputError(
-            "a CSV file has repeated or empty column names, or other columns than the first file, which Spark would "
-            "change. Give all files one header with a name for each column, or run on one machine."
-        )
     return ClusterError(f"Spark could not do the job: {root_cause(words)}")
 
 

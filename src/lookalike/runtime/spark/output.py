@@ -18,6 +18,7 @@ from lookalike.runtime.spark.key_join import Order
 from lookalike.runtime.spark.lineage import LineageCutter
 from lookalike.runtime.spark.row_numbers import numbered
 from lookalike.runtime.spark.sources import FILE, PLACE, SparkSource
+from lookalike.runtime.spark.writing import KeptLines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -178,25 +179,28 @@ class Matched:
     def kept(self) -> DataFrame:
         """The rows of the first collection that are kept, with all their columns."""
         origin = self.origins[0]
-        if origin.has_lines:
-            return with_checked_values(self._rows_that_stay, origin.columns, FILE)
-        return self._rows_that_stay.select(*(f"`{name}`" for name in origin.columns))
+        if LINE in origin.frame.columns:
+            return with_checked_values(self._rows_that_stay(lines=True), origin.columns, FILE)
+        return self._rows_that_stay().select(*(f"`{name}`" for name in origin.columns))
 
     @property
-    def kept_lines(self) -> DataFrame | None:
-        """The same rows as lines of the JSON Lines files that they come from (value); None for other inputs."""
-        return self._rows_that_stay.selectExpr(f"{LINE} as value") if self.origins[0].has_lines else None
+    def kept_lines(self) -> KeptLines | None:
+        """The same rows as the lines or records that they were read from; None for inputs without lines."""
+        origin = self.origins[0]
+        if not origin.has_lines:
+            return None
+        return KeptLines(self._rows_that_stay(lines=True).selectExpr(f"{LINE} as value"), origin.csv)
 
-    @property
-    def _rows_that_stay(self) -> DataFrame:
+    def _rows_that_stay(self, *, lines: bool = False) -> DataFrame:
+        """Return the kept rows. lines: with LINE and FILE."""
         origin = self.origins[0]
         gone = self.named(self.removed.select("item"), ["item"])
         if origin.id_column is not None:
-            rows, ids = origin.frame, gone.withColumnRenamed("item", "_lookalike_id")
+            rows, ids = origin.lines if lines else origin.frame, gone.withColumnRenamed("item", "_lookalike_id")
             return rows.join(
                 ids, rows[f"`{origin.id_column}`"].cast(origin.id_type) == ids["_lookalike_id"], "left_anti"
             )
-        return origin.placed(lines=True).join(gone.withColumnRenamed("item", PLACE), PLACE, "left_anti")
+        return origin.placed(lines=lines).join(gone.withColumnRenamed("item", PLACE), PLACE, "left_anti")
 
     # ids
 

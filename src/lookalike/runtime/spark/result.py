@@ -14,6 +14,7 @@ from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import Grouping
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.runtime.receipt import NO_WORK, peak_memory, recall_warnings
+from lookalike.runtime.spark.exact_rows import with_valid_text
 from lookalike.runtime.spark.job_errors import translated_errors
 from lookalike.runtime.spark.run import SparkRun
 from lookalike.runtime.spark.session import engine_facts, spark_versions
@@ -97,12 +98,13 @@ class SparkResult(FrameRows):
     def kept(self) -> DataFrame:
         """The rows that are kept, with all their columns, in the types that Spark reads.
 
-        An action on it fails if these types would change a value of a JSON Lines file.
+        An action on it fails if these types would change a value of a JSON Lines file, or a CSV file is not UTF-8.
         """
         with self._working():
-            if self.run.on_bad_text != "replace":
-                self.run.matched.origins[0].check_encoding()
-            return self.run.matched.kept
+            origin, frame = self.run.matched.origins[0], self.run.matched.kept
+            if origin.csv is None:
+                return frame
+            return with_valid_text(frame, origin.name, repair=self.run.on_bad_text == "replace")
 
     @property
     def frame(self) -> DataFrame:
@@ -190,14 +192,15 @@ class SparkResult(FrameRows):
     def write(self, frame: DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> str:
         """Write a DataFrame as a folder of part files, in the format given by the extension of its name.
 
-        Kept rows of JSON Lines are written to JSON Lines as the lines of the input. Other kept rows are converted to
-        text as in the local engine; values that have no exact text raise OutputError.
+        Kept rows of JSON Lines, CSV and TSV are written to the same format as the bytes of the input. Other kept rows
+        are converted to text as in the local engine; values that have no exact text raise OutputError.
         """
         name = os.fspath(path)
         with translated_errors(), self.run.trace.stage("write"):
             if "kept" in self.__dict__ and frame is self.kept:
                 matched = self.run.matched
-                return write_rows(frame, matched.kept_lines, matched.origins[0].name, name, force=force)
+                lines, repair = matched.kept_lines, self.run.on_bad_text == "replace"
+                return write_rows(frame, lines, matched.origins[0].name, name, force=force, repair=repair)
             return write_frame(frame, name, force=force)
 
     def done(self) -> None:

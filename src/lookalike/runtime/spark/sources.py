@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
-from lookalike.errors import BadText, InputError, UsageError
+from lookalike.errors import InputError, LookalikeError, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
@@ -22,7 +21,9 @@ from lookalike.io.paths import FORMATS, TEXT_LINES, kind_of
 from lookalike.io.read import open_collection
 from lookalike.io.texts import kind_of_text
 from lookalike.runtime.spark.arrow_batches import Batches, mapped_whole, numbers
+from lookalike.runtime.spark.delimited import DelimitedFiles, HiddenColumns, read_delimited
 from lookalike.runtime.spark.exact_rows import LINE, read_json_lines
+from lookalike.runtime.spark.file_names import in_order, plain, spark_url
 from lookalike.runtime.spark.job_errors import root_cause, translated_errors
 from lookalike.runtime.spark.session import quiet
 
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 FILE, START_COLUMN, ROW_COLUMN, PLACE = "_lookalike_file", "_lookalike_start", "_lookalike_row", "_lookalike_place"
 HIDDEN = (FILE, START_COLUMN, ROW_COLUMN, PLACE, LINE)
-CSV_READ_OPTIONS = {"header": True, "multiLine": True, "escape": '"', "mode": "FAILFAST", "enforceSchema": False}
+HIDDEN_OF_CSV = HiddenColumns(line=LINE, file=FILE, start=START_COLUMN, row=ROW_COLUMN)
 READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Parquet": ("parquet", {}),
     "ORC": ("orc", {}),
     "JSON lines": ("json", {}),
-    "CSV": ("csv", CSV_READ_OPTIONS),
-    "TSV": ("csv", {**CSV_READ_OPTIONS, "sep": "\t"}),
+    "CSV": ("csv", {}),
+    "TSV": ("csv", {}),
     TEXT_LINES: ("text", {}),
 }
 EXTENSIONS = {**{ending: kind for ending, kind in FORMATS.items() if kind in READERS}, ".orc": "ORC"}
@@ -67,7 +68,8 @@ class SparkSource:
 
     bases: the place of the first row for each (file, start); empty unless placing is "files".
     id_column: None if rows are identified by their place. given: local paths as the user named them; files: the files
-    that these match; both are empty for other inputs. shown: the columns in the receipt, if not text and id.
+    that these match; both are empty for other inputs. shown: the columns in the receipt, if not text and id. csv: the
+    files, if they are CSV or TSV, in which all values are strings.
     """
 
     name: str
@@ -76,11 +78,11 @@ class SparkSource:
     id_column: str | None
     placing: Placing
     bases: RowOffsets
-    untyped: bool = False  # all values are strings, as in CSV
+    csv: DelimitedFiles | None = None
     given: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
-    lines: bool | None = None  # True if each line of text files is an item
+    by_line: bool | None = None  # True if each line of text files is an item
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ class SparkSource:
 
     def describe(self) -> dict[str, Any]:
         """Return the receipt's entry for the input, in the form of the local engine, from which it can be reopened."""
-        columns = self.shown or {"text": self.text_column, "id": self.id_column, "lines": self.lines}
+        columns = self.shown or {"text": self.text_column, "id": self.id_column, "lines": self.by_line}
         return {"name": self.name, **columns, "origin": origin(self.given, map(Path, self.files))}
 
     def check(self, column: str) -> None:
@@ -107,11 +109,11 @@ class SparkSource:
         check_column(schema_of(self.frame.select(*self.columns)), column, self.name)
 
     def compared(self, column: str) -> Any:
-        """Return a column to order rows by. In untyped files, columns of numbers are cast (takes one pass)."""
+        """Return a column to order rows by. Columns of numbers in CSV are cast (takes one pass)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         values = F.col(f"`{column}`")
-        if not self.untyped:
+        if self.csv is None:
             return values
         number = values.try_cast("double")
         words = self.frame.where(values.isNotNull() & number.isNull()).limit(1).count()
@@ -119,20 +121,13 @@ class SparkSource:
 
     @property
     def has_lines(self) -> bool:
-        """True if the rows carry the lines of the JSON Lines files that they come from."""
-        return LINE in self.frame.columns
+        """True if the rows are lines of JSON Lines files, or records of CSV or TSV files."""
+        return self.csv is not None or LINE in self.frame.columns
 
-    def check_encoding(self) -> None:
-        """Raise BadText for CSV files that are not UTF-8, whose bytes Spark would replace; takes one pass."""
-        if not self.untyped:
-            return
-        lines = self.frame.sparkSession.read.text(self.frame.inputFiles())
-        bad = lines.where("not is_valid_utf8(value)").selectExpr("_metadata.file_path as file").limit(1).collect()
-        if bad:
-            raise BadText(
-                f"{plain(bad[0]['file'])} is not valid UTF-8, and Spark would change the bytes of the kept rows. "
-                "Use `on_bad_text='replace'` for U+FFFD instead of them, or run on one machine."
-            )
+    @property
+    def lines(self) -> DataFrame:
+        """The frame with LINE, if `has_lines`."""
+        return self.frame if self.csv is None else self.csv.rows(lines=True)
 
     def placed(self, *, lines: bool = False) -> DataFrame:
         """Return all rows with all their columns, and PLACE: the number that identifies them in the rest of the run.
@@ -141,8 +136,10 @@ class SparkSource:
         """
         if self.placing != "files":
             return self.frame
-        names, bases = [*self.columns, *((LINE, FILE) if lines and self.has_lines else ())], self.bases
-        visible = self.frame.select(*(f"`{name}`" for name in names)).schema
+        lines = lines and self.has_lines
+        frame, bases = self.lines if lines else self.frame, self.bases
+        names = [*self.columns, *((LINE, FILE) if lines else ())]
+        visible = frame.select(*(f"`{name}`" for name in names)).schema
 
         def work(batches: Batches) -> Batches:
             for batch, place in places(batches, bases):
@@ -150,7 +147,7 @@ class SparkSource:
 
         from pyspark.sql.types import LongType, StructType
 
-        return mapped_whole(self.frame, work, StructType([*visible.fields]).add(PLACE, LongType()))
+        return mapped_whole(frame, work, StructType([*visible.fields]).add(PLACE, LongType()))
 
 
 def no_row_numbers(name: str, parameter: str = "id") -> UsageError:
@@ -306,49 +303,60 @@ def _of_paths(
         raise _no_text_files(name)
     form, options = READERS[kind]
     hidden = [f"_metadata.file_path as {FILE}", f"_metadata.file_block_start as {START_COLUMN}"]
+    urls, csv = [spark_url(path) for path in paths], None
     try:
         if kind == "JSON lines":
-            frame = read_json_lines(session, [_url(path) for path in paths], hidden)
+            frame = read_json_lines(session, urls, hidden)
+        elif form == "csv":
+            csv = _delimited(session, paths, kind)
+            frame = csv.rows()
         else:
-            frame = session.read.format(form).options(**options).load([_url(path) for path in paths])
+            frame = session.read.format(form).options(**options).load(urls)
+    except LookalikeError:
+        raise
     except Exception as error:  # Spark raises many types
         raise InputError(f"Spark cannot read {name} as {kind}: {root_cause(str(error))}") from error
     if kind == TEXT_LINES:
         frame = frame.withColumnRenamed("value", "text")
     schema = schema_of(frame)
-    if form == "csv" and any("\0" in column or column.startswith("\ufffd\ufffd") for column in schema.names):
-        raise InputError(f"{name} is in UTF-16 or another encoding; expected UTF-8. Convert it, for example by iconv.")
     id_column = choose_id(schema, id, name)
     text_column = choose(schema, text, name, besides=id_column)
     if kind == "Parquet":  # its rows have numbers, independent of blocks
         hidden = [hidden[0], f"cast(0 as long) as {START_COLUMN}", f"_metadata.row_index as {ROW_COLUMN}"]
     if FILE not in frame.columns:
         frame = frame.selectExpr("*", *hidden)
-    files = sorted({plain(file) for file in frame.inputFiles()})
+    files = in_order({plain(file) for file in (frame if csv is None else csv.lines).inputFiles()}, paths)
     with translated_errors():
-        bases = _bases(frame, paths, files, dense=id_column is None)
+        bases = _bases(frame, files, dense=id_column is None) if csv is None else _dense(csv.counts, files)
     near = not any("://" in path for path in paths)
     return SparkSource(
-        name, frame, text_column, id_column, "files", bases, untyped=form == "csv",
-        given=tuple(paths) if near else (), files=tuple(files) if near else (),
-        lines=True if kind == TEXT_LINES else None,
+        name, frame, text_column, id_column, "files", bases, csv,
+        given=tuple(paths) if near else (), files=tuple(sorted(files)) if near else (),
+        by_line=True if kind == TEXT_LINES else None,
     )  # fmt: skip
 
 
-def _bases(frame: DataFrame, paths: list[str], found: list[str], *, dense: bool) -> RowOffsets:
+def _delimited(session: SparkSession, paths: list[str], kind: str) -> DelimitedFiles:
+    urls = [spark_url(path) for path in paths]
+    found = in_order({plain(file) for file in session.read.text(urls).inputFiles()}, paths)
+    with translated_errors():
+        return read_delimited(session, urls, [spark_url(file) for file in found], kind, HIDDEN_OF_CSV)
+
+
+def _bases(frame: DataFrame, files: list[str], *, dense: bool) -> RowOffsets:
     """Return the place of the first row of each file block: dense (after counting all rows), or with gaps."""
-    roots = [plain(_url(path)).partition("*")[0] for path in paths]
-
-    def order(file: str) -> tuple[int, str]:
-        return next((at for at, root in enumerate(roots) if file.startswith(root)), len(roots)), file
-
-    files = sorted(found, key=order)
     if not dense:
         return SparseRowOffsets({file: number for number, file in enumerate(files)})
     counted = frame.groupBy(FILE, START_COLUMN).count().collect()
-    blocks = sorted((order(plain(row[FILE])), row[START_COLUMN], row["count"]) for row in counted)
+    return _dense({(row[FILE], row[START_COLUMN]): row["count"] for row in counted}, files)
+
+
+def _dense(counts: Mapping[tuple[str, int], int], files: Sequence[str]) -> RowOffsets:
+    """Return the place of the first row of each (file, start), given the number of rows of each."""
+    number = {file: at for at, file in enumerate(files)}
+    blocks = sorted((number[plain(file)], start, count) for (file, start), count in counts.items())
     ends = np.cumsum([count for _, _, count in blocks]).tolist()
-    return {(file, start): end - count for ((_, file), start, count), end in zip(blocks, ends, strict=True)}
+    return {(files[at], start): end - count for (at, start, count), end in zip(blocks, ends, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -359,20 +367,6 @@ class SparseRowOffsets:
 
     def __getitem__(self, block: tuple[str, int]) -> int:
         return (self.files[block[0]] << IN_FILE) + block[1]
-
-
-def plain(path: str) -> str:
-    """Normalise a file name, which Spark writes in several ways.
-
-    >>> plain("file:///data/a%20b.parquet"), plain("s3://bucket/a.parquet")
-    ('/data/a b.parquet', 's3://bucket/a.parquet')
-    """
-    path = unquote(path)
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
-
-
-def _url(path: str) -> str:
-    return path if "://" in path else Path(path).absolute().as_uri().replace("%2A", "*")
 
 
 def _no_text_files(name: str) -> InputError:

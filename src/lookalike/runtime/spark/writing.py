@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.json_rows import json_document
+from lookalike.io.paths import kind_of
 from lookalike.io.results import RECEIPT
 from lookalike.runtime.spark.exact_rows import as_exact_text, as_json_lines
 from lookalike.runtime.spark.job_errors import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+    from lookalike.runtime.spark.delimited import DelimitedFiles
 
 JSON_OPTIONS = {"ignoreNullFields": False}
 CSV_WRITE_OPTIONS = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
@@ -77,23 +81,44 @@ def write_frame(frame: DataFrame, path: str, *, force: bool) -> str:
     return _save(frame.write.format(form).options(**options), frame.sparkSession, path, force=force)
 
 
-def write_rows(frame: DataFrame, lines: DataFrame | None, name: str, path: str, *, force: bool) -> str:
-    """Write rows of an input without changing their values. lines: the same rows as lines of JSON (value), or None.
+@dataclass(frozen=True)
+class KeptLines:
+    """Kept rows as the lines or records that they were read from (value). csv: their files if these are CSV or TSV."""
 
-    name: of the input, for messages.
+    frame: DataFrame
+    csv: DelimitedFiles | None
+
+    def for_output(self, path: str) -> DataFrame | None:
+        """Return the lines of an output that has the format of the input; None for other outputs."""
+        kind = "JSON lines" if self.csv is None else self.csv.header.kind
+        if kind != kind_of(path):
+            return None
+        return self.frame if self.csv is None else self.csv.with_header(self.frame)
+
+
+def write_rows(
+    frame: DataFrame, given: KeptLines | None, name: str, path: str, *, force: bool, repair: bool = False
+) -> str:
+    """Write rows of an input without changing their values. given: the same rows as they were read, if known.
+
+    name: of the input, for messages. repair: replace bytes that are not UTF-8 in lines by U+FFFD.
     """
     check_target(path, force=force)
     form, _ = FORMATS[os.path.splitext(path)[1].lower() or ".parquet"]
-    if form == "csv":
+    lines = None if given is None else given.for_output(path)
+    if lines is not None and repair:
+        lines = lines.selectExpr("make_valid_utf8(value) as value")
+    if lines is None and form == "csv":
         return write_frame(as_exact_text(frame, name), path, force=force)
-    if form != "json":
+    if lines is None and form == "json":
+        lines = as_json_lines(frame, name)
+    if lines is None:
         return write_frame(frame, path, force=force)
-    rows = as_json_lines(frame, name) if lines is None else lines
-    return _save(rows.write.format("text").options(lineSep="\n"), frame.sparkSession, path, force=force)
+    return _save(lines.write.format("text").options(lineSep="\n"), frame.sparkSession, path, force=force)
 
 
 def _save(writer: DataFrameWriter, session: SparkSession, path: str, *, force: bool) -> str:
-    """Let Spark write the parts to a path or a URL; parts of JSON Lines get the extension of the folder's name."""
+    """Let Spark write the parts to a path or a URL; parts of lines get the extension of the folder's name."""
     if is_url(path):
         writer.mode("overwrite" if force else "error").save(as_url(path))
         _name_parts(session, as_url(path))
@@ -106,9 +131,9 @@ def _save(writer: DataFrameWriter, session: SparkSession, path: str, *, force: b
 
 
 def _name_parts(session: SparkSession, url: str, ending: str | None = None) -> None:
-    """Rename parts of JSON Lines, which Spark names .txt or .json, so that readers recognise them by extension."""
+    """Rename parts of lines, which Spark names .txt or .json, so that readers recognise them by extension."""
     ending = os.path.splitext(url)[1] if ending is None else ending
-    if FORMATS.get(ending.lower(), ("",))[0] != "json":
+    if FORMATS.get(ending.lower(), ("",))[0] not in ("json", "csv"):
         return
     jvm: Any = session._jvm
     folder = jvm.org.apache.hadoop.fs.Path(url)

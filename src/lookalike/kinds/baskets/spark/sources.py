@@ -186,7 +186,7 @@ def _grouped(
     if several and PLACE in frame.columns:
         lists = numbered(lists, [FIRST], PLACE).drop(FIRST)
     placing: Any = "column" if PLACE in frame.columns else "sorted ids"
-    made = replace(rows, frame=lists, text_column=held, id_column=owner, placing=placing, bases={}, untyped=False)
+    made = replace(rows, frame=lists, text_column=held, id_column=owner, placing=placing, bases={}, csv=None)
     return made, replace(rows, text_column=held, id_column=owner, placing=placing)
 
 
@@ -232,7 +232,7 @@ def _of_rows(rows: SparkSource, rule: BasketRule, found: BasketColumns) -> tuple
     whole = made.placed() if rows.placing == "files" else frame
     others = [f"`{name}`" for name in whole.columns if name != found.item]
     entries = whole.select(*others, F.posexplode(f"`{found.item}`").alias(WITHIN, found.item))
-    return _grouped(replace(rows, frame=entries), entries, found.item, id_column, "true")
+    return _grouped(replace(rows, frame=entries, csv=None), entries, found.item, id_column, "true")
 
 
 def _of_memory(session: SparkSession, source: Any, rule: BasketRule) -> tuple[SparkSource, SparkSource]:

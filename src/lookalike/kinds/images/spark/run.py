@@ -26,9 +26,10 @@ from lookalike.runtime.run_output import OutputKind
 from lookalike.runtime.spark.arrow_batches import mapped, nothing, numbers
 from lookalike.runtime.spark.block_join import across, cell_edges, cell_sides
 from lookalike.runtime.spark.block_join_run import CellRun
+from lookalike.runtime.spark.file_names import plain
 from lookalike.runtime.spark.read_items import read_items
 from lookalike.runtime.spark.session import open_session, quiet, tune
-from lookalike.runtime.spark.sources import PLACE, PathArguments, SparkSource, is_read_by_spark, plain, reached
+from lookalike.runtime.spark.sources import PLACE, PathArguments, SparkSource, is_read_by_spark, reached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
