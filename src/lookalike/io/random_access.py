@@ -12,7 +12,7 @@ from lookalike.io.collection import Collection
 
 
 def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[int, str]:
-    """Return the texts of the wanted documents, numbered across all collections, in one pass that holds only these.
+    """Return the texts of the wanted documents, numbered across all collections, in one pass that ends with the last.
 
     >>> from lookalike.io.read import open_collection
     >>> pick_texts([open_collection(["a", "b"]), open_collection(["c"])], {1, 2})
@@ -27,4 +27,6 @@ def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[
             texts = batch.texts.take(pa.array((here - first).tolist(), pa.int64())).to_pylist()
             by_number.update(zip(here.tolist(), texts, strict=True))
             first += len(batch)
+            if len(by_number) == len(numbers):
+                return by_number
     return by_number

@@ -19,11 +19,12 @@ from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError
 from lookalike.io.read import by_lines, open_collection
+from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
 from lookalike.kinds.scrub.kernels import grams as kernel
-from lookalike.kinds.scrub.kernels import repeats as repeats_kernel
+from lookalike.kinds.scrub.kernels.windows import NONE
 from lookalike.kinds.scrub.local import Scrubbed
 from lookalike.kinds.scrub.options import ONE_MACHINE, DecontaminateOptions
-from lookalike.kinds.scrub.repeats import NO_PIECES, CutList, hash_table
+from lookalike.kinds.scrub.repeats import NO_PIECES, CutList
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import (
     SCRUB_MEMORY_PER_TEXT_BYTE,
@@ -33,6 +34,7 @@ from lookalike.kinds.scrub.tokens import (
     token_ranges,
     tokens_recipe,
 )
+from lookalike.kinds.scrub.windows import hash_table
 from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.local.memory_needs import read_limit
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -228,11 +230,11 @@ def _search(
         if not here or remove == "documents":
             break
         for first, last in (window for match in here for window in match.windows):
-            gone[first : last + 1] = repeats_kernel.CUT
+            gone[first : last + 1] = cuts_kernel.CUT
     documents = sorted({match.document for match in found})
     for document in documents if remove == "documents" else ():
-        states[document] = repeats_kernel.DROPPED
-        gone[read.offsets[document] : read.offsets[document + 1]] = repeats_kernel.CUT
+        states[document] = cuts_kernel.DROPPED
+        gone[read.offsets[document] : read.offsets[document + 1]] = cuts_kernel.CUT
     return found, CutList(_pieces(read, gone, documents), states)
 
 
@@ -243,7 +245,7 @@ def _pieces(read: ScrubTokens, gone: U8, documents: Sequence[int]) -> I64:
         start, end = read.offsets[document : document + 2]
         edges = np.flatnonzero(np.diff(gone[start:end].astype(np.int8), prepend=0, append=0)) + start
         firsts, ends = edges[::2], edges[1::2]
-        none = np.full(len(firsts), repeats_kernel.NONE)
+        none = np.full(len(firsts), NONE)
         made.append(np.stack([firsts, ends - firsts, none, np.zeros_like(firsts)], 1))
     return np.concatenate(made)
 

@@ -15,7 +15,7 @@ from lookalike.core.token_hashes import strings
 from lookalike.errors import InputChanged
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
-from lookalike.kinds.scrub.kernels import repeats as repeats_kernel
+from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
 from lookalike.kinds.scrub.kernels import tokens as tokens_kernel
 from lookalike.kinds.scrub.repeats import CutList
 from lookalike.kinds.scrub.spec import ScrubJob
@@ -120,7 +120,7 @@ class CutReader:
         begin, end = np.searchsorted(self._owners, [first, last])
         low, high = np.searchsorted(self.kept.tokens, self.offsets[[first, last]])
         referred = np.searchsorted(self.offsets, self.kept.tokens[low:high], "right") - 1
-        cut_whole = first + np.flatnonzero(self.cuts.states[first:last] == repeats_kernel.DROPPED)
+        cut_whole = first + np.flatnonzero(self.cuts.states[first:last] == cuts_kernel.DROPPED)
         wanted = np.unique(np.concatenate([self._owners[begin:end], referred, cut_whole]))
         documents: dict[int, CutDocument] = {}
         if len(wanted):
@@ -156,7 +156,7 @@ class CutReader:
         walls: list[tuple[int, int]],
     ) -> CutDocument | None:
         begin, end = (int(edge) for edge in np.searchsorted(self._owners, [row, row + 1]))
-        dropped = bool(self.cuts.states[row] == repeats_kernel.DROPPED)
+        dropped = bool(self.cuts.states[row] == cuts_kernel.DROPPED)
         if begin == end:
             return None
         span = slice(int(ranges.offsets[number]), int(ranges.offsets[number + 1]))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core.arrays import ShingleRule
+from lookalike.kinds.scrub import windows
 from oracles import words
 from passage_oracles import placed_words
 
@@ -80,6 +82,18 @@ def check(texts: list[str], result: la.Scrubbed, unit: str, length: int) -> None
 @settings(max_examples=250)
 def test_no_run_of_the_output_occurs_twice(texts: list[str], unit: Any, length: int, keep: str) -> None:
     result = la.scrub(texts, unit=unit, min_tokens=length, keep=keep, threads=1)
+    check(texts, result, unit, length)
+
+
+@given(TEXTS, st.integers(2, 7), st.sampled_from(["word", "char"]))
+@example(["aaaaaaaaaaaa", "baaaa"], 4, "char")
+@example(["abcabcabcabc", "xbcabcay"], 5, "char")
+@settings(max_examples=150)
+def test_anchors_do_not_hide_a_repeat(texts: list[str], length: int, unit: Any) -> None:
+    expected = la.scrub(texts, unit=unit, min_tokens=length, threads=1)
+    with mock.patch.object(windows, "SHORTEST_ANCHORED", 2):
+        result = la.scrub(texts, unit=unit, min_tokens=length, threads=1)
+    assert result.removed == expected.removed
     check(texts, result, unit, length)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lookalike.kernels._jit import jit
 from lookalike.kernels.hashing import TOKENS
-from lookalike.kinds.scrub.kernels.repeats import NONE, final, find, power, term
+from lookalike.kinds.scrub.kernels.windows import NONE, final, find, power, term
 
 
 @jit

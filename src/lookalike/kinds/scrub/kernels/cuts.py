@@ -1,6 +1,5 @@
-"""Runs of tokens that occur more than once, and the choice of the tokens to cut so that each occurs once.
+"""The choice of the tokens to cut, so that each repeated run of tokens occurs once.
 
-A window is `length` consecutive tokens of a document that were not cut in an earlier round, without protected ones.
 gone u8[tokens]: 0 for a token that stays, CUT for one that was cut, CUT_NOW for one that is cut in the current round.
 """
 
@@ -11,166 +10,12 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels._jit import jit
-from lookalike.kernels.hashing import TOKENS, half_mix, mix
+from lookalike.kernels.hashing import TOKENS
 from lookalike.kinds.scrub.kernels.tokens import AFTER_WORD, CONTINUED, MARKED, TEXT_START, TOUCHING, WALL
+from lookalike.kinds.scrub.kernels.windows import NO_HASH, NONE, final, find, power, term
 
 CUT, CUT_NOW = np.uint8(1), np.uint8(2)
 ORDINARY, DROPPED, LEFT_WHOLE = np.uint8(0), np.uint8(1), np.uint8(2)  # states of a document
-NO_HASH, ONE, HALF, NONE = np.uint64(0), np.uint64(1), np.uint64(32), -1
-
-
-@jit
-def power(length: int) -> Any:
-    """Return the factor of a token that leaves a window of this length."""
-    factor = ONE
-    for _ in range(length):
-        factor *= TOKENS
-    return factor
-
-
-@jit
-def term(token: Any) -> Any:
-    """Return the 64-bit term of a token in the hash of a window."""
-    return half_mix(np.uint64(token) * TOKENS + ONE)
-
-
-@jit
-def final(h: Any) -> Any:
-    """Return the hash of a window from its polynomial; never NO_HASH."""
-    m = mix(h)
-    return m if m != NO_HASH else ONE
-
-
-@jit
-def in_part(h: Any, part: Any, parts: Any) -> bool:
-    """Return whether the hash belongs to this of `parts` equal parts of the 64-bit numbers."""
-    return ((h >> HALF) * np.uint64(parts)) >> HALF == np.uint64(part)
-
-
-@jit
-def window_hashes(
-    tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, part: int, parts: int, only_joins: bool, out: Any
-) -> int:
-    """Write the hashes of the windows that belong to a part, and return their number; stops writing when out is full.
-
-    tokens u32, u8 or u64; flags, gone u8; offsets i64[n+1]; only_joins: only windows across a cut; out u64.
-    """
-    factor = power(length)
-    count = 0
-    for d in range(len(offsets) - 1):
-        n = 0
-        h = NO_HASH
-        first = offsets[d]
-        join = -1  # last token of the document that follows a cut
-        for i in range(offsets[d], offsets[d + 1]):
-            if gone[i] != 0:
-                join = i + 1
-                continue
-            if flags[i] & WALL:
-                n = 0
-                h = NO_HASH
-                continue
-            if n == 0:
-                first = i
-            h = h * TOKENS + term(tokens[i])
-            n += 1
-            if n > length:
-                h -= term(tokens[first]) * factor
-                first += 1
-                while gone[first] != 0:
-                    first += 1
-                n = length
-            if n == length and (not only_joins or join > first):
-                m = final(h)
-                if in_part(m, part, parts):
-                    if count < len(out):
-                        out[count] = m
-                    count += 1
-    return count
-
-
-@jit
-def repeated(hashes: Any, least: int, out: Any, counts: Any) -> int:
-    """Write the values that occur at least `least` times in sorted `hashes`, with their numbers of occurrences.
-
-    hashes u64[n], sorted; out u64[n]; counts i64[n]. Returns the number of values.
-    """
-    n = 0
-    i = 0
-    while i < len(hashes):
-        j = i + 1
-        while j < len(hashes) and hashes[j] == hashes[i]:
-            j += 1
-        if j - i >= least:
-            out[n] = hashes[i]
-            counts[n] = j - i
-            n += 1
-        i = j
-    return n
-
-
-@jit
-def fill_table(hashes: Any, counts: Any, keys: Any, values: Any) -> None:
-    """Insert distinct hashes with their counts into a table with open addressing.
-
-    hashes u64[n]; counts i64[n]; keys u64[power of two, above n], NO_HASH; values i64, as many.
-    """
-    mask = np.uint64(len(keys) - 1)
-    for i in range(len(hashes)):
-        slot = hashes[i] & mask
-        while keys[slot] != NO_HASH:
-            slot = (slot + ONE) & mask
-        keys[slot] = hashes[i]
-        values[slot] = counts[i]
-
-
-@jit
-def find(keys: Any, h: Any) -> Any:
-    """Return the slot of a hash, or NONE."""
-    mask = np.uint64(len(keys) - 1)
-    slot = h & mask
-    while keys[slot] != NO_HASH:
-        if keys[slot] == h:
-            return np.int64(slot)
-        slot = (slot + ONE) & mask
-    return NONE
-
-
-@jit
-def listed_hashes(
-    tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, part: int, parts: int, keys: Any, out: Any
-) -> int:
-    """Write the hashes of the windows of a part that are in the table. Arguments as in `window_hashes`."""
-    factor = power(length)
-    count = 0
-    for d in range(len(offsets) - 1):
-        n = 0
-        h = NO_HASH
-        first = offsets[d]
-        for i in range(offsets[d], offsets[d + 1]):
-            if gone[i] != 0:
-                continue
-            if flags[i] & WALL:
-                n = 0
-                h = NO_HASH
-                continue
-            if n == 0:
-                first = i
-            h = h * TOKENS + term(tokens[i])
-            n += 1
-            if n > length:
-                h -= term(tokens[first]) * factor
-                first += 1
-                while gone[first] != 0:
-                    first += 1
-                n = length
-            if n == length:
-                m = final(h)
-                if in_part(m, part, parts) and find(keys, m) != NONE:
-                    if count < len(out):
-                        out[count] = m
-                    count += 1
-    return count
 
 
 @jit
@@ -458,22 +303,6 @@ def cut_lines(
         if states[d] == LEFT_WHOLE:
             used = before
     return pieces[:used].copy()
-
-
-@jit
-def touched(tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, keys: Any, out: Any) -> None:
-    """out[d] = whether document d has a window whose hash is in the table. Arguments as in `window_hashes`."""
-    longest = 0
-    for d in range(len(offsets) - 1):
-        longest = max(longest, offsets[d + 1] - offsets[d])
-    sequence, slots = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    for d in range(len(offsets) - 1):
-        m = 0
-        for i in range(offsets[d], offsets[d + 1]):
-            if gone[i] == 0:
-                sequence[m] = i
-                m += 1
-        out[d] = find_slots(tokens, flags, sequence, m, length, keys, slots)
 
 
 @jit
