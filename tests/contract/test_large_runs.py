@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 import lookalike as la
 from lookalike.cli.main import app
 from lookalike.errors import InputError, OutputError, TooManyPairs
-from lookalike.runtime.local import checkpoints, workspace
+from lookalike.kinds.documents import disk_join
+from lookalike.runtime.local import checkpoints, pair_spill, workspace
 
 
 def corpus(count: int, seed: int = 1) -> pa.Table:
@@ -72,7 +73,74 @@ def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, option
     assert expected.receipt["work"]["folder"] is None
 
 
-@pytest.mark.promise("docs/how-to/large.md", "The output was the same")
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a join on disk have many parts, and many tasks in each."""
+    for module in (disk_join, pair_spill):
+        monkeypatch.setattr(module, "CELL_BITS", 5)
+    for name, value in {"PART_CELLS": 9, "MOST_TASK": 1 << 12, "LEAST_TASK": 1, "PIECE_SHARE": 1 << 20}.items():
+        monkeypatch.setattr(disk_join, name, value)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"measure": "containment", "threshold": 0.9, "method": "auto"},
+        {"threshold": 0.7},
+        {"threshold": 0.7, "verify": False},
+        {"threshold": 0.7, "against": True},
+        {"threshold": 0.7, "max_share": 0.01},
+    ],
+)
+def test_pairs_listed_on_disk_are_those_in_memory(files: list[Path], tmp_path: Path, options: dict[str, Any]) -> None:
+    """Every candidate is counted once, and every score is the same."""
+    given = {"method": "lsh", **options}
+    source = files
+    if given.pop("against", False):
+        source, given["against"] = files[:1], files[1:]
+    expected = la.pairs(source, **given)
+    found = la.pairs(source, work_dir=tmp_path / "work", **given)
+    assert found.pairs.equals(expected.pairs)
+    assert found.receipt["counts"] == expected.receipt["counts"]
+    assert found.receipt["bucket_sizes"] == expected.receipt["bucket_sizes"]
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_join_on_disk_continues_after_its_last_part(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts that are done are not verified again, and a damaged one is."""
+    expected = la.pairs(files, threshold=0.7, method="lsh")
+    verified: list[int] = []
+    verify = disk_join.DiskJoin._verify
+
+    def count(self: Any, pairs: Any, **options: Any) -> Any:
+        verified.append(len(pairs))
+        if len(verified) == stop:
+            raise KeyboardInterrupt
+        return verify(self, pairs, **options)
+
+    monkeypatch.setattr(disk_join.DiskJoin, "_verify", count)
+    stop = 0
+    la.pairs(files, threshold=0.7, method="lsh", work_dir=tmp_path / "calm")
+    whole, stop = sum(verified), len(verified) * 2 // 3
+    verified.clear()
+    with pytest.raises(KeyboardInterrupt):
+        la.pairs(files, threshold=0.7, method="lsh", work_dir=tmp_path / "work", threads=1)
+    stop = 0
+    parts = sorted(tmp_path.glob("work/run-*/pairs-*.left"))
+    assert len(parts) >= 3
+    path = parts[0]
+    path.write_bytes(bytes(path.stat().st_size))
+    verified.clear()
+    found = la.pairs(files, threshold=0.7, method="lsh", work_dir=tmp_path / "work", threads=1)
+    assert found.pairs.equals(expected.pairs)
+    assert 0 < sum(verified) < whole * 2 / 3
+    assert any("is damaged and is made again" in note for note in found.receipt["work"]["notes"])
+
+
+@pytest.mark.promise("docs/how-to/large.md", "and the output was the same")
 @pytest.mark.parametrize("command", ["pairs", "groups", "dedup"])
 def test_the_memory_budget_changes_no_byte(files: list[Path], tmp_path: Path, command: str) -> None:
     outputs = set()
@@ -224,7 +292,10 @@ def test_a_bad_file_can_be_skipped(files: list[Path], tmp_path: Path, work: bool
 PROGRAM = """
 import sys
 from lookalike.runtime.local import checkpoints, text_pass
+from lookalike.kinds.documents import disk_join
+from lookalike.runtime.local import pair_spill
 checkpoints.COMMIT, text_pass.TEXT_TASK_BYTES = 0.0, 1 << 13
+disk_join.CELL_BITS = pair_spill.CELL_BITS = 5
 from lookalike.cli.main import main
 main()
 """

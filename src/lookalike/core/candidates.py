@@ -133,6 +133,19 @@ class Band:
             )  # fmt: skip
             yield Candidates(anchors[:a], ends[:a], partners[:p])
 
+    def listed(self, items: Items, bar: Bar) -> Iterator[U64]:
+        """Yield the pairs that share a bucket and may match by size, whether or not they share an earlier bucket.
+
+        A pair is the number of its later item in the high 32 bits, and of its earlier item in the low ones.
+        """
+        at = 0
+        while at < len(self.packed):
+            out = np.empty(max(len(items), PIECE), np.uint64)
+            at, count = buckets.list_pairs(
+                self.packed, item_bits(len(self.packed)), at, items.sizes, items.sides, bar.code, bar.num, bar.den, out
+            )
+            yield out[:count]
+
 
 @dataclass(frozen=True)
 class Postings:

@@ -125,3 +125,39 @@ def band_candidates(
             a += 1
         at += 1
     return at, a, p
+
+
+@jit
+def list_pairs(
+    packed: Any,  # u64[n], sorted
+    bits: int,  # number of bits of the item number in a packed word
+    at: int,  # first position to process
+    sizes: Any,  # i64[n]
+    sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair is wanted if the bitwise or is 3
+    measure: int,
+    num: int,
+    den: int,
+    out: Any,  # u64[>= n], out: the later item in the high half, the earlier one in the low half
+) -> Any:  # (position reached, pairs written)
+    """List the pairs of a band that pass the size filter, also those of earlier bands; stops when full."""
+    shift = np.uint64(bits)
+    mask = (np.uint64(1) << shift) - np.uint64(1)
+    start = at
+    p = 0
+    while start > 0 and at < len(packed) and (packed[start - 1] >> shift) == (packed[at] >> shift):
+        start -= 1
+    while at < len(packed):
+        word = packed[at]
+        if (packed[start] >> shift) != (word >> shift):
+            start = at
+        if at - start > len(out) - p:
+            return at, p
+        x = np.int64(word & mask)
+        for b in range(start, at):
+            y = np.int64(packed[b] & mask)
+            need = required(measure, sizes[x], sizes[y], num, den)
+            if sides[x] | sides[y] == 3 and need <= min(sizes[x], sizes[y]):
+                out[p] = np.uint64(x) << np.uint64(32) | np.uint64(y)
+                p += 1
+        at += 1
+    return at, p

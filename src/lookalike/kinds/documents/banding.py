@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lookalike.core.clusters import represented
 from lookalike.core.measures import Bar
 from lookalike.core.trace import Trace
 from lookalike.kernels.shingles import table_size
+from lookalike.kinds.documents.disk_join import DiskJoin
 from lookalike.kinds.documents.kernels import bucket_clusters
 from lookalike.kinds.documents.signatures import band_keys, sketch_items
 from lookalike.planning.banding import Plan
@@ -22,6 +23,7 @@ from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Array, Arrays, Workspace
 
+MAX_LISTED_PER_ITEM = 50  # bucket pairs per item that are listed on disk: 8 bytes each
 ELEMENTS_PER_TASK = 1 << 21  # elements that one task sketches; bounded because they may be in a memory-mapped file
 
 
@@ -32,26 +34,43 @@ class BandedJoin:
         self, items: Items, recipe: Recipe, plan: Plan, bar: Bar, pool: Pool, trace: Trace, space: Workspace
     ) -> None:
         self.items, self.plan, self.bar, self.pool, self.space = items, plan, bar, pool, space
-        n, elements = len(items), max(1, int(items.sizes.sum()))
-        step = max(1, min(ITEMS_PER_TASK, n // (8 * pool.threads), ELEMENTS_PER_TASK * n // elements))
-        shapes = {"values": ((n, recipe.length), np.uint32), "keys": ((n, plan.bands), np.uint64)}
+        self.recipe = recipe
+        self.file = space.file_of(items.elements)
+        self._ahead: dict[int, Future[Band]] = {}
+        self._bucket_pairs: int | None = None  # of all bands, once they have been counted
+        with trace.stage("sketch") as report:
+            if self.file is None:
+                made = self._sketched("signatures", ("values", "keys"), report)
+                self.values = made["values"]
+            else:
+                made = self._sketched("keys", ("keys",), report)
+            self.keys: U64 = made["keys"]
+
+    @cached_property
+    def values(self) -> U32:
+        """The signatures of the items; if their sets are in a file, they are computed when they are needed."""
+        return self._sketched("values", ("values",))["values"]
+
+    def _sketched(self, part: str, names: tuple[str, ...], report: Report = lambda *_: None) -> Arrays:
+        """Compute signatures (`values`), band keys (`keys`) or both, as a part of the run."""
+        n, elements = len(self.items), max(1, int(self.items.sizes.sum()))
+        step = max(1, min(ITEMS_PER_TASK, n // (8 * self.pool.threads), ELEMENTS_PER_TASK * n // elements))
+        shapes = {"values": ((n, self.recipe.length), np.uint32), "keys": ((n, self.plan.bands), np.uint64)}
 
         def fill(arrays: Arrays) -> None:
             def sketch(low: int) -> int:
-                part = items.part(low, low + step)
-                signatures = sketch_items(part.elements, part.starts, part.sizes, recipe)
-                arrays["values"][low : low + step] = signatures.values
-                arrays["keys"][low : low + step] = band_keys(signatures, plan.bands, plan.rows)
-                return low + len(part)
+                some = self.items.part(low, low + step)
+                signatures = sketch_items(some.elements, some.starts, some.sizes, self.recipe)
+                if "values" in names:
+                    arrays["values"][low : low + step] = signatures.values
+                if "keys" in names:
+                    arrays["keys"][low : low + step] = band_keys(signatures, self.plan.bands, self.plan.rows)
+                return low + len(some)
 
-            for done in pool.map(sketch, range(0, n, step)):
+            for done in self.pool.map(sketch, range(0, n, step)):
                 report(done, n)
 
-        with trace.stage("sketch") as report:
-            made = space.filled("signatures", shapes, fill)
-        self.values: U32 = made["values"]
-        self.keys: U64 = made["keys"]
-        self._ahead: dict[int, Future[Band]] = {}
+        return self.space.filled(part, {name: shapes[name] for name in names}, fill)
 
     def bands(self) -> Iterator[Band]:
         """Yield the bands in order, each sorted by key."""
@@ -73,7 +92,16 @@ class BandedJoin:
         agreeing slots, which estimates its Jaccard similarity.
         """
         with trace.stage("match") as report:
-            return collect(self._units(report, limit, verify), self.space, trace, limit)
+            units = self._disk_units(report, verify) or self._units(report, limit, verify)
+            return collect(units, self.space, trace, limit)
+
+    def _disk_units(self, report: Report, verify: bool) -> Iterator[tuple[str, Pieces]] | None:
+        """Return the units of a join by listed pairs; None if the sets are in memory or the pairs too many to list."""
+        if self.file is None or self.crowded(MAX_LISTED_PER_ITEM):
+            return None
+        cut = self.plan.cut
+        join = DiskJoin(self.bands, self.items, self.file, self.recipe, cut, self.bar, self.pool, self.space)
+        return join.units(report, exact=verify)
 
     def _units(self, report: Report, limit: int, verify: bool) -> Iterator[tuple[str, Pieces]]:
         """Yield one unit of work per band. A band is sorted while the previous one is processed."""
@@ -103,12 +131,14 @@ class BandedJoin:
     def crowded(self, per_item: int) -> bool:
         """Return True if the buckets of all bands hold more than `per_item` pairs per item."""
         enough = per_item * len(self.items)
-        total = 0
-        for band in self.bands():
-            total += band.bucket_pairs()[0]
-            if total > enough:
-                return True
-        return False
+        if self._bucket_pairs is None:
+            total = 0
+            for band in self.bands():
+                total += band.bucket_pairs()[0]
+                if total > enough:
+                    return True
+            self._bucket_pairs = total
+        return self._bucket_pairs > enough
 
     def components(self, trace: Trace, order: I64) -> Groups:
         """Compute the connected components of all matching pairs in the buckets without storing the pairs."""

@@ -116,6 +116,7 @@ class Workspace:
     passing: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _places: list[CheckpointFolder] = field(default_factory=list)
+    _files: list[tuple[int, int, int]] = field(default_factory=list)
 
     def __enter__(self) -> Workspace:
         return self
@@ -152,14 +153,31 @@ class Workspace:
         if self.folder is None:
             return np.empty(shape, dtype)
         with scratch(self.folder, int(np.prod(shape)) * np.dtype(dtype).itemsize) as file:
-            return self.keeper.map(file.fileno(), dtype, shape, write=True)
+            return self._mapped(file.fileno(), dtype, shape, write=True)
+
+    def file_of(self, array: Array) -> int | None:
+        """Return a descriptor of the file that was mapped as this array; None for other arrays.
+
+        Pages that are read through it count as page cache, not as memory of the process.
+        """
+        address = array.ctypes.data
+        return next((file for start, nbytes, file in self._files if (start, nbytes) == (address, array.nbytes)), None)
+
+    def _mapped(self, file: int, dtype: Any, shape: tuple[int, ...], *, write: bool = False) -> Array:
+        """Map an array and keep its file open for `file_of`."""
+        array = self.keeper.map(file, dtype, shape, write=write)
+        if array.nbytes:
+            kept = os.dup(file)
+            weakref.finalize(self, os.close, kept)
+            self._files.append((array.ctypes.data, array.nbytes, kept))
+        return array
 
     def joined(self, files: list[tuple[Path, int]], dtype: Any) -> Array:
         """Return the concatenation of the arrays in these files, each given with its number of bytes."""
         total = sum(size for _, size in files)
         if len(files) == 1:
             with open(files[0][0], "rb") as file:
-                return self.keeper.map(file.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
+                return self._mapped(file.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
         assert self.folder is not None
         with scratch(self.folder, total) as out:
             at = 0
@@ -167,7 +185,7 @@ class Workspace:
                 with open(path, "rb") as file:
                     copy_range(file.fileno(), out.fileno(), size, at)
                 at += size
-            return self.keeper.map(out.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
+            return self._mapped(out.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
 
     def filled(
         self, name: str, kinds: Mapping[str, tuple[tuple[int, ...], Any]], fill: Callable[[Arrays], None]
