@@ -29,7 +29,7 @@ def gathered(items: Items, numbers: I64, file: int) -> Items:
     begin, end = first[new], np.maximum.reduceat(last, np.flatnonzero(new)) if len(order) else last
     place = np.cumsum(end - begin) - (end - begin)  # of each run in the copy
     copy: U64 = np.empty(int((end - begin).sum()), np.uint64)
-    view = memoryview(copy.view(np.uint8))
+    view = copy.view(np.uint8).data
     for source, target, count in zip(begin.tolist(), place.tolist(), (end - begin).tolist(), strict=True):
         read_exactly(
             file, view[target * BYTES_PER_ELEMENT : (target + count) * BYTES_PER_ELEMENT], source * BYTES_PER_ELEMENT
