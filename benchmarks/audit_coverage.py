@@ -1,4 +1,4 @@
-"""Coverage of the 95 % interval of the measured recall, end to end: whole runs with seeds of their own.
+"""Coverage of the 95 % interval of the measured recall, end to end: whole runs with their own seeds.
 
 The laws in `tests/laws` draw only the sample again. Here, the hashes of a run change with its seed too, and the
 interval is read from the receipt. Data: those of the laws of coverage.

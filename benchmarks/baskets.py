@@ -1,10 +1,10 @@
-"""Similar baskets at a low threshold: lookalike beside SetSimilaritySearch and a SciPy sparse product, exactly.
+"""Similar baskets at a low threshold: lookalike next to SetSimilaritySearch and a SciPy sparse product, exactly.
 
     python benchmarks/baskets.py [--only NAME] [--timeout 600]
 
 Two collections: groceries (9 835 baskets; from LOOKALIKE_DATA, default ../shared/data) and 21 891 baskets of ten items
 drawn by Zipf's law from 4 000. Every answer is compared with brute force: what each set shares with every
-other one, counted by NumPy. Each tool is a process of its own, from the file to a Parquet file of pairs; `work` leaves
+other one, counted by NumPy. Each tool is its own process, from the file to a Parquet file of pairs; `work` leaves
 out imports and the writing of that file. Writes .bench/baskets.json.
 """
 
@@ -107,8 +107,8 @@ def run(tool: str, name: str, way: str, threshold: float, path: Path, home: Path
         text = log.read_text().strip()
         result |= json.loads(text.splitlines()[-1]) if text else {}
         judge = [sys.executable, "-c", JUDGE, str(path), str(answer), str(threshold), way]
-        told = subprocess.run(judge, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
-        result |= json.loads(told)
+        reported = subprocess.run(judge, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
+        result |= json.loads(reported)
     return result
 
 

@@ -133,7 +133,7 @@ def threshold_rows(name: str, data: Texts) -> list[dict[str, Any]]:
 
 
 def recall_rows(name: str, data: Texts, threshold: float = 0.6) -> list[dict[str, Any]]:
-    """What each wished recall gives: by the plan at the threshold, by the run's own audit, and in truth."""
+    """What each requested recall gives: by the plan at the threshold, by the run's own audit, and in truth."""
     exact, similarity, _ = scored(data, threshold, method="exact")
     edge = {pair for pair, s in zip(exact, similarity, strict=True) if s < threshold + 0.05}
     rows = []

@@ -1,4 +1,4 @@
-"""Run lookalike and its peers on the same corpora, each as a process of its own from raw Parquet to its answer.
+"""Run lookalike and its peers on the same corpora, each as its own process from raw Parquet to its answer.
 
     python benchmarks/documents.py [--documents 200000] [--corpus generated|real] [--only NAME] [--scaling] [--check]
 

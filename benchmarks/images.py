@@ -50,7 +50,7 @@ def ours(folder: Path, **options: Any) -> tuple[set[frozenset[str]], float]:
 
 
 def plain(folder: Path, files: list[str], bits: int) -> tuple[set[frozenset[str]], float]:
-    """phash of the imagehash package, all pairs within so many bits: what imagededup does."""
+    """phash of the imagehash package, all pairs within this many bits: what imagededup does."""
     import imagehash
     from PIL import Image
 

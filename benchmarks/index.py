@@ -1,11 +1,11 @@
-"""The growing index beside what is used for the same job: build time, memory, time of a query, recall, precision.
+"""The growing index next to what is used for the same job: build time, memory, time of a query, recall, precision.
 
     python benchmarks/index.py                          1,000,000 documents for lookalike, fewer for the slower peers
     python benchmarks/index.py --documents 100000 --only lookalike
 
 Documents of 1.7 kB from generated.py. The last of them are not put in: they are the queries, one at a time, from the
 raw text. What is true is found without any of the tools: near-copies come from one original, so a query is compared,
-set by set, with all others that come from the same. Each tool is a process of its own; reading the Parquet file is
+set by set, with all others that come from the same. Each tool is its own process; reading the Parquet file is
 inside the clock for lookalike and outside for the peers, splitting and shingling are inside for all. Redis is started
 on loopback, if redis-server is installed.
 """
@@ -148,7 +148,7 @@ def datasketch_same_bands(folder: Path, scratch: Path) -> dict[str, Any]:
 
 
 def datasketch_redis(folder: Path, scratch: Path) -> dict[str, Any]:
-    """MinHashLSH with its tables on a Redis server on this machine; its memory is told apart."""
+    """MinHashLSH with its tables on a Redis server on this machine; its memory is measured separately."""
     if shutil.which("redis-server") is None:
         raise SystemExit("redis-server is not installed")
     with socket.socket() as free:
@@ -211,25 +211,25 @@ def ask(folder: Path, found: Ask) -> dict[str, Any]:
     truth = [{int(o): s for o, s in one.items()} for one in json.loads((folder / "truth.json").read_text())]
     for text in queries[:WARM]:
         found(text)
-    times, spent, hits, told = [], [], [], 0
+    times, spent, hits, reported = [], [], [], 0
     for text, near in zip(queries, truth, strict=True):
         begin, busy = time.perf_counter(), time.thread_time()
         got = set(found(text))
         times.append(time.perf_counter() - begin)
         spent.append(time.thread_time() - busy)
-        told += len(got)
+        reported += len(got)
         hits += [(similarity, other in got) for other, similarity in near.items()]
     edge = [hit for similarity, hit in hits if similarity < EDGE]
     return {
         "queries": len(times), "true": len(hits), "p50_ms": float(np.percentile(times, 50)) * 1e3,
         "p99_ms": float(np.percentile(times, 99)) * 1e3, "p99_cpu_ms": float(np.percentile(spent, 99)) * 1e3,
         "recall": sum(hit for _, hit in hits) / max(1, len(hits)),
-        "recall_at_edge": sum(edge) / max(1, len(edge)), "precision": sum(hit for _, hit in hits) / max(1, told),
+        "recall_at_edge": sum(edge) / max(1, len(edge)), "precision": sum(hit for _, hit in hits) / max(1, reported),
     }  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The growing index, beside datasketch and rensa.")
+    parser = argparse.ArgumentParser(description="The growing index, next to datasketch and rensa.")
     parser.add_argument("--documents", type=int, default=1_000_000, help="in the index of lookalike")
     parser.add_argument(
         "--peer-documents", type=int, default=50_000, help="in those of the peers, and once of lookalike"

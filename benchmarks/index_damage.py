@@ -1,6 +1,6 @@
 """Damage the files of indexes of every kind at random and ask them: python benchmarks/index_damage.py --rounds 50
 
-Each question is asked in a forked process of its own, which may take 30 seconds. Every answer has to be right or one
+Each question is asked in its own forked process, which may take 30 seconds. Every answer has to be right or one
 clear line; a wrong answer, a traceback, a crash or a hang is listed and makes the exit code 1. `--seconds` bounds the
 whole run: each kind gets an equal share of the time, and what was left out is printed.
 """

@@ -17,7 +17,7 @@ def measure(command: Sequence[str], *, folder: Path, log: Path, timeout: float) 
 
     The caller must be small: the system counts the memory of the process that starts a child as the child's own until
     the command itself begins. Python may keep its bytecode: where the shell forbids that, every run would compile all
-    that it imports anew.
+    that it imports again.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("wb") as output:

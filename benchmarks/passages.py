@@ -1,4 +1,4 @@
-"""Shared passages: planted quotations and planted articles with known answers, and speed beside copydetect.
+"""Shared passages: planted quotations and planted articles with known answers, and speed next to copydetect.
 
     python benchmarks/passages.py [--peer PYTHON] [--home .bench]
 
@@ -76,9 +76,9 @@ def overlap(one: Span, other: Span) -> int:
 
 
 def judge(texts: list[str], planted: list[Planted], options: dict[str, Any]) -> dict[str, float]:
-    """Recall: quotations of which a passage of the pair tells a part. covered: their characters that were told.
+    """Recall: quotations of which a passage of the pair reports a part. covered: their characters that were reported.
     inside: characters of those passages that were planted, on the quoting page. edge: characters by which the first and
-    last told place of the quotation differ from the true ones, the median."""
+    last reported place of the quotation differ from the true ones, the median."""
     import statistics
 
     import lookalike as la
@@ -88,21 +88,21 @@ def judge(texts: list[str], planted: list[Planted], options: dict[str, Any]) -> 
         left, right = (r["left_start"], r["left_end"]), (r["right_start"], r["right_end"])
         rows.setdefault((r["left"], r["right"]), []).append((left, right))
         rows.setdefault((r["right"], r["left"]), []).append((right, left))
-    found = covered = size = told = within = 0
+    found = covered = size = reported = within = 0
     edges: list[int] = []
     for quoted, host, there, here in planted:
         hits = [b for a, b in rows.get((quoted, host), []) if overlap(a, there) and overlap(b, here)]
         marked = set().union(*(range(max(a, here[0]), min(b, here[1])) for a, b in hits)) if hits else set()
         found += bool(hits)
         covered, size = covered + len(marked), size + here[1] - here[0]
-        told, within = told + sum(b - a for a, b in hits), within + sum(overlap(one, here) for one in hits)
+        reported, within = reported + sum(b - a for a, b in hits), within + sum(overlap(one, here) for one in hits)
         if hits:
             edges += [abs(min(a for a, _ in hits) - here[0]), abs(max(b for _, b in hits) - here[1])]
     return {
         "quotations": len(planted),
         "recall": round(found / len(planted), 4),
         "covered": round(covered / size, 4),
-        "inside": round(within / max(1, told), 4),
+        "inside": round(within / max(1, reported), 4),
         "edge": statistics.median(edges) if edges else -1,
     }
 
@@ -136,9 +136,9 @@ def articles() -> list[dict[str, Any]]:
             rows = made.to_pylist()
             if way == "passages, half of each":
                 rows = [row for row in rows if min(row["left_in_right"], row["right_in_left"]) >= 0.5]
-            told = {frozenset((ids[row["left"]], ids[row["right"]])) for row in rows}
-            right = len(told & truth)
-            out.append({"articles": size, "way": way, "true": len(truth), "told": len(told), "right": right})
+            reported = {frozenset((ids[row["left"]], ids[row["right"]])) for row in rows}
+            right = len(reported & truth)
+            out.append({"articles": size, "way": way, "true": len(truth), "reported": len(reported), "right": right})
     return out
 
 

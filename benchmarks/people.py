@@ -29,7 +29,7 @@ COPIES = 0.3  # of the rows are copies of others
 
 
 def words(rng: np.random.Generator, count: int, syllables: tuple[int, int]) -> np.ndarray:
-    """So many different made-up names."""
+    """This many different made-up names."""
     made: dict[str, None] = {}
     while len(made) < count:
         size = int(rng.integers(*syllables, endpoint=True))

@@ -1,4 +1,4 @@
-"""Several tools on the same items, each in a process of its own; what each finds is compared with the exact answer.
+"""Several tools on the same items, each in its own process; what each finds is compared with the exact answer.
 
 A benchmark calls `race` with its tools: functions from the items to two arrays of numbers (left, right). The data is
 made and kernels are warmed outside the clock; the seconds are those of the whole work, from items in memory to pairs.

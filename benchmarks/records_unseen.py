@@ -111,7 +111,7 @@ def tasks(given: argparse.Namespace, home: Path) -> Iterator[Task]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", action="append", help="sets whose name holds this word (repeatable)")
-    parser.add_argument("--seeds", type=int, default=1, help="how often each family is generated anew")
+    parser.add_argument("--seeds", type=int, default=1, help="how often each family is generated again")
     parser.add_argument("--no-packages", action="store_true", help="nothing that must be fetched")
     given = parser.parse_args()
     home = (HERE.parent / ".bench").resolve()

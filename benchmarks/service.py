@@ -4,8 +4,8 @@
     python benchmarks/service.py --place postgresql://... --documents 100000 --fresh     # the same in PostgreSQL
 
 The server (`lookalike serve`) and the client share the machine. The client keeps one request under way on each
-connection and is bounded in count and time. The index is kept in .bench/service-N and used again (--fresh: made anew).
-The queries are held-out members of the generated clusters; what they should find is every document of their own cluster
+connection and is bounded in count and time. The index is kept in .bench/service-N and used again (--fresh: made again).
+The queries are held-out members of the generated clusters; what they should find is every document of the same cluster
 with a Jaccard similarity of 0.8 or more over word 5-shingles, counted here with plain Python sets.
 """
 
@@ -48,7 +48,7 @@ def corpus(documents: int) -> tuple[Any, Any, Any]:
 
 
 def build(folder: Path, place: str, documents: int) -> None:
-    """Make the index, and beside it the queries with what they should find."""
+    """Make the index, and next to it the queries with what they should find."""
     import numpy as np
 
     import lookalike as la
@@ -192,8 +192,8 @@ def recall(answers: dict[int, bytes], queries: list[dict[str, Any]]) -> tuple[fl
     """(share of the true matches that were found, how many there are) over the queries that were asked."""
     found = total = 0
     for number, body in answers.items():
-        told = {match["id"] for match in json.loads(body)["matches"][0]}
-        found += len(told & set(queries[number]["true"]))
+        reported = {match["id"] for match in json.loads(body)["matches"][0]}
+        found += len(reported & set(queries[number]["true"]))
         total += len(queries[number]["true"])
     return found / max(1, total), total
 
@@ -205,7 +205,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--place", help="a postgresql:// URL without an index, instead of a folder")
-    parser.add_argument("--fresh", action="store_true", help="make the index anew")
+    parser.add_argument("--fresh", action="store_true", help="make the index again")
     parser.add_argument("--only-build", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--home", type=Path, default=Path(".bench"))
     given = parser.parse_args()

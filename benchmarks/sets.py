@@ -1,7 +1,7 @@
 """Text to sets of word 5-shingles, written apart from the package it judges.
 
 A word is a maximal run of alphanumeric characters (str.isalnum), underscores and combining marks, case-folded; a Han
-ideograph or a kana, with its marks, is a word of its own. A document shorter than five words is one shingle; one
+ideograph or a kana, with its marks, is a word by itself. A document shorter than five words is one shingle; one
 without words is empty and matches nothing.
 """
 
@@ -35,7 +35,7 @@ class _Kinds(dict[int, str]):
 
 
 def kind_of(character: str) -> str:
-    """m: a combining mark; a: Han or kana, a word of its own; w: any other part of a word; blank: no part of one."""
+    """m: a combining mark; a: Han or kana, a word by itself; w: any other part of a word; blank: no part of one."""
     if unicodedata.category(character).startswith("M"):
         return "m"
     if not (character.isalnum() or character == "_"):
@@ -130,7 +130,7 @@ def _sets_of(texts: pa.StringArray) -> tuple[Any, Any]:
 
 
 def sets_of(corpus: Path) -> tuple[Any, Any]:
-    """(elements u64[nnz], offsets i64[n+1]) of a corpus, from the files beside it where they exist."""
+    """(elements u64[nnz], offsets i64[n+1]) of a corpus, from the files next to it where they exist."""
     files = corpus.with_suffix(".elements.npy"), corpus.with_suffix(".offsets.npy")
     if not all(file.exists() for file in files):
         parts, ends = [], [np.zeros(1, np.int64)]

@@ -297,7 +297,7 @@ def offers(rng: Rng) -> tuple[list[list[Row]], list[list[int]]]:
 
 
 def songs(rng: Rng) -> tuple[list[list[Row]], list[list[int]]]:
-    """Two shops of songs. The same song stands in several albums, an album has a dozen songs, all with one price."""
+    """Two shops of songs. The same song is on several albums, an album has a dozen songs, all with one price."""
     words = Words(rng, spoken(rng, *ENGLISH, 900, (1, 2)), 0.9)
     singers = [words.several(1, 3) for _ in range(250)]
     genres = ["pop", "rock", "hip-hop rap", "country", "dance electronic"]
@@ -378,7 +378,7 @@ def sources(rng: Rng) -> tuple[list[list[Row]], list[list[int]]]:
 
 
 def beers(rng: Rng) -> tuple[list[list[Row]], list[list[int]]]:
-    """Two lists of beers: the brewery stands in the name of one, styles are named differently, strength is a number."""
+    """Two lists of beers: the brewery is in the name of one, styles are named differently, strength is a number."""
     words = Words(rng, spoken(rng, *ENGLISH, 500, (1, 2)), 0.8)
     styles = ["american ipa", "stout", "amber ale", "red ale", "pilsner", "porter", "wheat beer", "barley wine"]
     others = ["india pale ale", "sweet stout", "amber", "irish ale", "pilsener", "porter", "hefeweizen", "barleywine"]

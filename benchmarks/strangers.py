@@ -51,7 +51,7 @@ FOLDED = str.maketrans("äöüßéèêáàíóúñçåøčšž", "aousseeeaaioun
 def spoken(
     rng: np.random.Generator, begins: str, middles: str, ends: str, count: int, sizes: tuple[int, int]
 ) -> list[str]:
-    """So many different made-up words of a language: syllables of these parts, blanks between them."""
+    """This many different made-up words of a language: syllables of these parts, blanks between them."""
     b, m, e = begins.split(), middles.split(), ends.split()
     made: dict[str, None] = {}
     while len(made) < count:
@@ -221,7 +221,7 @@ class Mistakes:
 
 
 def slip(rng: np.random.Generator, text: str) -> str:
-    """A key beside the right one, a letter lost, doubled, or swapped."""
+    """A key next to the right one, a letter lost, doubled, or swapped."""
     at, kind = int(rng.integers(len(text))), int(rng.integers(4))
     here = text[at]
     if kind == 0:

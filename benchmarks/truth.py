@@ -45,7 +45,7 @@ def overlap_from(elements: Any, i: Any, i_end: Any, j: Any, j_end: Any, needed: 
 @jit
 def join(elements: Any, offsets: Any, postings: Any, place: Any, prefix_starts: Any, owner: Any, run_start: Any) -> Any:
     # elements u64[], offsets i64[n+1]: the sets, by growing size; prefix_starts i64[n+1]: first prefix entry of a set
-    # postings i64[m]: prefix entries sorted by (element, set); place i64[m]: where entry e stands in postings;
+    # postings i64[m]: prefix entries sorted by (element, set); place i64[m]: where entry e is in postings;
     # owner i64[m]: the set of entry e; run_start i64[m]: where the run of the element at a place begins
     """(left, right, shared) of all pairs at or above the threshold; a pair is met at its first common element."""
     left, right, shared = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -134,7 +134,7 @@ def exact_pairs(elements: Any, offsets: Any) -> tuple[Any, Any, Any]:
 
 
 def truth_of(corpus: Path) -> pa.Table:
-    """The exact pairs of a corpus, from the file beside it where it exists."""
+    """The exact pairs of a corpus, from the file next to it where it exists."""
     path = corpus.with_suffix(".truth.parquet")
     if not path.exists():
         left, right, similarity = exact_pairs(*sets_of(corpus))

@@ -34,7 +34,7 @@ class Task:
 
 
 def same(ids: list[str], who: list[object]) -> Pairs:
-    """All pairs of ids that stand for one and the same; None stands for nobody known."""
+    """All pairs of ids that are the same person; None is nobody known."""
     groups: dict[object, list[str]] = {}
     for one, person in zip(ids, who, strict=True):
         if person is not None:

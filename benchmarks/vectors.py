@@ -1,4 +1,4 @@
-"""All pairs of MNIST within an angle: lookalike and faiss, each in a process of its own.
+"""All pairs of MNIST within an angle: lookalike and faiss, each in its own process.
 
     python benchmarks/vectors.py [--only NAME] [--slow] [--angle 22.2] [--angle 31.9]
 
@@ -29,12 +29,12 @@ def ours(data: Any, angle: float, **options: Any) -> tuple[Any, Any, dict[str, A
 
     result = la.vectors.pairs(data, max_angle=angle, **options)
     receipt = result.receipt
-    told = {
+    reported = {
         "plan": (receipt["plan"] or {}).get("shape"),
         "choice": receipt["choice"],
         "own": receipt["recall_measured"],
     }
-    return result.pairs["left"].to_numpy(), result.pairs["right"].to_numpy(), told
+    return result.pairs["left"].to_numpy(), result.pairs["right"].to_numpy(), reported
 
 
 def faiss_range(data: Any, angle: float, *, cells: int = 0, probes: int = 0) -> tuple[Any, Any, dict[str, Any]]:
@@ -74,7 +74,7 @@ def run(tool: str, angle: float) -> dict[str, Any]:
         ours(data[:4000], angle, exact=True)
         ours(data[:4000], angle, method="lsh")
     begin, cpu = time.perf_counter(), time.process_time()
-    left, right, told = search()
+    left, right, reported = search()
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     unit = data.astype(np.float64) / np.linalg.norm(data.astype(np.float64), axis=1, keepdims=True)
@@ -90,7 +90,7 @@ def run(tool: str, angle: float) -> dict[str, Any]:
         "tool": tool, "angle": angle, "seconds": round(seconds, 2), "cpu": round(cpu, 2), "peak_bytes": peak,
         "pairs": len(mine), "partners": round(2 * len(mine) / len(data), 1),
         "recall": round(float(np.isin(truth, mine).mean()), 4),
-        "precision": round(float(np.isin(mine[inside], truth).mean()), 6), **told,
+        "precision": round(float(np.isin(mine[inside], truth).mean()), 6), **reported,
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Draw the plots of the documentation into docs/images: python scripts/make_plots.py
 
-Each SVG carries the digest of what it was drawn from; a test computes the digests anew, so that no plot is out of date.
+Each SVG carries the digest of its data; a test computes the digests again, so that no plot is out of date.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def shapes() -> Any:
     panels = alt.layer(false, missed, line, rule, data=alt.Data(values=rows)).facet(
         facet=alt.Facet("shape:N", sort=order, header=names), columns=3
     )
-    said = "1 − (1 − s^r)^b; at threshold 0.6, amber: candidates in vain, red: pairs that never meet"
+    said = "1 − (1 − s^r)^b; at threshold 0.6, amber: candidates rejected, red: pairs that never meet"
     return looks(panels, "Bands × rows: six ways to spend 128 hashes", said)
 
 
@@ -115,14 +115,14 @@ def errors(scheme: Any, length: int, pairs: int = 400, size: int = 300) -> np.nd
     shared = 2 * size // 3  # of 300 and 300 elements with 200 in common: 200/400
     elements = rng.integers(1, 1 << 63, (pairs, 2 * size - shared), dtype=np.uint64)
     both = np.stack([elements[:, :size], elements[:, size - shared :]], axis=1)
-    # the second set: the last `shared` of the first, and as many of its own as the first has
+    # the second set: the last `shared` of the first, and as many others as the first has
     sets = Sets(both.reshape(-1), np.arange(2 * pairs + 1) * size)
     made = sketch(sets, Recipe(scheme=scheme, length=length)).values
     return (made[::2] == made[1::2]).mean(axis=1) - 0.5
 
 
 def folding() -> Any:
-    """OR-folding beside minhash bands, at the same promise."""
+    """OR-folding next to minhash bands, at the same promise."""
     bands, folded = la.plan(0.8), plan_folding(0.8, recall=0.99)
     names = f"minhash, {bands.shape}", f"OR-folding, {folded.bands} keys of {folded.rows} rows in each matrix"
     rows = [

@@ -50,7 +50,7 @@ table after the functions, and `help(la.pairs)` shows them all. Examples are run
 
 
 def markdown(doc: str | None) -> str:
-    """A docstring as Markdown: examples in fences, stars and brackets as they stand."""
+    """A docstring as Markdown: examples in fences, stars and brackets as they are."""
     parts = []
     for block in re.split(r"\n\n+", inspect.cleandoc(doc or "")):
         if block.startswith(">>>"):
@@ -207,7 +207,7 @@ def module_part(module: ModuleType, name: str) -> str:
 
 
 def reference() -> str:
-    """The page: first what stands in `la` itself, then its modules."""
+    """The page: first what is in `la` itself, then its modules."""
     names = [*FIRST, *(name for name in la.__all__ if name not in FIRST)]
     things = {name: getattr(la, name) for name in names}
     modules = {name: thing for name, thing in things.items() if inspect.ismodule(thing)}

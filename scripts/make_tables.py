@@ -1,6 +1,6 @@
 """Fill the measured tables of README.md and docs from docs/data: python scripts/make_tables.py
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Numbers are kept in docs/data only; a test
+A table is between `<!-- table: NAME -->` and `<!-- end of table -->`. Numbers are kept in docs/data only; a test
 compares, so that a page cannot say anything else.
 """
 
@@ -109,7 +109,7 @@ def thresholds() -> str:
 
 
 def recalls() -> str:
-    """What each wished recall gives."""
+    """What each requested recall gives."""
     head = ["texts", "wish", "bands × rows", "planned at .6", "found of .60–.65", "found of all", "measured by the run",
             "candidates"]  # fmt: skip
     rows = [

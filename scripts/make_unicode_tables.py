@@ -24,7 +24,7 @@ ACCENTS |= {*range(0xFE20, 0xFE30)}
 
 
 def class_of(char: str) -> int:
-    """Word or not, a word of its own, a mark; white space, punctuation or symbol."""
+    """Word or not, a word by itself, a mark; white space, punctuation or symbol."""
     category = unicodedata.category(char)
     kind = OTHER
     if category[0] == "M":

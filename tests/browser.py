@@ -69,7 +69,7 @@ class Browser:
     def open(self, page: Path | str) -> None:
         """Load a file, or an address, and wait until it is there."""
         url = page if isinstance(page, str) else page.as_uri()
-        self._call("Page.navigate", url="about:blank")  # a mere change of the fragment would not load it anew
+        self._call("Page.navigate", url="about:blank")  # a mere change of the fragment would not load it again
         self._call("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && location.protocol === '{url.split(':')[0]}:'")
 

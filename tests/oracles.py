@@ -34,7 +34,7 @@ SINGLE_OTHERS = "々〆〇〡〢〣〤〥〦〧〨〩〸〹〺〻"
 
 
 def is_single(char: str) -> bool:
-    """A Han ideograph or kana: a word of its own."""
+    """A Han ideograph or kana: a word by itself."""
     return char.isalnum() and (char in SINGLE_OTHERS or unicodedata.name(char, "").startswith(SINGLE_NAMES))
 
 

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of its own for a test session: in a folder of its own, over a socket, gone at the end."""
+"""A real PostgreSQL for a test session: in its own folder, over a socket, gone at the end."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def words(seed: int, n: int = 60) -> list[str]:
 
 
 def varied(seed: int, changes: int) -> str:
-    """The words of a seed with so many of them, far apart, replaced."""
+    """The words of a seed with this many of them, far apart, replaced."""
     made = words(seed)
     for at in range(changes):
         made[5 + 13 * at] = f"changed{seed}at{at}"
@@ -44,13 +44,13 @@ def families() -> pa.Table:
 
 
 def save_families(folder: Path, **options: Any) -> Path:
-    """A result folder with its input beside it."""
+    """A result folder with its input next to it."""
     write_table(families(), folder / "families.parquet")
     return la.pairs(folder / "families.parquet", threshold=0.3, method="lsh", **options).save(folder / "result")
 
 
 def save_many(folder: Path, pairs: int, items: int) -> Path:
-    """A result of so many pairs, as a run over a large collection leaves it."""
+    """A result of this many pairs, as a run over a large collection leaves it."""
     rng = np.random.default_rng(1)
     left = rng.integers(0, items, pairs)
     right = (left + rng.integers(1, 6, pairs)) % items

@@ -1,6 +1,6 @@
 """Pages that run: the Python and shell blocks of a Markdown page, executed from top to bottom in an empty folder.
 
-    ```python       executed; where it has >>> prompts, what is shown under them must come out (... stands for any text)
+    ```python       executed; where it has >>> prompts, what is shown under them must come out (... matches any text)
     ```console      lines after "$ " are commands; where output is shown under one, it must come out
     ```sh           every line is a command that must succeed; what it prints is not looked at
     <!-- run: ...   Python that readers do not see, to the closing -->: makes the data of a page

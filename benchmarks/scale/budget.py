@@ -2,7 +2,7 @@
 
     python benchmarks/scale/budget.py [--files 6] [--memory 1.5GB] [--only large|skewed]
 
-Large: FILES files of 1,000,000 generated documents (1.7 GB of text each), cleaned within a memory budget and, beside
+Large: FILES files of 1,000,000 generated documents (1.7 GB of text each), cleaned within a memory budget and, next to
 it, with all arrays in memory. Skewed: one document a million times; 200,000 near-copies of a template that share a
 bucket in every band; a document of 50 MB among short ones; a footer in every document. Writes scale.json and scale.md
 into the folder .bench.
@@ -50,7 +50,7 @@ def large_files(folder: Path, count: int) -> list[Path]:
                 "number * 10**6 + at * 5000 + len(b))), 'text': b['text']}) "
                 "for at, b in enumerate(generate(10**6, seed=42 + number, rows=5000))), path)"
             )
-            # In a process of its own: this one must stay small (see measure.py).
+            # In its own process: this one must stay small (see measure.py).
             status = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", command, str(number), str(path)])
             if status:
                 raise SystemExit(f"cannot make {path}")

@@ -4,7 +4,7 @@
 
 Each shape is written at SIZE, 2 SIZE and 4 SIZE documents, and `lookalike dedup` and `groups` run on it within the
 budget. An exponent is the slope of log(CPU seconds) or log(peak memory) over log(documents), less that of a run on one
-document. "a key per row" has a JSON key of its own in every row; kept rows are written as JSON Lines, as a table would
+document. "a key per row" has its own JSON key in every row; kept rows are written as JSON Lines, as a table would
 need a column for each. A run that is refused says so. Writes hostile.json into the folder .bench.
 """
 

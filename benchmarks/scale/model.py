@@ -1,9 +1,9 @@
-"""The model of docs/explanation/scale.md beside measured runs.
+"""The model of docs/explanation/scale.md next to measured runs.
 
     python benchmarks/scale/model.py [--most 7] [--only short]
 
 Generated documents of 1.7 kB (10^4 to 10^6 of them) and of 270 bytes (10^4 to 10^7; longer ones would not fit a small
-machine). Each run is a process of its own: `lookalike pairs --method lsh`, from Parquet to the pairs. What the
+machine). Each run is its own process: `lookalike pairs --method lsh`, from Parquet to the pairs. What the
 documents are like (shingles in a byte, copies, partners) is taken from the smallest run of each kind; the costs are
 those of `lookalike plan --calibrate`, or the shipped ones. Writes .bench/model.json and .bench/model.md.
 """
@@ -31,7 +31,7 @@ MEMORY = "4GB"
 
 
 def corpus(words: int, documents: int, home: Path) -> list[dict[str, Any]]:
-    """The files of a collection, made in processes of their own: this one must stay small (see measure.py)."""
+    """The files of a collection, made in their own processes: this one must stay small (see measure.py)."""
     made = []
     for first in range(0, documents, FILE):
         command = [sys.executable, str(HERE / "corpora.py"), "generated", "--folder", str(home / "corpora")]

@@ -1,13 +1,13 @@
-"""Near-duplicate pairs on Spark: lookalike beside MLlib and a pipeline of Python functions, with the same recall.
+"""Near-duplicate pairs on Spark: lookalike next to MLlib and a pipeline of Python functions, with the same recall.
 
     python benchmarks/scale/spark.py [--documents 1000000] [--only NAME] [--master local-cluster[2,1,2048]]
 
-Every tool is a process of its own with a session on the same master (two executors of one core), reads the same Parquet
+Every tool is its own process with a session on the same master (two executors of one core), reads the same Parquet
 file, and writes a Parquet folder of pairs at Jaccard 0.8 or above over word 5-shingles, verified. It has its shape of
 bands that finds a pair at the threshold with probability 0.99 or more. lookalike has the session that it starts by
 itself, the others one with Spark's own settings; the number of parts of a shuffle and the memory are the same. Before
 the clock each runs twice on 400 of the documents, in four parts (Java compiles what is hot, workers load what they
-need); starting Java and the executors is a column of its own. Core seconds are those of all processes of the cluster
+need); starting Java and the executors is its own column. Core seconds are those of all processes of the cluster
 during the work. Shuffled bytes come from Spark's event log. Writes .bench/spark.json and .bench/spark.md.
 """
 
@@ -263,8 +263,8 @@ def main() -> None:
         row |= {"tool": "lookalike on one machine" if tool == "local" else tool, "documents": given.documents}
         if row["status"] == "ok":
             score = [sys.executable, str(HERE / "score.py"), str(corpus), str(answer)]
-            told = subprocess.run(score, check=True, capture_output=True, text=True, cwd=HERE)
-            row["quality"] = json.loads(told.stdout.splitlines()[-1])
+            reported = subprocess.run(score, check=True, capture_output=True, text=True, cwd=HERE)
+            row["quality"] = json.loads(reported.stdout.splitlines()[-1])
         sys.stderr.write(f"{tool}: {row['status']} {row.get('work', '')} s\n")
         rows.append(row)
     held = home / "spark.json"

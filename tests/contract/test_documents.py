@@ -171,7 +171,7 @@ def test_components_are_those_of_all_pairs(way: Any) -> None:
 @pytest.mark.parametrize("way", METHODS)
 @pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
 def test_dedup_keeps_its_promise(way: Any, keep: str) -> None:
-    """Who goes is similar to who stays in its stead, exactly as stated; the rest stays in the old order."""
+    """An item that is removed is similar to the one that stays instead, exactly as stated; the rest stays in the old order."""
     table = documents(5)
     ids, pairs = jaccard_groups(table)
     done = la.dedup(table, method=way, threshold=0.6, keep=keep)
@@ -241,7 +241,7 @@ def test_crowded_buckets_of_two_collections(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("way", ["auto", "lsh", "exact"])
 def test_twenty_thousand_copies(way: Any) -> None:
-    texts = ["The same sentence stands here again and again.", "Another one that is not like it at all."]
+    texts = ["The same sentence is here again and again.", "Another one that is not like it at all."]
     many = [texts[0]] * 20_000 + [texts[1]]
     done = la.dedup(many, method=way)
     assert done.kept["text"].to_pylist() == texts
@@ -398,9 +398,9 @@ def test_spark_makes_the_same_groups_from_crowded_buckets(
         assert not found.receipt["warnings"]
         nothing = spark.createDataFrame([], "left long, right long")
         monkeypatch.setattr(spark_run, "linked", lambda *_: nothing)
-        (told,) = la.groups(documents(4, count=150), engine="spark", **options).receipt["warnings"]
-        assert "the measured recall is" in told
-        assert "was promised" in told
+        (warning,) = la.groups(documents(4, count=150), engine="spark", **options).receipt["warnings"]
+        assert "the measured recall is" in warning
+        assert "was promised" in warning
 
 
 @ON_SPARK
@@ -449,7 +449,7 @@ def test_spark_chooses_and_counts_as_the_local_engine_does(spark: Any) -> None:
 
 @ON_SPARK
 def test_spark_with_very_many_copies(spark: Any) -> None:
-    texts = ["The same sentence stands here again and again.", "Another one that is not like it at all."]
+    texts = ["The same sentence is here again and again.", "Another one that is not like it at all."]
     done = la.dedup([texts[0]] * 20_000 + [texts[1]], engine="spark", method="lsh")
     assert done.kept.select("text").toArrow()["text"].to_pylist() == texts
     with pytest.raises(

@@ -156,7 +156,7 @@ def test_the_memory_budget_changes_no_byte(files: list[Path], tmp_path: Path, co
     "docs/how-to/large.md", "The second command finds the sets of `old/` there and reports that it uses them"
 )
 def test_sets_are_kept_for_the_next_run(files: list[Path], tmp_path: Path) -> None:
-    """The incremental way: yesterday's sets serve as the other side of today's run, whatever its threshold."""
+    """The incremental way: yesterday's sets serve as the other side of today's run, for any threshold."""
     work = tmp_path / "work"
     la.dedup(files[:2], work_dir=work).done()
     new = la.dedup(files[2], against=files[:2], work_dir=work, threshold=0.6)
@@ -384,7 +384,7 @@ def test_a_long_document_among_short_ones() -> None:
 
 @pytest.mark.promise("docs/how-to/large.md", "`lookalike passages` takes the same `--memory`")
 def test_passages_in_a_work_folder(files: list[Path], tmp_path: Path) -> None:
-    """The same tables as in memory; tokens are read once, whatever the length of a passage."""
+    """The same tables as in memory; tokens are read once, for any length of a passage."""
     work = tmp_path / "work"
     expected = la.passages(files[0], min_tokens=20)
     found = la.passages(files[0], min_tokens=20, work_dir=work)

@@ -218,20 +218,20 @@ def test_bits(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_codes_that_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
-    def told(*lines: str, **options: Any) -> None:
+    def reported(*lines: str, **options: Any) -> None:
         (tmp_path / "codes.csv").write_text("\n".join(["code", *lines]) + "\n")
         la.bits.pairs(tmp_path / "codes.csv", engine="spark", **options).pairs.collect()
 
     with pytest.raises(InputError, match="a code has 2 characters where another has 4; expected codes of one length"):
-        told("ff", "ff00")
+        reported("ff", "ff00")
     with pytest.raises(InputError, match="some codes begin with 0x and others do not; expected codes of one form"):
-        told("0xff", "ff00")
+        reported("0xff", "ff00")
     with pytest.raises(InputError, match="row 1: the code has 'g' at position 3; expected the digits"):
-        told("ff00", "ff0g")
+        reported("ff00", "ff0g")
     with pytest.raises(
         UsageError, match=r"codes of the list have 8 bits, those of .* 16; expected codes of one length"
     ):
-        told("ff00", "ff01", against=["ff", "00"])
+        reported("ff00", "ff01", against=["ff", "00"])
     frame = spark.createDataFrame([("ff",)], "code string")
     with pytest.raises(UsageError, match=r"the DataFrame has no column of ids, .* give `id=COLUMN`"):
         la.bits.pairs(frame, engine="spark")
@@ -336,7 +336,7 @@ def test_passages(spark: Any, references: bool, tmp_path: Path) -> None:
 
 def test_passages_that_spark_does_not_take(spark: Any) -> None:
     for options in ({"template": "to be"}, {"max_share": 0.1}, {"language": "python"}):
-        with pytest.raises(UsageError, match=rf"{next(iter(options))} .* is for one machine; on Spark leave it out"):
+        with pytest.raises(UsageError, match=rf"{next(iter(options))}` is for one machine; on Spark leave it out"):
             la.passages(["to be or not to be"], engine="spark", **options)
     with pytest.raises(UsageError, match="on_bad_file 'skip' is for one machine"):
         la.passages(["to be or not to be"], engine="spark", on_bad_file="skip")

@@ -106,10 +106,10 @@ def test_crowded_keys_are_crossed_and_recall_is_measured_among_those_near(
     here, there = la.records.pairs(people(), **asked), la.records.pairs(people(), engine="spark", **asked)
     assert here.receipt["counts"]["crowded_buckets"] > 3
     assert rows(there.pairs) == rows(here.pairs)
-    told = here.receipt["recall_measured"]
-    assert 0 < told["recall"] < 1
-    assert told["among"].startswith("the ")
-    assert there.receipt["recall_measured"] == told
+    reported = here.receipt["recall_measured"]
+    assert 0 < reported["recall"] < 1
+    assert reported["among"].startswith("the ")
+    assert there.receipt["recall_measured"] == reported
     assert there.receipt["counts"]["candidates"] == here.receipt["counts"]["candidates"]
 
 

@@ -1,7 +1,7 @@
 """Golden values: what texts hash to, and what their signatures and band keys are, under every scheme.
 
 They are part of the schemes' promise: a signature kept on disk today must compare with one made tomorrow. Run by hand,
-only when a scheme with a new name is added: `python tests/golden/make.py` writes values.json anew.
+only when a scheme with a new name is added: `python tests/golden/make.py` writes values.json again.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def main() -> None:
 
     folder.MAX_RECENT_ITEMS, place = 5, FOLDERS[-1]
     place.mkdir()
-    told = {}
+    reported = {}
     for name in NEW:
         sample = SAMPLES[name]
         items = sample.items(40, 77)
@@ -54,10 +54,10 @@ def main() -> None:
             index.add(items[30:35], ids=[f"i{n}" for n in range(30, 35)])  # recent ones
             index.add(items[35:40], ids=["i5", "i36", "i37", "i38", "i39"])
             queries = sample.items(50, 77)[30:]
-            told[name] = {"queries": [as_json(query) for query in queries], **answers(index, queries)}
+            reported[name] = {"queries": [as_json(query) for query in queries], **answers(index, queries)}
         for lock in (place / name).glob("*.lock"):
             lock.unlink()
-    (place / "answers.json").write_text(json.dumps(told, indent=0, ensure_ascii=False) + "\n")
+    (place / "answers.json").write_text(json.dumps(reported, indent=0, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,19 +13,21 @@ from golden.make_index import FOLDERS, answers, from_json
 from index_kinds import SAMPLES
 
 PLACES = {kind.name: kind for folder in FOLDERS for kind in folder.iterdir() if kind.is_dir()}
-TOLD = {kind: told for folder in FOLDERS for kind, told in json.loads((folder / "answers.json").read_text()).items()}
+REPORTED = {
+    kind: reported for folder in FOLDERS for kind, reported in json.loads((folder / "answers.json").read_text()).items()
+}
 
 
 @pytest.mark.promise("docs/reference/index-format.md", "An index of version 1 is read as before")
 @pytest.mark.promise("docs/reference/index-format.md", "one for each kind of item, are read back by every version")
-@pytest.mark.parametrize("kind", sorted(TOLD))
+@pytest.mark.parametrize("kind", sorted(REPORTED))
 def test_a_golden_index_is_read_back(kind: str, tmp_path: Path) -> None:
     shutil.copytree(PLACES[kind], tmp_path / "index")
-    told = dict(TOLD[kind])
-    queries = [from_json(query) for query in told.pop("queries")]
-    assert any(told["matches"])
+    reported = dict(REPORTED[kind])
+    queries = [from_json(query) for query in reported.pop("queries")]
+    assert any(reported["matches"])
     with la.Index.open(tmp_path / "index", read_only=True) as index:
-        assert json.loads(json.dumps(answers(index, queries))) == told
+        assert json.loads(json.dumps(answers(index, queries))) == reported
     with la.Index.open(tmp_path / "index") as index:
         before = len(index)
         index.add(SAMPLES[kind].items(3, 78), ids=["x", "y", "z"])
@@ -34,4 +36,4 @@ def test_a_golden_index_is_read_back(kind: str, tmp_path: Path) -> None:
 
 
 def test_every_kind_has_one() -> None:
-    assert set(TOLD) == set(SAMPLES)
+    assert set(REPORTED) == set(SAMPLES)

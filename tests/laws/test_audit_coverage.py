@@ -1,4 +1,4 @@
-"""The 95 % interval of the measured recall holds the recall that the run had, whatever the shape of the data.
+"""The 95 % interval of the measured recall holds the recall that the run had, for any shape of the data.
 
 The run and the data are fixed, and 200 samples are drawn: the only thing that is random in an audit. Seeds are fixed.
 """
@@ -160,7 +160,7 @@ def test_intervals_of_every_shape(shape: Callable[[float, np.random.Generator], 
         coverage, at_most, width, deviation = covered(run, size)
         assert coverage >= 0.94
         assert at_most >= 0.94
-        # No wider than needed: twice what the estimate varies by, and what no sample of so many items can exclude.
+        # No wider than needed: twice what the estimate varies by, and what no sample of this many items can exclude.
         rare = 4 * (len(true) / found.counts.sum() + 1) / min(size, len(true))
         assert width <= 2 * (4 * deviation + rare)
         samples = [draw(found, size, seed).items for seed in range(10)]
@@ -265,7 +265,7 @@ def test_intervals_of_real_runs(kind: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
 def test_intervals_of_strings(recall: float) -> None:
-    """As above, where groups of strings are found with chances of their own."""
+    """As above, where groups of strings are found with their own chances."""
     exact = strings().found
     rng = np.random.default_rng(9)
     number = found_partners(exact.pairs, len(exact.classes)).group

@@ -108,9 +108,9 @@ def test_common_shingles_are_dropped_as_in_the_run(tmp_path: Path) -> None:
     file = written(footer, 1, tmp_path)
     options: dict[str, Any] = {"threshold": 0.5, "method": "exact", "max_share": 0.1}
     counts = la.pairs(file, **options).receipt["counts"]
-    told = la.forecast(file, **options)
-    assert (told.pairs, told.candidates) == (counts["pairs"], counts["candidates"])
-    assert told.pairs < la.forecast(file, threshold=0.5, method="exact").pairs
+    reported = la.forecast(file, **options)
+    assert (reported.pairs, reported.candidates) == (counts["pairs"], counts["candidates"])
+    assert reported.pairs < la.forecast(file, threshold=0.5, method="exact").pairs
 
 
 def test_intervals_hold_in_nine_of_ten_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ LINE_BREAKS = st.sampled_from(["\n", "\r\n", "\n\n", "\n \r\n"])
 
 @st.composite
 def json_rows(draw: st.DrawFn) -> tuple[list[bytes], str]:
-    """(lines with their own break, what stands between them)."""
+    """(lines with their own break, what is between them)."""
     line_break = draw(LINE_BREAKS)
     rows = []
     # Two that differ come first: records need a column that tells them apart.

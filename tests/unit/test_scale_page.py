@@ -34,9 +34,9 @@ def test_there_are_sums() -> None:
 
 @pytest.mark.promise("docs/explanation/scale.md", "whose 20,000 tasks hold gigabytes each")
 @pytest.mark.promise("docs/explanation/scale.md", "with the arithmetic shown")
-@pytest.mark.parametrize(("words", "told"), SUMS)
-def test_a_sum_is_right(words: str, told: str) -> None:
-    assert value(ast.parse(words, mode="eval").body) == pytest.approx(float(told), rel=0.006)
+@pytest.mark.parametrize(("words", "reported"), SUMS)
+def test_a_sum_is_right(words: str, reported: str) -> None:
+    assert value(ast.parse(words, mode="eval").body) == pytest.approx(float(reported), rel=0.006)
 
 
 @pytest.mark.promise("docs/explanation/scale.md", "16 bands of 6 rows, of 128 slots")

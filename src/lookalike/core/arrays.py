@@ -13,7 +13,7 @@ from lookalike.core.options import check_choice as check_choice
 from lookalike.core.options import defaults
 from lookalike.core.shingle_options import DEFAULT_K as DEFAULT_K
 from lookalike.core.shingle_options import UNITS as UNITS
-from lookalike.core.shingle_options import HashBits, Normalize
+from lookalike.core.shingle_options import HashBits, Normalize, check_length
 from lookalike.core.shingle_options import RuleOptions as RuleOptions
 from lookalike.core.shingle_options import Unit as Unit
 from lookalike.errors import RecipeMismatch, UsageError
@@ -47,8 +47,7 @@ class ShingleRule:
     def __post_init__(self) -> None:
         check_choice("unit", self.unit, UNITS)
         check_choice("normalize", self.normalize, ("none", "NFC", "NFKC"))
-        if self.k < 1:
-            raise UsageError(f"k is {self.k}; a shingle needs at least 1 token.")
+        check_length(self.k)
         if self.hash_bits not in (32, 64):
             raise UsageError(f"hash_bits is {self.hash_bits}; expected 32 or 64.")
 

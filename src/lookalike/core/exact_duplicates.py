@@ -174,6 +174,14 @@ def _apart(order: I64, new: npt.NDArray[np.bool_], impostors: I64) -> tuple[I64,
     return order, np.concatenate([new[keep], np.ones(len(impostors), np.bool_)])
 
 
+def too_many_copies(total: str, limit: int, copies: int, advice: str) -> TooManyPairs:
+    """Return the error for too many pairs of equal items. copies: how often the most repeated item occurs."""
+    return TooManyPairs(
+        f"the answer has {total} pairs, more than `max_pairs={limit:,}`; the most repeated item occurs {copies:,} "
+        f"times. {advice}"
+    )
+
+
 def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: int, advice: str = ADVICE) -> Pairs:
     """Expand pairs of classes to pairs of items, sorted by (left, right).
 
@@ -186,11 +194,7 @@ def expand(pairs: Pairs, among: Classes, own: F64, *, split: int = -1, limit: in
         members = members[np.lexsort((members >= split, among.numbers))]
     total = classes.count_expanded(pairs.left, pairs.right, among.ends, lefts)
     if total > limit:
-        biggest = int(among.counts.max(initial=0))
-        raise TooManyPairs(
-            f"the answer has {total:,} pairs, more than `max_pairs={limit:,}`; the most repeated item occurs "
-            f"{biggest:,} times. {advice}"
-        )
+        raise too_many_copies(f"{total:,}", limit, int(among.counts.max(initial=0)), advice)
     out = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64))
     classes.expand(
         pairs.left, pairs.right, pairs.similarity, members, among.ends, lefts, own, out.left, out.right, out.similarity

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lookalike.core.arrays import check_choice
-from lookalike.errors import UsageError, as_share
+from lookalike.core.options import check_similarity
+from lookalike.errors import UsageError
 from lookalike.kernels import bounds
 
 
@@ -74,5 +75,5 @@ def check_threshold(measure: SetMeasure, threshold: float) -> None:
     if measure.is_count:
         if not (threshold >= 1 and float(threshold).is_integer()):
             raise UsageError(f"threshold is {threshold}; {measure.name} counts shared elements: expected 1, 2, 3, ...")
-    elif not 0 < threshold <= 1:
-        raise UsageError(f"threshold is {threshold}; expected a number above 0 and at most 1.{as_share(threshold)}")
+    else:
+        check_similarity(threshold)

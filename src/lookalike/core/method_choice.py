@@ -27,3 +27,12 @@ class Choice:
     def as_dict(self) -> dict[str, Any]:
         way = {"way": self.way} if self.method == "exact" else {}
         return {"method": self.method, **way, "predicted_seconds": self.seconds, "why": self.why}
+
+
+def cheaper(method: str, ratio: float, other: str) -> str:
+    """Return the reason for the cheaper method.
+
+    >>> cheaper("banding is", 2.04, "the exact join")
+    'banding is 2.0 times cheaper than the exact join here'
+    """
+    return f"{method} {ratio:.1f} times cheaper than {other} here"

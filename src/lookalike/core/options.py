@@ -143,6 +143,12 @@ def _choices(kind: Any) -> tuple[Any, ...]:
     return next((found for part in get_args(kind) if (found := _choices(part))), ())
 
 
+def check_similarity(value: float) -> None:
+    """Raise UsageError for a similarity that is not above 0 and at most 1."""
+    if not 0 < value <= 1:
+        raise UsageError(f"threshold is {value}; expected a number above 0 and at most 1.{as_share(value)}")
+
+
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
     """Raise UsageError if `value` is not one of the choices; the message suggests the nearest one."""
     if value not in choices:

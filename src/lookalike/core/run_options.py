@@ -14,6 +14,7 @@ from lookalike.core.options import (
     Option,
     changed,
 )
+from lookalike.errors import UsageError
 
 Progress = Callable[[str, int, int | None], None]  # stage, done, total (None: unknown)
 RowMethod = Literal["auto", "lsh", "exact"]  # for vectors, bit codes and faces
@@ -200,3 +201,11 @@ class NearestOptions(LocalOptions, total=False):
     ]
     threads: Threads
     progress: ProgressOption
+
+
+def take_exact(options: dict[str, Any]) -> None:
+    """Replace the option `exact` by the method of that name; UsageError if another method was given."""
+    if options.pop("exact", False):
+        if options.get("method", "auto") not in ("auto", "exact"):
+            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
+        options["method"] = "exact"

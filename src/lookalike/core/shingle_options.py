@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from lookalike.core.options import SHINGLES_PANEL, Option
+from lookalike.errors import UsageError
 
 Unit = Literal["word", "char", "byte", "line", "token"]
 Normalize = Literal["none", "NFC", "NFKC"]
@@ -26,6 +27,12 @@ ShingleLength = Annotated[int | None, Option(
 ShingleUnit = Annotated[
     Unit | None, Option(None, "Unit of a shingle.", unset="word; token for lists of tokens", panel=SHINGLES_PANEL)
 ]
+
+
+def check_length(k: int) -> None:
+    """Raise UsageError if a shingle would have no units."""
+    if k < 1:
+        raise UsageError(f"k is {k}; a shingle needs at least 1 token.")
 
 
 class RuleOptions(TypedDict, total=False):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from lookalike.errors import DatabaseFailed, IndexBusy, MissingExtra, UsageError
+from lookalike.index.store import read_only
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -121,7 +122,7 @@ class Connections:
 
     def check_writable(self) -> None:
         if self.read_only:
-            raise UsageError(f"{self.place.shown} was opened with read_only=True; open it without to change it.")
+            raise read_only(self.place.shown)
 
     def mine(self) -> Connection | None:
         """Return the connection of the write transaction of this thread, or None if it is not writing."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.arrays import I64
-from lookalike.errors import IndexBusy, LookalikeError, UsageError
+from lookalike.errors import IndexBusy, LookalikeError
 from lookalike.index import compaction, locks, manifest
 from lookalike.index import settings as about
 from lookalike.index.folder_reader import FolderReader
@@ -23,7 +23,7 @@ from lookalike.index.inspection import Checked, check_segment
 from lookalike.index.manifest import Manifest
 from lookalike.index.memtable import MemTable
 from lookalike.index.segments import Segment
-from lookalike.index.store import Block, Merge
+from lookalike.index.store import Block, Merge, read_only
 from lookalike.index.writer import COMPACTING, FLUSHED, MAX_RECENT_ITEMS, SMALL_BYTES, Writer, unwritten
 
 
@@ -85,7 +85,7 @@ class FolderStore(FolderReader):
     @contextmanager
     def writing(self) -> Iterator[None]:
         if self.read_only:
-            raise UsageError(f"{self.place} was opened with read_only=True; open it without to change it.")
+            raise read_only(self.place)
         with self._turn:
             if self._writer is not None:
                 yield

@@ -90,6 +90,13 @@ class ScannedKind(IndexKind, Protocol):
         """
 
 
+def too_loose(threshold: float, found: str, nearer: str = "nearer") -> UsageError:
+    """Return the error for a query beyond the threshold of an index. found: what the index finds."""
+    return UsageError(
+        f"threshold is {threshold:g}; this index finds {found}. Ask for that or {nearer}, or create another index."
+    )
+
+
 KINDS = {  # module and class of each kind, imported on first use
     "documents": "lookalike.kinds.documents.index:DocumentKind",
     "sets": "lookalike.kinds.documents.index:SetKind",

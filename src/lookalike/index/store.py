@@ -144,6 +144,11 @@ def check_automatic(next_id: int, count: int) -> None:
         )
 
 
+def read_only(place: object) -> UsageError:
+    """Return the error for a change of an index that was opened for reading."""
+    return UsageError(f"{place} was opened with read_only=True; open it without to change it.")
+
+
 class Store(Protocol):
     """The items, keys and groups of one index. Methods may be called from several threads.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import ID_ADVICE, DuplicateIds, InputChanged, InputError
+from lookalike.errors import ID_ADVICE, DuplicateIds, InputChanged, InputError, UsageError
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
@@ -369,3 +369,15 @@ def cast_exactly(column: pa.Array, field: pa.Field, reader: Reader) -> pa.Array:
 
 def _shifted(where: Where, by: int) -> Where:
     return lambda row: where(row + by)
+
+
+def check_one_form(tokens: Set[bool]) -> None:
+    """Raise UsageError unless all collections hold texts, or all hold lists of tokens."""
+    if len(tokens) > 1:
+        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+
+
+def check_texts(tokens: Iterable[bool]) -> None:
+    """Raise UsageError if a collection holds lists of tokens."""
+    if any(tokens):
+        raise UsageError("the column holds lists of tokens; expected text. Choose another column.")

@@ -92,7 +92,7 @@ def open_pictures(source: Any) -> PictureFolder:
         return source
     given: Sequence[Any] = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(given, list | tuple) or not all(isinstance(item, str | os.PathLike) for item in given):
-        raise UsageError(f"cannot read {type(source).__name__}; expected a folder of pictures, or paths of pictures.")
+        raise no_pictures(source)
     files: list[Path] = []
     ids: list[str] = []
     for item in given:
@@ -264,3 +264,8 @@ def left_out(name: str, broken: Sequence[tuple[str, str]], *, has_receipt: bool 
 
 
 SHOWN_BROKEN_FILES = 5  # maximum broken files named in a warning
+
+
+def no_pictures(source: object) -> UsageError:
+    """Return the error for a source that is neither a folder nor paths."""
+    return UsageError(f"cannot read {type(source).__name__}; expected a folder of pictures, or paths of pictures.")

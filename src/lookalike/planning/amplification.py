@@ -160,6 +160,12 @@ def shape_of(bands: int, rows: int) -> str:
     return f"{bands} {'band' if bands == 1 else 'bands'} of {rows} {'row' if rows == 1 else 'rows'}"
 
 
+def check_shape(what: str, num_hashes: int, hashes: int) -> None:
+    """Raise UsageError if bands of rows need more hashes than there are."""
+    if hashes > num_hashes:
+        raise UsageError(f"{what} {hashes}, num_hashes is {num_hashes}; take fewer bands or rows, or more hashes.")
+
+
 def between(what: str, value: Any, expected: str, *, closed: bool) -> float:
     """Return a number above 0 and below 1 (or at most 1 if closed); raise UsageError for others, including NaN."""
     number = float(value) if isinstance(value, Real) else math.nan

@@ -22,6 +22,7 @@ from lookalike.planning.amplification import (  # fmt: skip
     amplify,
     and_of,
     between,
+    check_shape,
     fixed_point,
     or_of,
     rounded_down,
@@ -68,11 +69,7 @@ class Plan:
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        if self.hashes_used > self.num_hashes:
-            raise UsageError(
-                f"bands x rows is {self.bands} x {self.rows} = {self.hashes_used}, num_hashes is {self.num_hashes}; "
-                "take fewer bands or rows, or more hashes."
-            )
+        check_shape(f"bands x rows is {self.bands} x {self.rows} =", self.num_hashes, self.hashes_used)
 
     def probability(self, similarity: float) -> float:
         """Return the probability that a pair of this similarity becomes a candidate: 1-(1-s^r)^b.

@@ -10,7 +10,16 @@ from typing import Any, Unpack
 from lookalike.core.arrays import check_choice
 from lookalike.core.notebook import card, curve
 from lookalike.errors import UsageError
-from lookalike.planning.amplification import Sensitive, amplify, between, fixed_point, rounded_down, shape_of, whole
+from lookalike.planning.amplification import (
+    Sensitive,
+    amplify,
+    between,
+    check_shape,
+    fixed_point,
+    rounded_down,
+    shape_of,
+    whole,
+)
 from lookalike.planning.families import HYPERPLANES, MINHASH, Family, projections, sampled_bits
 from lookalike.planning.options import FamilyOptions
 
@@ -189,10 +198,12 @@ def _families(measure: str, distance: float, bits: int | None, width: float | No
 def _shapes(goal: FamilyPlan, bands: int | None, rows: int | None) -> Iterator[tuple[int, int]]:
     """Yield (bands, rows) to try: for each number of rows the fewest bands that reach the recall, or the maximum."""
     hashes, wish, p = goal.num_hashes, goal.recall, goal.family.p(goal.distance)
-    if bands is not None and whole("bands", bands) * whole("rows", rows or 1) > hashes:
-        raise UsageError(f"bands x rows is above num_hashes, {hashes}; take fewer bands or rows, or more hashes.")
-    if rows is not None and whole("rows", rows) > hashes:
-        raise UsageError(f"rows is {rows}, num_hashes is {hashes}; take fewer rows or more hashes.")
+    if bands is not None:
+        check_shape(
+            f"bands x rows is {bands} x {rows or 1} =", hashes, whole("bands", bands) * whole("rows", rows or 1)
+        )
+    if rows is not None:
+        check_shape("rows is", hashes, whole("rows", rows))
     for r in [rows] if rows else range(1, hashes // (bands or 1) + 1):
         share = p**r
         most = hashes // r

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from lookalike.core.arrays import Recipe, Sets, Signatures, check_choice
+from lookalike.core.shingle_options import check_length
 from lookalike.errors import UsageError
 from lookalike.planning.banding import Sensitive
 from lookalike.planning.families import Family
@@ -30,8 +31,7 @@ def shingles(text: Sequence[Any], k: int) -> list[Any]:
     >>> shingles("abcab", 2), sorted(set(shingles("abcab", 2)))
     (['ab', 'bc', 'ca', 'ab'], ['ab', 'bc', 'ca'])
     """
-    if k < 1:
-        raise UsageError(f"k is {k}; a shingle needs at least 1 token.")
+    check_length(k)
     return [text[at : at + k] for at in range(len(text) - k + 1)]
 
 

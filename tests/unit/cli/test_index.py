@@ -91,10 +91,10 @@ def test_replace_remove_info_compact_export(seen: Path, lookalike, monkeypatch: 
     assert lookalike("index", "compact", "seen").err.startswith("Compacted seen: ")
     facts = json.loads(lookalike("index", "info", "seen", "--json").out)
     assert (facts["items"], facts["kind"], facts["format"], facts["segments"]) == (2, "documents", 2, 1)
-    told = lookalike("index", "info", "seen").out
-    assert "Items    2 documents\n" in told
-    assert "16 bands of 6 rows\n" in told
-    assert RECALL in told
+    reported = lookalike("index", "info", "seen").out
+    assert "Items    2 documents\n" in reported
+    assert "16 bands of 6 rows\n" in reported
+    assert RECALL in reported
     assert lookalike("index", "export", "seen", "-o", "all.parquet").err == "Wrote    all.parquet: 2 documents\n"
     table = pq.read_table("all.parquet")
     assert table["id"].to_pylist() == ["c", "d"]
@@ -154,7 +154,7 @@ def test_sets_and_records(tmp_path: Path, lookalike, monkeypatch) -> None:
             "ColumnNotFound: no column 'txt' in one.csv. Nearest: 'text'.",
         ),
         (["query", "seen"], 2, "UsageError: give files to look for, or --text, one of them."),
-        (["query", "seen", "two.csv", "-t", "0.2"], 2, "UsageError: threshold is 0.2; the keys of this index find"),
+        (["query", "seen", "two.csv", "-t", "0.2"], 2, "UsageError: threshold is 0.2; this index finds"),
         (["create", "v", "--kind", "vectors"], 2, "UsageError: an index of vectors needs to know how long they are"),
         (["create", "v", "--bits", "3"], 2, "UsageError: an index of documents has no option 'bits'."),
         (["merge", "seen", "seen"], 2, "UsageError: seen cannot be merged with itself."),

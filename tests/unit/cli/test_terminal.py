@@ -48,13 +48,13 @@ def test_a_reader_that_has_gone_is_left_to_main(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_stage_is_all_done_at_its_end() -> None:
-    told: list[Any] = []
-    trace = Trace(lambda *what: told.append(what))
+    reported: list[Any] = []
+    trace = Trace(lambda *what: reported.append(what))
     with trace.stage("read") as report:
         report(300, None)
         with trace.stage("match"):
             pass
-    assert told == [
+    assert reported == [
         ("read", 0, None), ("read", 300, None), ("match", 0, None), ("match", 1, 1), ("read", 300, 300),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Who may match, by bands; and the exact check of whoever may."""
+"""Who may match, by bands; and the exact check of those."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_stars_against_the_twin(pairs: dict[tuple[int, int], float], order: list
 @given(pairs=scored, order=orders)
 @settings(max_examples=100, deadline=None)
 def test_stars_keep_their_promise(pairs: dict[tuple[int, int], float], order: list[int]) -> None:
-    """No chaining: whoever goes is similar to one who stays and is preferred; no two who stay are similar."""
+    """No chaining: an item that is removed is similar to one who stays and is preferred; no two who stay are similar."""
     stays = clusters.stars(make_pairs(pairs), np.array(order)).representative.tolist()
     for item, kept in enumerate(stays):
         assert stays[kept] == kept

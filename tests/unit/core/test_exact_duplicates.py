@@ -55,8 +55,8 @@ def test_fingerprints_know_no_order(elements: list[int], seed: st.DataObject) ->
 @given(sets=families, prints=st.integers(1, 3), data=st.data())
 @settings(max_examples=200, deadline=None)
 def test_equal_fingerprints_only_propose(sets: list[set[int]], prints: int, data: st.DataObject) -> None:
-    """Sets that differ but have one fingerprint are told apart. Whoever shares the first's set is in its class; a set
-    that meets a stranger's fingerprint may stand in a class of its own, and is then found by the join."""
+    """Sets that differ but have one fingerprint are distinguished. An item that shares the first's set is in its class; a set
+    that meets a stranger's fingerprint may stand in its own class, and is then found by the join."""
     order = data.draw(st.permutations(range(len(sets))))
     given = np.array([len(s) % prints for s in sets], np.uint64)
     got = listed(collapse(make_sets(sets), given, np.array(order, np.int64)))

@@ -76,9 +76,14 @@ def test_recall_is_the_share_of_the_true_pairs_that_were_found() -> None:
 def test_nothing_to_measure_is_said() -> None:
     with Pool(1) as pool:
         made = audit(make_items([{1}, {2}]), NO_PAIRS, plan(0.8), Job(audit=10, seed=1), pool, Trace())
-    told = made.as_dict()
-    assert (told["sampled"], told["true_pairs"], told["recall"], told["interval_95"]) == (2, 0, None, None)
-    assert told["note"] == "no pairs were found, and none are in the sample"
+    reported = made.as_dict()
+    assert (reported["sampled"], reported["true_pairs"], reported["recall"], reported["interval_95"]) == (
+        2,
+        0,
+        None,
+        None,
+    )
+    assert reported["note"] == "no pairs were found, and none are in the sample"
 
 
 def all_of(items: int) -> Sample:
@@ -90,7 +95,7 @@ def all_of(items: int) -> Sample:
 
 
 def apart(counts: list[int] | np.ndarray) -> Partners:
-    """Items with so many partners, no two of which are in one group."""
+    """Items with this many partners, no two of which are in one group."""
     return Partners(np.asarray(counts), np.arange(len(counts)))
 
 
@@ -210,8 +215,8 @@ def test_recall_is_told_apart_by_the_score() -> None:
     truth = Pairs(np.arange(150), np.arange(150) + 1000, score)
     kept = np.concatenate([np.arange(30), np.arange(50, 150)])
     found = Pairs(truth.left[kept], truth.right[kept], score[kept])
-    told = measure(truth, found, all_of(1150), np.where(score > 0.85, 1.0, 0.6)).as_dict()
-    parts = told["parts"]
+    reported = measure(truth, found, all_of(1150), np.where(score > 0.85, 1.0, 0.6)).as_dict()
+    parts = reported["parts"]
     assert sum(part["true_pairs"] for part in parts) == 150
     assert sum(part["found_pairs"] for part in parts) == 130
     assert (parts[0]["at"], parts[0]["true_pairs"], parts[0]["recall"]) == pytest.approx(

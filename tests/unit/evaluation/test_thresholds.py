@@ -50,9 +50,9 @@ def test_every_cut_has_the_groups_of_its_pairs(pairs: list[tuple[int, int, int]]
         begins, sizes = made.runs(cut)
         assert {frozenset(made.order[b : b + s].tolist()) for b, s in zip(begins, sizes, strict=True)} == wanted
         assert sizes.tolist() == sorted(sizes.tolist(), reverse=True)
-        told = made.pairs[cut], made.groups[cut], made.grouped[cut], made.largest[cut]
+        reported = made.pairs[cut], made.groups[cut], made.grouped[cut], made.largest[cut]
         lengths = [len(group) for group in wanted]
-        assert told == (passing.sum(), len(wanted), sum(lengths), max(lengths, default=0))
+        assert reported == (passing.sum(), len(wanted), sum(lengths), max(lengths, default=0))
 
 
 @pytest.mark.parametrize(

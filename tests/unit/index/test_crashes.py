@@ -37,7 +37,7 @@ def test_killed_under_load(tmp_path: Path) -> None:
         known = {one for word, *ids in map(str.split, said) for one in ids if word == "added"} | sure
         known -= {one for word, *ids in map(str.split, said) for one in ids if word == "removing"}
         some = sorted(known)[-50:]
-        with la.Index.open(place, read_only=True) as reader:  # beside the writer
+        with la.Index.open(place, read_only=True) as reader:  # next to the writer
             found = reader.query([text_of(one) for one in some])
         missing = {one for one, matches in zip(some, found, strict=True) if [match.id for match in matches] != [one]}
         threading.Event().wait(draw.random() * 0.03)  # somewhere within what comes next

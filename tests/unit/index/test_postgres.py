@@ -93,11 +93,11 @@ def test_the_same_item_from_many_writers_goes_in_once(url: str) -> None:
         assert len(index) == 10
         inside = set(index)
         for item in range(10):
-            told = [answers[number][item] for number in range(6)]
-            assert told.count(None) == 1  # one of them was the first
-            first = f"{item} from {told.index(None)}"
+            reported = [answers[number][item] for number in range(6)]
+            assert reported.count(None) == 1  # one of them was the first
+            first = f"{item} from {reported.index(None)}"
             assert first in inside
-            assert all(match == (first, 1.0) for match in told if match is not None)  # and the others were told which
+            assert all(match == (first, 1.0) for match in reported if match is not None)  # and the others got its id
 
 
 def test_ids_given_to_many_writers_differ(url: str) -> None:
@@ -172,7 +172,7 @@ def test_removed_items_leave_nothing_behind_after_compaction(url: str) -> None:
 def test_a_table_that_has_just_grown_is_not_read_as_a_whole(url: str) -> None:
     with la.Index.open(url) as index:
         store: Any = index.store
-        index.add([text(number) for number in range(5000)])  # nobody has told the planner yet
+        index.add([text(number) for number in range(5000)])  # the planner does not know the sizes yet
         with store._connections.reading() as link:
             keys = list(range(16))
             plan = link.execute(store._sql(f"EXPLAIN {postgres_store.MEETING}"), [keys, keys]).fetchall()
@@ -244,7 +244,7 @@ def test_a_schema_for_each_index(postgres: str, new_schema: Callable[[], str]) -
         first.add([text(1)])
         assert (len(first), len(second)) == (1, 0)
         with first.store.writing():
-            second.add([text(2)])  # each has a lock of its own
+            second.add([text(2)])  # each has its own lock
     with pytest.raises(OutputError, match=r"holds an index already\. Add schema=NAME to the URL for another one\.$"):
         la.Index.create(one, **OPTIONS)
 

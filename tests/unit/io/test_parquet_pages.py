@@ -36,12 +36,12 @@ def all_pages(path: Path) -> list[Page]:
 def test_all_values_are_in_the_pages(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": TEXTS}), path, data_page_size=1 << 16, **options)
-    told = all_pages(path)
-    assert len(told) >= 2
-    assert sum(page.count for page in told) == len(TEXTS)
+    reported = all_pages(path)
+    assert len(reported) >= 2
+    assert sum(page.count for page in reported) == len(TEXTS)
     plain = sum(len(text) + 4 for text in TEXTS)  # PLAIN: a length of four bytes before each value
-    assert plain <= sum(page.nbytes for page in told) <= 1.01 * plain
-    assert max(page.nbytes for page in told) >= len(TEXTS[-1])
+    assert plain <= sum(page.nbytes for page in reported) <= 1.01 * plain
+    assert max(page.nbytes for page in reported) >= len(TEXTS[-1])
 
 
 def test_a_dictionary_page_tells_its_entries(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_several_files_become_one_under_the_first_header() -> None:
     assert Path("c.csv").read_bytes() == b"text,n\r\nc d,3\na b,4\n"
     la.dedup([Path("a.csv"), Path("b.csv")], k=1, keep="first", threshold=1.0).write("d.csv")
     assert Path("d.csv").read_bytes() == b"text,n\r\na b,1\r\nc d,3\n"
-    Path("b.csv").write_bytes(b"n,text\n3,c d\n")  # another order: written anew, value for value
+    Path("b.csv").write_bytes(b"n,text\n3,c d\n")  # another order: written again, value for value
     la.dedup([Path("a.csv"), Path("b.csv")], k=1).write("e.csv")
     assert Path("e.csv").read_text() == '"text","n"\n"a b","1"\n"c d","3"\n'
 

@@ -40,7 +40,7 @@ def test_the_overlap_that_a_match_needs(measure: str, a: int, b: int, share: Fra
 @given(a=st.integers(1, 60), share=shares)
 @settings(max_examples=150, deadline=None)
 def test_the_smallest_partner(measure: str, a: int, share: Fraction) -> None:
-    """The exact join never looks below it: whatever is smaller cannot match, even if it lies wholly within."""
+    """The exact join never looks below it: a smaller set cannot match, even if it lies wholly within."""
     threshold = threshold_of(measure, share)
     code, num, den = bar(set_measure(measure), float(threshold))
     can = [b for b in range(1, a + 1) if reaches(measure, b, a, b, threshold)]

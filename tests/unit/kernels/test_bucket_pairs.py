@@ -59,7 +59,7 @@ SET = st.sets(st.integers(1, 60), min_size=1, max_size=20)
 @settings(deadline=None)
 @given(st.lists(SET, min_size=2, max_size=12), st.sampled_from([0.5, 0.8]), st.integers(0, 5))
 def test_every_pair_at_the_threshold_meets_by_its_rarest(sets: list[set[int]], threshold: float, seed: int) -> None:
-    """Whatever the levels say, a pair that matches shares a word among its rarest, at places that let it through."""
+    """For any levels, a pair that matches shares a word among its rarest, at places that let it through."""
     levels = np.random.default_rng(seed).integers(0, 200, 64).astype(np.uint8)
     num, den = Fraction(str(threshold)).as_integer_ratio()
     elements = np.array([x for s in sets for x in sorted(s)], np.uint64)

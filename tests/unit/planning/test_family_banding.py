@@ -112,8 +112,11 @@ def test_the_facts_are_plain() -> None:
             {"measure": "euclidean", "distance": 3, "width": -1.0},
             "width is -1.0; expected the width of a bucket, above 0.",
         ),
-        ({"measure": "cosine", "distance": 3, "bands": 20, "rows": 20}, "bands x rows is above num_hashes, 128"),
-        ({"measure": "cosine", "distance": 3, "rows": 200}, "rows is 200, num_hashes is 128; take fewer rows"),
+        (
+            {"measure": "cosine", "distance": 3, "bands": 20, "rows": 20},
+            "bands x rows is 20 x 20 = 400, num_hashes is 128",
+        ),
+        ({"measure": "cosine", "distance": 3, "rows": 200}, "rows is 200, num_hashes is 128; take fewer bands or rows"),
         ({"measure": "cosine", "distance": 3, "recall": 1.0}, "recall is 1.0; expected a number above 0 and below 1."),
         ({"measure": "cosine", "distance": math.nan}, "distance is nan; expected a cosine distance above 0"),
     ],

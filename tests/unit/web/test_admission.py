@@ -65,8 +65,8 @@ def test_a_reader_beside_a_writer(index: Index) -> None:
 
 def test_closed_to_writers(index: Index) -> None:
     with serving(Service(index, access=Access(token="secret", closed="not here."))) as where:
-        told = ask(where, "POST", "/items", {"items": ["a"]}, bearer("secret"))
-        assert told == (403, {"error": "WritesAreClosed", "message": "not here."})
+        reported = ask(where, "POST", "/items", {"items": ["a"]}, bearer("secret"))
+        assert reported == (403, {"error": "WritesAreClosed", "message": "not here."})
         assert ask(where, "DELETE", "/items/rose", headers=bearer("secret"))[0] == 403
         assert ask(where, "POST", "/query", {"items": ["a"]})[0] == 200
 
@@ -136,8 +136,8 @@ def test_work_that_takes_too_long(index: Index, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(index, "query", slow)
     with serving(Service(index, limits=Limits(seconds=0.2))) as where:
-        told = ask(where, "POST", "/query", {"items": ["a"] * 200})
-        assert told == (
+        reported = ask(where, "POST", "/query", {"items": ["a"] * 200})
+        assert reported == (
             503,
             {"error": "TookTooLong", "message": "not done within 0.2 s. Send fewer items in one request."},
         )
@@ -205,9 +205,9 @@ def test_a_write_that_waits_too_long_was_not_begun(index: Index, monkeypatch: py
 
     monkeypatch.setattr(index, "add", slow)
     with serving(Service(index, limits=Limits(seconds=0.3))) as where:
-        told: list[Any] = []
+        reported: list[Any] = []
         first = threading.Thread(
-            target=lambda: told.append(ask(where, "POST", "/items", {"items": ["b"], "ids": ["b"]}))
+            target=lambda: reported.append(ask(where, "POST", "/items", {"items": ["b"], "ids": ["b"]}))
         )
         first.start()
         assert begun.wait(30)
@@ -216,7 +216,7 @@ def test_a_write_that_waits_too_long_was_not_begun(index: Index, monkeypatch: py
         assert refused["message"] == "other writes took longer than 0.3 s; nothing was written. Try again."
         release.set()
         first.join(30)
-        assert told == [(200, {"added": 1, "replaced": 0})]  # it took longer, but was begun
+        assert reported == [(200, {"added": 1, "replaced": 0})]  # it took longer, but was begun
         assert ("b" in index, "c" in index) == (True, False)
 
 

@@ -18,7 +18,7 @@ from lookalike.io.read import open_collection
 from lookalike.web.contents import contents_of
 from lookalike.web.reopen_sources import reopen
 
-TEXTS = [f"document number {i} says something of its own, {i * i}" for i in range(40)]
+TEXTS = [f"document number {i} says something unique, {i * i}" for i in range(40)]
 
 
 def described(result: Any) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def test_files_of_several_folders_keep_the_names_they_were_given(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.md").write_text(f"the words of {folder}")
     monkeypatch.chdir(tmp_path)
-    told = described(la.pairs([Path("a"), Path("b")]))
+    reported = described(la.pairs([Path("a"), Path("b")]))
     monkeypatch.chdir("/")
-    contents = reopen(told)
+    contents = reopen(reported)
     assert contents.ids().to_pylist() == ["a/x.md", "b/x.md"]
     assert contents.take([1]) == {1: {"text": "the words of b"}}
 
@@ -119,26 +119,26 @@ def test_pictures_and_faces_are_their_files(tmp_path: Path) -> None:
 def test_an_input_that_is_not_what_it_was_is_not_shown(tmp_path: Path) -> None:
     source = tmp_path / "x.txt"
     source.write_text("\n".join(TEXTS))
-    told = described(la.pairs(source))
+    reported = described(la.pairs(source))
     os.utime(source, ns=(1, 1))
     with pytest.raises(InputError, match=r"x\.txt has changed since the run \(it was written to since\)"):
-        reopen(told)
+        reopen(reported)
     source.write_text("shorter")
     with pytest.raises(InputError, match=r"it had [\d,]+ bytes, now 7"):
-        reopen(told)
-    assert reopen(told, paths=[str(source)]).take([0]) == {0: {"text": "shorter"}}
+        reopen(reported)
+    assert reopen(reported, paths=[str(source)]).take([0]) == {0: {"text": "shorter"}}
     source.unlink()
     with pytest.raises(InputError, match=r"x\.txt is not there any more"):
-        reopen(told)
+        reopen(reported)
     with pytest.raises(InputError, match=r"the list was given from memory"):
         reopen(described(la.pairs(TEXTS)))
     (tmp_path / "x.csv").write_text("other\n1\n")
     with pytest.raises(InputError, match=r"cannot be opened again: no column 'text'"):
-        reopen(told, paths=[str(tmp_path / "x.csv")])
+        reopen(reported, paths=[str(tmp_path / "x.csv")])
     folder = tmp_path / "many"
     folder.mkdir()
     (folder / "one.md").write_text("a")
-    told = described(la.pairs(folder))
+    reported = described(la.pairs(folder))
     (folder / "two.md").write_text("b")
     with pytest.raises(InputError, match="it had 1 file, now 2"):
-        reopen(told)
+        reopen(reported)

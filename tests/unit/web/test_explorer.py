@@ -87,8 +87,8 @@ def test_the_page_may_ask_its_own_server_only(result: str) -> None:
 
 
 def test_every_question_has_an_answer(result: str) -> None:
-    status, told = ask(result, "api/overview")
-    assert (status, told["groups"][0]) == (200, 11)
+    status, reported = ask(result, "api/overview")
+    assert (status, reported["groups"][0]) == (200, 11)
     group = ask(result, "api/groups", limit=1)[1]["rows"][0]
     assert ask(result, "api/group", item=group["item"])[1]["size"] == 5
     pair = ask(result, "api/pairs", order="high", limit=1, offset=3)[1]["rows"][0]
@@ -127,11 +127,11 @@ def test_bodies_are_checked(result: str) -> None:
 
 
 def test_an_index_answers_the_same_questions(index: str) -> None:
-    told = ask(index, "api/overview")[1]
-    assert (told["of"], told["pairs"], told["funnel"][0]["count"]) == ("index", None, 53)
-    assert told["curve"]["points"][-1] == [1, 1]
+    reported = ask(index, "api/overview")[1]
+    assert (reported["of"], reported["pairs"], reported["funnel"][0]["count"]) == ("index", None, 53)
+    assert reported["curve"]["points"][-1] == [1, 1]
     groups = ask(index, "api/groups")[1]
-    assert groups["total"] == told["groups"][0] > 5
+    assert groups["total"] == reported["groups"][0] > 5
     group = ask(index, "api/group", item=json.dumps(groups["rows"][0]["item"]))[1]
     assert group["size"] == groups["rows"][0]["size"]
     assert group["rows"][0]["excerpt"].startswith("word")

@@ -115,23 +115,23 @@ def test_hostile_texts_ids_and_columns_show_as_text_and_nothing_is_asked_for(tmp
 @needs_browser
 def test_the_slider_counts_anew_at_every_threshold(page: Path, browser: Browser) -> None:
     see(browser, page)
-    told = blocks(page)["data-overview"]
+    reported = blocks(page)["data-overview"]
     browser.press("s")
     for _ in range(3):
         browser.press("ArrowRight")
-    assert browser.value(TEXT.format("at")) == f"{told['cuts'][3]:.3f}"
-    at = told["cuts"].index(0.7)
+    assert browser.value(TEXT.format("at")) == f"{reported['cuts'][3]:.3f}"
+    at = reported["cuts"].index(0.7)
     browser.value(
         f"(() => {{ const s = document.getElementById('slider'); s.value = {at}; s.dispatchEvent(new Event('input')); }})()"
     )
     numbers = [browser.value(TEXT.format(f"live-{name}")) for name in ("pairs", "groups", "grouped", "largest")]
-    assert numbers == [f"{told[name][at]:,}" for name in ("pairs", "groups", "grouped", "largest")]
+    assert numbers == [f"{reported[name][at]:,}" for name in ("pairs", "groups", "grouped", "largest")]
     alone = la.groups(families(), threshold=0.7, exact=True).groups
     assert numbers[1:3] == [str(len(set(alone["group"].to_pylist()))), str(len(alone))]
     browser.press("g")
-    browser.wait(f"document.querySelectorAll('.row').length === {told['groups'][at]}")
+    browser.wait(f"document.querySelectorAll('.row').length === {reported['groups'][at]}")
     sizes = "[...document.querySelectorAll('.row .size')].map(s => Number(s.textContent))"
-    assert sum(browser.value(sizes)) == told["grouped"][at]
+    assert sum(browser.value(sizes)) == reported["grouped"][at]
     browser.press("Escape")
     browser.press("Escape")
     assert browser.value("location.hash") == "#overview?at=0.7"
@@ -169,7 +169,7 @@ def test_an_exact_run_shows_no_empty_plots(tmp_path: Path, browser: Browser) -> 
 
 @needs_browser
 def test_moving_the_slider_costs_little(page: Path, browser: Browser) -> None:
-    """A hundred moves are a hundred numbers looked up: no list is drawn anew in between."""
+    """A hundred moves are a hundred numbers looked up: no list is drawn again in between."""
     see(browser, page, "#pairs")
     browser.wait("document.querySelectorAll('.row').length > 10")
     redrawn = browser.value(

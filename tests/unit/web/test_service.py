@@ -145,7 +145,7 @@ def test_whole_numbers_as_ids(tmp_path: Path) -> None:
         ("/query", '{"items":["a"],"treshold":1}', 422, "BadBody", "no field 'treshold' is known. Nearest: 'threshold'. Fields: items, threshold, k."),
         ("/query", '{"items":["a"],"k":0}', 422, "BadBody", "k should be greater than or equal to 1, not 0."),
         ("/query", '{"items":["a"],"threshold":"x"}', 422, "BadBody", "threshold should be a number, not 'x'."),
-        ("/query", '{"items":["a"],"threshold":0.1}', 422, "UsageError", "threshold is 0.1; the keys of this index"),
+        ("/query", '{"items":["a"],"threshold":0.1}', 422, "UsageError", "threshold is 0.1; this index finds"),
         ("/query", '{"items":["a","a","a","a","a","a"]}', 422, "BatchTooLarge", "6 items came in one request; this server takes 5. Send several requests."),
         ("/items", '{"items":["a"],"ids":[1.5]}', 422, "BadBody", "ids[0] should be a string or a whole number, not 1.5."),
         ("/items", '{"items":["a"],"ids":[1]}', 422, "UsageError", "the ids of this index are strings; these are whole numbers."),
@@ -160,19 +160,19 @@ def test_errors_are_one_line(
     link = http.client.HTTPConnection(*served, timeout=30)
     link.request("POST", path, body, JSON)
     answer = link.getresponse()
-    told = json.loads(answer.read())
+    reported = json.loads(answer.read())
     link.close()
-    assert (answer.status, told["error"]) == (status, error)
-    assert told["message"].startswith(message)
-    assert "\n" not in told["message"]
+    assert (answer.status, reported["error"]) == (status, error)
+    assert reported["message"].startswith(message)
+    assert "\n" not in reported["message"]
     assert answer.headers["content-type"] == "application/json"
 
 
 def test_only_json_is_taken(served: tuple[str, int]) -> None:
     for headers, came in (({"Content-Type": "text/plain"}, "of the type text/plain"), ({}, "without a Content-Type")):
-        told = ask(served, "POST", "/items", {"items": ["a"]}, headers)
+        reported = ask(served, "POST", "/items", {"items": ["a"]}, headers)
         expected = f"the body came {came}; expected Content-Type: application/json."
-        assert told == (415, {"error": "NotJson", "message": expected})
+        assert reported == (415, {"error": "NotJson", "message": expected})
 
 
 def test_an_unforeseen_error_tells_nothing_of_the_inside(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,8 +181,11 @@ def test_an_unforeseen_error_tells_nothing_of_the_inside(index: Index, monkeypat
 
     monkeypatch.setattr(index, "_query", fail)
     with serving(Service(index)) as where:
-        told = ask(where, "POST", "/query", {"items": ["a"]})
-    assert told == (500, {"error": "InternalError", "message": "the server failed (RuntimeError); its log says more."})
+        reported = ask(where, "POST", "/query", {"items": ["a"]})
+    assert reported == (
+        500,
+        {"error": "InternalError", "message": "the server failed (RuntimeError); its log says more."},
+    )
 
 
 # Who may ask
@@ -260,7 +263,7 @@ def test_many_read_while_one_writes(served: tuple[str, int]) -> None:
         for reader in readers:
             reader.join(30)
     assert len(answers) > 3
-    assert all(told == (200, {"matches": [[{"id": "rose", "similarity": 1.0}]]}) for told in answers)
+    assert all(reported == (200, {"matches": [[{"id": "rose", "similarity": 1.0}]]}) for reported in answers)
 
 
 # The command

@@ -1,4 +1,4 @@
-"""What can be asked of a result: bounded answers, whatever the kind and the size."""
+"""What can be asked of a result: bounded answers, for any kind and size."""
 
 from __future__ import annotations
 
@@ -25,32 +25,37 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> ResultView:
 
 
 def test_the_overview_counts_what_the_result_has(view: ResultView) -> None:
-    told = json.loads(json.dumps(view.overview()))
+    reported = json.loads(json.dumps(view.overview()))
     table = view.opened.tables["pairs"]
-    assert (told["items"], told["column"], told["sign"], told["threshold"]) == ("documents", "similarity", 1, 0.3)
-    assert told["pairs"][0] == table.num_rows
-    assert (told["groups"][0], told["grouped"][0], told["largest"][0]) == (11, 52, 5)
-    at = told["cuts"].index(0.8)
-    assert told["pairs"][at] == sum(score >= 0.8 for score in table["similarity"].to_pylist())
-    assert [step["name"] for step in told["funnel"]] == [
+    assert (reported["items"], reported["column"], reported["sign"], reported["threshold"]) == (
+        "documents",
+        "similarity",
+        1,
+        0.3,
+    )
+    assert reported["pairs"][0] == table.num_rows
+    assert (reported["groups"][0], reported["grouped"][0], reported["largest"][0]) == (11, 52, 5)
+    at = reported["cuts"].index(0.8)
+    assert reported["pairs"][at] == sum(score >= 0.8 for score in table["similarity"].to_pylist())
+    assert [step["name"] for step in reported["funnel"]] == [
         "documents read", "different documents", "candidate pairs", "pairs", "groups"
     ]  # fmt: skip
-    assert told["funnel"][0]["count"] == 53
-    assert told["curve"]["points"][0] == [0, 0]
-    assert told["curve"]["points"][-1] == [1, 1]
-    assert sum(part["true_pairs"] for part in told["curve"]["measured"]["parts"]) == table.num_rows
-    assert sum(told["buckets"].values()) > 53  # every document has a bucket in every band
-    assert told["notes"] == []
+    assert reported["funnel"][0]["count"] == 53
+    assert reported["curve"]["points"][0] == [0, 0]
+    assert reported["curve"]["points"][-1] == [1, 1]
+    assert sum(part["true_pairs"] for part in reported["curve"]["measured"]["parts"]) == table.num_rows
+    assert sum(reported["buckets"].values()) > 53  # every document has a bucket in every band
+    assert reported["notes"] == []
 
 
 def test_groups_that_the_run_did_not_make_are_called_so(view: ResultView) -> None:
     assert not view.overview()["chained"]
     clean = ResultView(open_result(la.dedup(families(), threshold=0.3)))
-    told = clean.overview()
+    reported = clean.overview()
     kept, removed = (clean.receipt["counts"][name] for name in ("kept", "removed"))
-    assert told["chained"]
-    assert dict(told["facts"])["Kept"] == f"{kept:,}; {removed:,} removed, each like one kept"
-    assert "in chains too" in dict(told["facts"])["Groups"]
+    assert reported["chained"]
+    assert dict(reported["facts"])["Kept"] == f"{kept:,}; {removed:,} removed, each like one kept"
+    assert "in chains too" in dict(reported["facts"])["Groups"]
 
 
 def test_groups_come_largest_first_and_in_pages(view: ResultView) -> None:
@@ -208,20 +213,20 @@ def test_passages_and_stories_open_too(tmp_path: Path) -> None:
     shown = view.pair(pair["left"]["item"], pair["right"]["item"])
     assert sum(len(text.split()) for text, both in shown["view"]["left"] if both) >= 12
     assert dict(shown["details"]).keys() >= {"left_in_right", "longest"}
-    told = ResultView(open_result(la.stories(source).save(tmp_path / "stories"))).overview()
-    assert told["column"] == "similarity"
-    assert told["groups"][0] == 11
+    reported = ResultView(open_result(la.stories(source).save(tmp_path / "stories"))).overview()
+    assert reported["column"] == "similarity"
+    assert reported["groups"][0] == 11
 
 
 def test_a_million_pairs_open_and_page(tmp_path: Path) -> None:
     view = ResultView(open_result(save_many(tmp_path, 1_000_000, 400_000)))
-    told = view.overview()
-    assert told["pairs"][0] == 1_000_000
-    assert len(json.dumps(told)) < 60_000
-    page = view.pairs(50, "near", told["pairs"][50] - 7, 50)
-    assert (page["total"], len(page["rows"])) == (told["pairs"][50], 7)
-    groups = view.groups(60, told["groups"][60] - 3, 50)
-    assert (groups["total"], len(groups["rows"])) == (told["groups"][60], 3)
+    reported = view.overview()
+    assert reported["pairs"][0] == 1_000_000
+    assert len(json.dumps(reported)) < 60_000
+    page = view.pairs(50, "near", reported["pairs"][50] - 7, 50)
+    assert (page["total"], len(page["rows"])) == (reported["pairs"][50], 7)
+    groups = view.groups(60, reported["groups"][60] - 3, 50)
+    assert (groups["total"], len(groups["rows"])) == (reported["groups"][60], 3)
     assert view.search("document-0001234")["total"] == 1
     assert view.group(int(view.graph.linkage.order[-1]), 60)["size"] >= 1
 

@@ -15,6 +15,7 @@ FORMS: tuple[Form, ...] = ("auto", "hex", "binary", "int")
 NIBBLE_VALUES = np.full(256, 255, np.uint8)
 NIBBLE_VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 NIBBLE_VALUES[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
+ONE_LENGTH = "expected codes of one length. For decimal numbers use `form='int'`."
 
 
 def parse(column: pa.Array, *, form: Form, where: Where) -> Bits:
@@ -69,8 +70,7 @@ def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8
     if length == 0 or len(odd):
         row = int(odd[0]) if len(odd) else int(np.flatnonzero(there)[0])
         raise InputError(
-            f"{where(row)}: the code has {int(lengths[row])} characters where the first has {length}; expected codes "
-            "of one length. For decimal numbers use `form='int'`."
+            f"{where(row)}: the code has {int(lengths[row])} characters where the first has {length}; {ONE_LENGTH}"
         )
     data = np.frombuffer(raw.buffers()[2] or b"", np.uint8)[int(offsets[0]) : int(offsets[-1])]
     chars = np.zeros((len(raw), length), np.uint8)

@@ -15,6 +15,7 @@ from lookalike.core.method_choice import EXACT_COST_RATIO
 from lookalike.errors import UsageError
 from lookalike.index.items import ITEMS_PER_CHUNK, Batch
 from lookalike.index.kernels import lookup
+from lookalike.index.kinds import too_loose
 from lookalike.index.stable_random import order
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.kernels import bits as kernels
@@ -115,10 +116,7 @@ class BitKind:
             return self.threshold
         asked = BitsJob(threshold=threshold).threshold  # type: ignore[arg-type]
         if asked > self.threshold:
-            raise UsageError(
-                f"threshold is {asked}; the keys of this index find codes that differ in {self.threshold} bits at "
-                "most. Ask for that or fewer, or create another index."
-            )
+            raise too_loose(asked, f"codes within {self.threshold} bits", "fewer")
         return asked
 
     def pieces(self, items: Any) -> Iterator[Bits]:

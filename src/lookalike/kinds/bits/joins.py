@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lookalike.core.arrays import F64, I64, U32, U64, Bits, Pairs
 from lookalike.core.audit_sample import draw, found_partners
-from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice
+from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice, cheaper
 from lookalike.core.recall_audit import Audit, measure
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
@@ -88,7 +88,7 @@ class BitsJoin:
                 "exact", seconds, "the exact join costs about as much here, or less, and misses nothing"
             )
         ratio = seconds["exact"] / seconds["lsh"]
-        return lsh, Choice("lsh", seconds, f"fewer keys are {ratio:.1f} times cheaper than the exact join here")
+        return lsh, Choice("lsh", seconds, cheaper("fewer keys are", ratio, "the exact join"))
 
     def pairs(self, plan: MultiIndexPlan) -> Scored:
         """Return every pair within the threshold that shares a bucket."""

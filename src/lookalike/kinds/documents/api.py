@@ -18,6 +18,7 @@ from lookalike.core.run_options import (
     SizeColumns,
     Top,
     silent,
+    take_exact,
 )
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
@@ -138,7 +139,7 @@ def _copies(keep_copies: int, drop_all: bool) -> int:
     """Return how many documents of a group stay."""
     check_values(DocumentDedupOptions, {"keep_copies": keep_copies, "drop_all": drop_all})
     if drop_all and keep_copies != 1:
-        raise UsageError(f"drop_all and keep_copies {keep_copies} do not go together; give one of them.")
+        raise UsageError(f"give either drop_all or keep_copies {keep_copies}, not both.")
     return 0 if drop_all else keep_copies
 
 
@@ -236,9 +237,7 @@ def _on_spark(
     from lookalike.runtime.spark.session import check_options, open_session, tune
     from lookalike.runtime.spark.sources import open_origins
 
-    if columns["on_bad_file"] != "error":
-        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
-    check_options(options)
+    check_options(options, columns["on_bad_file"])
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
     tune(session, (origin.frame for origin in origins))
@@ -249,13 +248,13 @@ def _on_spark(
 
 def _opened(sources: list[Any], columns: dict[str, Any]) -> tuple[list[Collection], bool]:
     """Open the sources that are given; also return whether they hold lists of tokens."""
+    from lookalike.io.collection import check_one_form
     from lookalike.io.read import open_collection
 
     collections = [open_collection(one, **columns) for one in sources if one is not None]
     filled = [one for one in collections if one.rows_hint != 0]  # an empty list may be of either type
     tokens = {collection.is_tokens for collection in filled or collections}
-    if len(tokens) > 1:
-        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    check_one_form(tokens)
     return collections, tokens.pop()
 
 
@@ -279,10 +278,7 @@ def _job(options: dict[str, Any], *, tokens: bool) -> Job:
             f"unit {unit!r} does not fit a column of {kind}; leave the unit out, or choose another column."
         )
     rule = ShingleRule.for_unit(unit, options.pop("k", None), **rule_options)
-    if options.pop("exact", False):
-        if options.get("method", "auto") not in ("auto", "exact"):
-            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
-        options["method"] = "exact"
+    take_exact(options)
     shared = options.pop("min_shared", None)
     if shared is not None:
         options |= {"measure": "overlap", "threshold": shared}

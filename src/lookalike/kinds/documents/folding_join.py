@@ -10,12 +10,11 @@ import numpy as np
 from lookalike.core.arrays import I64, Pairs
 from lookalike.core.candidates import Band, Items
 from lookalike.core.trace import DOUBLINGS, Trace
-from lookalike.errors import UsageError
 from lookalike.evaluation.matches import PairSet
 from lookalike.kernels.hashing import mix_all
 from lookalike.kinds.documents.folding import MOST_BANDS, FoldingPlan, Level, ladder, plan_folding
 from lookalike.kinds.documents.prefix_join import exact_pairs
-from lookalike.kinds.documents.spec import Job
+from lookalike.kinds.documents.spec import Job, no_promise
 from lookalike.runtime.local.joins import ITEMS_PER_TASK, Block, Scored, check_count, collect_blocks, score_block
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Arrays, Workspace
@@ -25,10 +24,7 @@ def folding_plan(job: Job, trace: Trace) -> FoldingPlan:
     """Plan the keys for a job; a recall that 256 keys cannot reach becomes a warning."""
     least = job.set_measure().least_jaccard
     if least is None:
-        raise UsageError(
-            f"folding cannot promise a recall for {job.measure}: similar sets may have any Jaccard similarity. "
-            "Leave the method to auto, or ask for exact."
-        )
+        raise no_promise("folding", job)
     plan = plan_folding(least(job.threshold), recall=job.recall, rows=job.rows)
     if plan.recall_at_threshold < job.recall:
         trace.warnings.append(

@@ -17,6 +17,7 @@ from lookalike.core.token_hashes import strings
 from lookalike.errors import UsageError
 from lookalike.index.items import NEARLY_NOTHING, Batch, pieces_of, texts, token_lists
 from lookalike.index.kernels import lookup
+from lookalike.index.kinds import too_loose
 from lookalike.index.sources import read_texts
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys, ends_of
 from lookalike.kernels import hashing
@@ -107,10 +108,7 @@ class SetKind:
             return self.threshold
         bar(set_measure(self.measure), threshold)
         if threshold < self.threshold:
-            raise UsageError(
-                f"threshold is {threshold:g}; the keys of this index find what is similar from {self.threshold:g} on. "
-                "Ask for that or more, or create an index with a lower threshold."
-            )
+            raise too_loose(threshold, f"{self.name} with a similarity of at least {self.threshold:g}", "higher")
         return threshold
 
     def pieces(self, items: Any) -> Iterator[pa.Array]:

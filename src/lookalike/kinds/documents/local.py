@@ -18,7 +18,7 @@ from lookalike.core.method_choice import Choice
 from lookalike.core.recall_audit import Audit
 from lookalike.core.size_limit import CERTAIN_EXCESS, MIN_SAMPLED_PAIRS
 from lookalike.core.trace import Trace
-from lookalike.errors import PairLimitReached, RecallWarning, UsageError
+from lookalike.errors import PairLimitReached, RecallWarning
 from lookalike.io.collection import Collection
 from lookalike.kinds.documents.answer_size import size_of
 from lookalike.kinds.documents.audit import audit, audit_groups
@@ -30,7 +30,7 @@ from lookalike.kinds.documents.inverted_lists import dcm_pairs
 from lookalike.kinds.documents.planner import SampleJoin, decide, preview
 from lookalike.kinds.documents.prefix_join import POSTINGS_BUDGET_SHARE, exact_pairs
 from lookalike.kinds.documents.reading import Features, read_features, sets_recipe
-from lookalike.kinds.documents.spec import Job
+from lookalike.kinds.documents.spec import Job, no_promise
 from lookalike.planning.banding import Plan, plan
 from lookalike.runtime.local.memory_budget import memory_size
 from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_DOCUMENT, check_memory, most_pairs, too_many
@@ -203,10 +203,7 @@ def planned_for(job: Job, trace: Trace) -> Plan | None:
         return None
     if least is None:
         if job.method == "lsh" or not job.verify:
-            raise UsageError(
-                f"banding cannot promise a recall for {job.measure}: similar sets may have any Jaccard similarity. "
-                "Leave the method to auto, or ask for exact."
-            )
+            raise no_promise("banding", job)
         return None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RecallWarning)

@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.core.arrays import I64, Recipe
 from lookalike.core.candidates import Items, Postings
 from lookalike.core.measures import Bar
-from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice, Way
+from lookalike.core.method_choice import EXACT_COST_RATIO, PLANNER_SAMPLE, Choice, Way, cheaper
 from lookalike.core.trace import Trace
 from lookalike.cost_model.costs import SHIPPED, Costs
 from lookalike.kernels import buckets
@@ -200,7 +200,7 @@ def cheapest(
         return Choice(
             "exact", seconds, "the exact join costs about as much as banding here, or less, and misses nothing", way
         )
-    return Choice("lsh", seconds, f"banding is {exact / lsh:.1f} times cheaper than the exact join here")
+    return Choice("lsh", seconds, cheaper("banding is", exact / lsh, "the exact join"))
 
 
 def few_items(count: int) -> str:

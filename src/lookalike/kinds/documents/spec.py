@@ -65,3 +65,11 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "rule": self.rule.as_dict()}
+
+
+def no_promise(method: str, job: Job) -> UsageError:
+    """Return the error for a method whose recall depends on the Jaccard similarity, with a measure that does not."""
+    return UsageError(
+        f"{method} cannot promise a recall for {job.measure}: similar sets may have any Jaccard similarity. "
+        "Leave the method to auto, or ask for exact."
+    )

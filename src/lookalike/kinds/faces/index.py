@@ -13,6 +13,7 @@ import numpy as np
 from lookalike.core.arrays import F32, F64, I64, U64, Scale
 from lookalike.errors import InputError, UsageError
 from lookalike.index.items import NEARLY_NOTHING, Batch, number_rows
+from lookalike.index.kinds import too_loose
 from lookalike.index.stable_random import order, uniform, words
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.io.pictures import has_pictures, is_picture, load_item
@@ -125,10 +126,7 @@ class FaceKind:
             return self.threshold
         self._job(threshold)
         if threshold < self.threshold:
-            raise UsageError(
-                f"threshold is {threshold:g}; the keys of this index find {self._job(self.threshold).words()}. Ask for "
-                "that or more, or create another index."
-            )
+            raise too_loose(threshold, self._job(self.threshold).words())
         return threshold
 
     def pieces(self, items: Any) -> Iterator[F32]:

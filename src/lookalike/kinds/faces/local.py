@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.core.arrays import F64, I64, U64, Pairs
 from lookalike.core.audit_sample import draw, found_partners
-from lookalike.core.method_choice import Choice
+from lookalike.core.method_choice import Choice, cheaper
 from lookalike.core.recall_audit import Audit, measure
 from lookalike.core.trace import Trace
 from lookalike.io.vectors import Vectors
@@ -89,7 +89,7 @@ def _choose(rows: NumericRows, job: FaceJob, offsets: F64, pairs: float) -> tupl
         return plan, Choice("lsh", seconds, "asked for")
     if exact <= lsh or plan.recall_at_threshold < job.recall:
         return None, Choice("exact", seconds, "tables of ranges cost more here than all pairs")
-    return plan, Choice("lsh", seconds, f"tables of ranges are {exact / lsh:.1f} times cheaper than all pairs here")
+    return plan, Choice("lsh", seconds, cheaper("tables of ranges are", exact / lsh, "all pairs"))
 
 
 def _meetings(rows: NumericRows, job: FaceJob, offsets: F64) -> list[CollisionStatistics]:

@@ -17,6 +17,7 @@ from lookalike.core.arrays import F64, I64, U64, Scale
 from lookalike.core.formatting import count
 from lookalike.errors import DamagedIndex, UsageError
 from lookalike.index.items import Batch
+from lookalike.index.kinds import too_loose
 from lookalike.index.stable_random import words
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys, ends_of
 from lookalike.io.paths import readable
@@ -127,10 +128,7 @@ class ImageKind:
             return self.threshold
         ImageJob(threshold=threshold)
         if threshold > self.threshold:
-            raise UsageError(
-                f"threshold is {threshold:g}; the keys of this index find pictures whose hashes differ in "
-                f"{self.threshold} bits at most. Ask for that or fewer, or create another index."
-            )
+            raise too_loose(threshold, f"pictures whose hashes are within {self.threshold} bits", "fewer")
         return threshold
 
     @cached_property

@@ -19,9 +19,8 @@ from lookalike.core.options import accepts
 from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
-from lookalike.errors import UsageError
 from lookalike.kinds.passages.options import PassageOptions
-from lookalike.kinds.passages.spec import PassageJob
+from lookalike.kinds.passages.spec import PassageJob, check_report_pairs
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -106,8 +105,7 @@ class Passages(ArrowRows):
         passages marked. The page is a single file without external resources."""
         from lookalike.kinds.passages.report import write_report
 
-        if pairs < 1:
-            raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
+        check_report_pairs(pairs)
         write_report(self._page(pairs), Path(path), force=force)
         return Path(path)
 
@@ -212,15 +210,13 @@ def _on_spark(
     source: Any, columns: dict[str, Any], cluster: dict[str, Any], options: dict[str, Any], trace: Trace
 ) -> SparkPassages:
     from lookalike.kinds.passages.spark.run import SparkPassages
-    from lookalike.runtime.spark.session import check_options, open_session, tune
+    from lookalike.runtime.spark.session import check_options, local_only, open_session, tune
     from lookalike.runtime.spark.sources import open_origins
 
-    if columns["on_bad_file"] != "error":
-        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
-    check_options(options)
+    check_options(options, columns["on_bad_file"])
     for name in ("template", "author"):
         if options.pop(name, None) is not None:
-            raise UsageError(f"{name} (--{name}) is for one machine; on Spark leave it out.")
+            raise local_only(name)
     sources, job = [source, options.pop("references", None)], PassageJob(**options)
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])

@@ -78,3 +78,9 @@ class PassageJob:
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "guaranteed": self.guaranteed}
+
+
+def check_report_pairs(pairs: int) -> None:
+    """Raise UsageError for a report without pairs."""
+    if pairs < 1:
+        raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")

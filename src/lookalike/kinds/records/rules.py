@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from lookalike.core import formatting
 from lookalike.core.arrays import check_choice
+from lookalike.core.options import check_similarity
 from lookalike.errors import UsageError
 
 # words: words are matched one by one, rare ones with higher weights. code: few edits in a number, a phone number, an
@@ -116,8 +117,8 @@ class RecordRules:
             raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left" or "right".')
         if not any(field.keys for field in self.fields):
             raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold is {self.threshold}; expected a number above 0 and at most 1.")
+        if self.threshold is not None:
+            check_similarity(self.threshold)
 
     @property
     def score_name(self) -> str:

@@ -160,5 +160,6 @@ def _run(
 
 
 def _refuse_tokens(collections: list[Collection]) -> None:
-    if any(collection.is_tokens for collection in collections):
-        raise UsageError("the column holds lists of tokens; expected text. Choose another column.")
+    from lookalike.io.collection import check_texts
+
+    check_texts(collection.is_tokens for collection in collections)

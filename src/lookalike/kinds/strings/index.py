@@ -15,6 +15,7 @@ from lookalike.core.token_hashes import strings
 from lookalike.errors import UsageError
 from lookalike.index.items import NEARLY_NOTHING, Batch, pieces_of, texts
 from lookalike.index.kernels import lookup
+from lookalike.index.kinds import too_loose
 from lookalike.index.scan import SCAN_STEPS
 from lookalike.index.sources import read_texts
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
@@ -81,10 +82,8 @@ class StringKind:
             return self.threshold
         job, own = self._job(threshold), self._job(self.threshold)
         if job.by_similarity != own.by_similarity or own.scale.sign * (threshold - self.threshold) < 0:
-            raise UsageError(
-                f"threshold is {threshold:g}; this index finds strings of a {own.scale.column} {own.scale.bound} "
-                f"{self.threshold:g}. Ask for that or nearer, or create another index."
-            )
+            bound = f"{own.scale.column} {own.scale.bound} {self.threshold:g}"
+            raise too_loose(threshold, f"strings of a {bound}")
         return threshold
 
     def pieces(self, items: Any) -> Iterator[pa.Array]:

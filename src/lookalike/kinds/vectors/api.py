@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from lookalike.core.nearest_options import lowest_score, nearest_values
 from lookalike.core.options import accepts
-from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
+from lookalike.core.run_options import (
+    Against,
+    Grouping,
+    GroupingOption,
+    KeepPolicy,
+    NearestAgainst,
+    Top,
+    silent,
+    take_exact,
+)
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.vectors.neighbors import NearestNeighbors, RadiusNeighbors
@@ -175,10 +184,7 @@ def make_job(options: dict[str, Any]) -> VectorJob:
     if len(given) != 1:
         said = " and ".join(given) or "nothing"
         raise UsageError(f"{said} given; expected one of max_angle (degrees), min_cosine, max_distance (Euclidean).")
-    if options.pop("exact", False):
-        if options.get("method", "auto") not in ("auto", "exact"):
-            raise UsageError(f"exact and method {options['method']!r} do not go together; give one of them.")
-        options["method"] = "exact"
+    take_exact(options)
     ((name, threshold),) = given.items()
     return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]
 

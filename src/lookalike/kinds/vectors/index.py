@@ -15,13 +15,14 @@ from lookalike.core.formatting import count
 from lookalike.errors import UsageError
 from lookalike.index.items import Batch, number_rows
 from lookalike.index.kernels import lookup
+from lookalike.index.kinds import too_loose
 from lookalike.index.stable_random import normal, order, uniform
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys
 from lookalike.io.vectors import open_vectors
 from lookalike.kernels import hashing, signs
 from lookalike.kernels import vectors as kernels
 from lookalike.kinds.vectors.lsh_plan import SKETCH_BITS, differing, meeting, parity_agreement
-from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.kinds.vectors.spec import VectorJob, no_tables
 
 EXPECTED = 1_000_000  # number of items for which the tables are planned
 BITS_PER_INDEX_KEY, MAX_INDEX_TABLES = range(4, 29), 400
@@ -70,7 +71,7 @@ class VectorKind:
             raise UsageError(f"dimensions is {self.dimensions}; expected how many numbers a vector has, at least 1.")
         if self._tables.recall < self.recall:
             raise UsageError(
-                f"no number of tables promises a recall of {self.recall:g} for {self._job(self.threshold).words()}. "
+                f"{no_tables(self.recall)} for {self._job(self.threshold).words()}. "
                 "Ask for nearer vectors, or for a lower recall."
             )
 
@@ -163,10 +164,7 @@ class VectorKind:
             return self.threshold
         asked, own = self._job(threshold), self._job(self.threshold)
         if asked.least < own.least:
-            raise UsageError(
-                f"threshold is {threshold:g}; the keys of this index find {own.words()}. Ask for that or nearer, or "
-                "create another index."
-            )
+            raise too_loose(threshold, own.words())
         return threshold
 
     def pieces(self, items: Any) -> Iterator[F32]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lookalike.core.arrays import F64, I64, Pairs
 from lookalike.core.audit_sample import draw, found_partners
-from lookalike.core.method_choice import Choice
+from lookalike.core.method_choice import Choice, cheaper
 from lookalike.core.recall_audit import Audit, measure
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
@@ -19,7 +19,7 @@ from lookalike.kinds.vectors.exact_join import partners, tiled_pairs
 from lookalike.kinds.vectors.geometry import VectorSpace, make_space
 from lookalike.kinds.vectors.lsh_join import SignJoin
 from lookalike.kinds.vectors.lsh_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
-from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.kinds.vectors.spec import VectorJob, no_tables
 from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
@@ -170,10 +170,10 @@ def choose(job: VectorJob, count: int, look: VectorSample | None) -> Choice:
     lsh, exact = look.seconds["lsh"], look.seconds["exact"]
     if math.isinf(lsh):
         seconds = {"exact": exact}
-        return Choice("exact", seconds, f"no number of tables promises a recall of {job.recall:g} at this threshold")
+        return Choice("exact", seconds, f"{no_tables(job.recall)} at this threshold")
     if exact <= lsh:
         return Choice("exact", look.seconds, "at this threshold tables cost more than the product of all pairs")
-    return Choice("lsh", look.seconds, f"tables of sign bits are {exact / lsh:.1f} times cheaper than all pairs here")
+    return Choice("lsh", look.seconds, cheaper("tables of sign bits are", exact / lsh, "all pairs"))
 
 
 def _check_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:

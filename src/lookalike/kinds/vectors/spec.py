@@ -72,3 +72,8 @@ class VectorJob:
 
     def as_dict(self) -> dict[str, Any]:
         return dict(self.__dict__)
+
+
+def no_tables(recall: float) -> str:
+    """Begin the message that LSH does not reach a recall."""
+    return f"no number of tables promises a recall of {recall:g}"

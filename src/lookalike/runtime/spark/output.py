@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lookalike.errors import DuplicateIds, TooManyPairs
+from lookalike.core.exact_duplicates import too_many_copies
+from lookalike.errors import DuplicateIds
 from lookalike.runtime.local.memory_needs import fewer_pairs
 from lookalike.runtime.spark.components import components
 from lookalike.runtime.spark.exact_duplicates import Copies, near
@@ -75,10 +76,7 @@ class Matched:
         pairs = self.copies.across if self.is_cross else self.copies.pairs
         if pairs > limit:
             advice = fewer_pairs("pairs", cross=self.is_cross, method="")
-            raise TooManyPairs(
-                f"the answer has at least {pairs:,} pairs, more than `max_pairs={limit:,}`; the most repeated "
-                f"item occurs {self.copies.most:,} times. {advice}"
-            )
+            raise too_many_copies(f"at least {pairs:,}", limit, self.copies.most, advice)
         return pairs
 
     # groups

@@ -109,8 +109,15 @@ def is_near(master: str) -> bool:
     return master.startswith("local") or urlsplit(master).hostname in (LOOPBACK, "localhost")
 
 
-def check_options(options: dict[str, Any]) -> None:
+def local_only(name: str) -> UsageError:
+    """Return the error for an option that a run on Spark does not have."""
+    return UsageError(f"`{name}` is for one machine; on Spark leave it out.")
+
+
+def check_options(options: dict[str, Any], on_bad_file: str = "error") -> None:
     """Remove options that only the local engine has; raise UsageError if one was given."""
+    if on_bad_file != "error":
+        raise UsageError("on_bad_file 'skip' is for one machine; on Spark a file that cannot be read is an error.")
     for name in ("threads", "memory", "work_dir"):
         if options.pop(name, None) is not None:
             raise UsageError(

@@ -15,6 +15,7 @@ from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
 from lookalike.errors import InputError, LookalikeError, UsageError
 from lookalike.io.canonical import canonical, converted
+from lookalike.io.collection import check_one_form
 from lookalike.io.columns import check_column, choose_id, choose_text
 from lookalike.io.origin import origin
 from lookalike.io.paths import FORMATS, TEXT_LINES, kind_of
@@ -207,8 +208,7 @@ def open_origins(
     origins = [
         open_origin(session, one, text=text, id=id, several=several, choose=choose, lines=lines) for one in given
     ]
-    if len({origin.is_tokens for origin in origins}) > 1:
-        raise UsageError("one collection holds texts and the other token lists; give both the same kind of column.")
+    check_one_form({origin.is_tokens for origin in origins})
     return origins
 
 

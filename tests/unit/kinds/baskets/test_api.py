@@ -30,7 +30,7 @@ def transposed(lists: list[list[int]]) -> dict[int, list[int]]:
 
 
 def occurrences(items: list[int]) -> set[tuple[int, int]]:
-    """A bag as a set: the i-th copy of an item is an element of its own."""
+    """A bag as a set: the i-th copy of an item is its own element."""
     return {(item, i) for item, times in Counter(items).items() for i in range(times)}
 
 
@@ -90,9 +90,9 @@ def test_the_receipt_speaks_of_baskets() -> None:
     made = la.baskets.pairs(table)
     assert made.receipt["counts"]["baskets"] == 2
     assert made.receipt["counts"]["entries"] == 3
-    told = made.receipt["inputs"][0]
-    assert told.pop("rule")["dual"] is False
-    assert told == {
+    reported = made.receipt["inputs"][0]
+    assert reported.pop("rule")["dual"] is False
+    assert reported == {
         "name": "the table", "form": "two columns", "set": "customer", "item": "product", "rows": 2, "origin": None,
     }  # fmt: skip
     assert made.receipt["compared"] == "jaccard at least 0.2 on sets of 'product'"

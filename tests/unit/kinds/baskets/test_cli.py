@@ -64,8 +64,8 @@ def test_suggest(ratings: Path, tmp_path: Path, lookalike) -> None:
     done = lookalike("baskets", "suggest", "bob", ratings, *COLUMNS)
     assert done.out == "item\tscore\tcount\tby\ntea\t1\t1\tann\n"
     assert done.err == "Like bob: ann (0.67)\n"
-    told = json.loads(lookalike("baskets", "suggest", "bob", ratings, *COLUMNS, "--json", "-q").out)
-    assert told["items"] == [{"item": "tea", "score": 1.0, "count": 1, "by": ["ann"]}]
+    reported = json.loads(lookalike("baskets", "suggest", "bob", ratings, *COLUMNS, "--json", "-q").out)
+    assert reported["items"] == [{"item": "tea", "score": 1.0, "count": 1, "by": ["ann"]}]
     assert lookalike("baskets", "suggest", "bob", ratings, *COLUMNS, "-o", tmp_path / "s.jsonl").code == 0
     assert json.loads((tmp_path / "s.jsonl").read_text())["by"] == ["ann"]
     refused = lookalike("baskets", "suggest", "bob", ratings, *COLUMNS, "-o", tmp_path / "s")

@@ -326,7 +326,7 @@ def test_plan_and_compare(tmp_path: Path, lookalike) -> None:
     assert lookalike("plan", "-o", tmp_path / "curve.svg").code == 1
     assert json.loads(lookalike("plan", "--bands", "20", "--rows", "5", "--json").out)["bands"] == 20
     (tmp_path / "a.txt").write_text(ROSE)
-    compared = lookalike("compare", tmp_path / "a.txt", "nothing of the kind stands here")
+    compared = lookalike("compare", tmp_path / "a.txt", "nothing of the kind is here")
     assert compared.code == 0
     assert "jaccard                  0.0000" in compared.out
     assert lookalike("compare", tmp_path / "b.txt", "x y").err.startswith("MissingInput: no such file:")

@@ -74,7 +74,7 @@ def test_refusals(tmp_path: Path, lookalike) -> None:
     for options in ({"against": texts}, {"engine": "spark"}):
         with pytest.raises(UsageError, match="are for one collection on one machine"):
             la.dedup(texts, drop_all=True, **options)
-    with pytest.raises(UsageError, match="do not go together"):
+    with pytest.raises(UsageError, match="give either drop_all or keep_copies 2, not both"):
         la.dedup(texts, drop_all=True, keep_copies=2)
     with pytest.raises(UsageError, match="keep_copies is 0; expected a number of items, 1 or more"):
         la.dedup(texts, keep_copies=0)

@@ -26,7 +26,7 @@ def of_texts(documents: list[str], **options: Any) -> Sets:
 
 
 def check(sets: Sets, documents: list[list[Any]], rule: ShingleRule) -> None:
-    """The hashes are those of the formula; and, whatever the formula, sizes and overlaps are those of the shingles."""
+    """The hashes are those of the formula; and, for any formula, sizes and overlaps are those of the shingles."""
     assert [sorted(sets[i].tolist()) for i in range(len(sets))] == [elements(tokens, rule) for tokens in documents]
     assert 0 not in sets.elements
     if rule.hash_bits == 32:  # two shingles may meet by chance

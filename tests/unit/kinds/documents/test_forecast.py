@@ -1,4 +1,4 @@
-"""What a run would come to, foretold from a sample."""
+"""What a run would come to, predicted from a sample."""
 
 from __future__ import annotations
 

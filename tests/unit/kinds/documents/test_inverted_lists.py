@@ -1,4 +1,4 @@
-"""Divide-Compute-Merge against brute force and the exact join, whatever the memory; and that no file is left."""
+"""Divide-Compute-Merge against brute force and the exact join, for any memory; and that no file is left."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_groups_of_crowded_buckets_are_not_joined_exactly() -> None:
 
 
 def boilerplate(count: int, place: str) -> list[str]:
-    """Texts of 40 words of their own and 60 that all share; every tenth is a near-copy of the one before."""
+    """Texts of 40 their own words and 60 that all share; every tenth is a near-copy of the one before."""
     rng = np.random.default_rng(7)
     own = [[f"w{word}" for word in rng.integers(0, 1 << 40, 40)] for _ in range(count)]
     for number in range(9, count, 10):

@@ -132,7 +132,7 @@ FILLER = [{1000 * i + j for j in range(3)} for i in range(1, 301)] * 2  # the nu
 @given(data=st.data(), tenths=st.integers(2, 9))
 @settings(max_examples=150, deadline=None)
 def test_hashes_that_meet_in_their_low_bits(data: st.DataObject, tenths: int) -> None:
-    """Elements are told apart by all 64 bits, though counters, the order and the postings look at fewer."""
+    """Elements are distinguished by all 64 bits, though counters, the order and the postings look at fewer."""
     shift = data.draw(st.sampled_from([16, 32, 54, 56]))
     alike = st.builds(lambda low, high: low + (high << shift), st.integers(1, 7), st.integers(0, 3))
     sets = data.draw(st.lists(st.sets(alike, min_size=1, max_size=12), min_size=2, max_size=8))

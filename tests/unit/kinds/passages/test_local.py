@@ -69,10 +69,10 @@ def test_every_shared_run_is_found_and_nothing_else(
                 assert {(a, c, b - a) for a, b, c, d in mine} <= set(runs)
                 assert all(b - a == d - c for a, b, c, d in mine)
             for i, j, n in runs:
-                told = any(a <= i and i + n <= b and c <= j and j + n <= d for a, b, c, d in mine)
+                stated_facts = any(a <= i and i + n <= b and c <= j and j + n <= d for a, b, c, d in mine)
                 loops = [(s, e) for s, e in repeating(x, k, w) if s < i + n and i < e]
                 loops += [(s, e) for s, e in repeating(y, k, w) if s < j + n and j < e]
-                assert told or loops
+                assert stated_facts or loops
 
 
 @pytest.mark.parametrize("position", ["start", "middle", "end"])

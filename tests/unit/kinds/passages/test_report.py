@@ -1,4 +1,4 @@
-"""The page that shows passages: what stands in the file, and what a browser makes of it."""
+"""The page that shows passages: what is in the file, and what a browser makes of it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def noise(seed: int, n: int) -> list[str]:
 
 
 def articles() -> dict[str, str]:
-    """A story told four ways, a story told twice, a digest of both, and one told alone."""
+    """A story in four versions, a story in two, a digest of both, and one alone."""
     story = noise(1, 120)
     rewritten = [word if i % 11 else f"x{i}" for i, word in enumerate(story)]  # no run of 12, but a high Jaccard
     turned = story[60:] + noise(2, 15) + story[:60]
@@ -41,8 +41,8 @@ def articles() -> dict[str, str]:
 @pytest.mark.promise("docs/how-to/passages.md", "A digest that quotes many stories joins none of them")
 @pytest.mark.promise("docs/how-to/group-the-same-story.md", "A digest that quotes many stories joins none of them")
 def test_what_is_cut_turned_or_rewritten_is_one_story() -> None:
-    told = articles()
-    found = la.stories(pa.table({"id": list(told), "text": list(told.values())}))
+    reported = articles()
+    found = la.stories(pa.table({"id": list(reported), "text": list(reported.values())}))
     groups: dict[int, list[str]] = {}
     for row in found.stories.to_pylist():
         groups.setdefault(row["story"], []).append(row["id"])
@@ -57,12 +57,12 @@ def test_what_is_cut_turned_or_rewritten_is_one_story() -> None:
 
 
 def test_what_belongs_together_can_be_set(tmp_path: Path) -> None:
-    told = list(articles().values())
-    assert la.stories(told, share=0.05, jaccard=1.0).stories["size"].to_pylist()[0] == 6
-    assert la.stories(told, share=1.0, jaccard=1.0).stories.num_rows == 0
-    folder = la.stories(told).save(tmp_path / "out")
+    reported = list(articles().values())
+    assert la.stories(reported, share=0.05, jaccard=1.0).stories["size"].to_pylist()[0] == 6
+    assert la.stories(reported, share=1.0, jaccard=1.0).stories.num_rows == 0
+    folder = la.stories(reported).save(tmp_path / "out")
     assert pq.read_table(folder / "stories.parquet").num_rows == 6
     assert pq.read_table(folder / "pairs.parquet").column_names == ["left", "right", "contained", "jaccard"]
     assert la.stories([]).stories.num_rows == 0
     with pytest.raises(UsageError, match="share is 0; expected"):
-        la.stories(told, share=0)
+        la.stories(reported, share=0)

@@ -221,9 +221,9 @@ def test_explain_agrees_with_the_pairs() -> None:
     table = people(200, 6)
     made = la.records.pairs(table, fields=FIELDS)
     row = made.pairs.to_pylist()[0]
-    told = la.records.explain(table, row["left"], row["right"], fields=FIELDS)
-    assert np.isclose(told.similarity, row["similarity"], atol=1e-3)
-    assert {name: adds for name, _, _, adds in told.rows} == pytest.approx(
+    reported = la.records.explain(table, row["left"], row["right"], fields=FIELDS)
+    assert np.isclose(reported.similarity, row["similarity"], atol=1e-3)
+    assert {name: adds for name, _, _, adds in reported.rows} == pytest.approx(
         {name: row[name] for name in made.pairs.column_names[3:]}, abs=1e-3
     )
     with pytest.raises(InputError, match="no record has the id 'nobody'"):

@@ -65,13 +65,13 @@ def test_preview_and_explain(lookalike, people: Path, tmp_path: Path) -> None:
     assert shown.code == 0, shown.err
     assert "largest bucket" in shown.out
     assert 'compare = "code"' in (tmp_path / "guess.toml").read_text()
-    told = lookalike("records", "explain", "a", "c", people, "-t", 0.6)
-    assert "similarity 1.0000, threshold 0.6000: a match" in told.out
-    told = lookalike("records", "explain", "a", "d", people, "-t", 0.6)
-    assert "missing" in told.out
-    assert "no match" in told.out
-    told = lookalike("records", "explain", people, "a", "d")
-    assert told.err.strip() == (
+    reported = lookalike("records", "explain", "a", "c", people, "-t", 0.6)
+    assert "similarity 1.0000, threshold 0.6000: a match" in reported.out
+    reported = lookalike("records", "explain", "a", "d", people, "-t", 0.6)
+    assert "missing" in reported.out
+    assert "no match" in reported.out
+    reported = lookalike("records", "explain", people, "a", "d")
+    assert reported.err.strip() == (
         f"UsageError: {people} is a file; the two ids come first: lookalike records explain a d {people}"
     )
 

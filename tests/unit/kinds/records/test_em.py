@@ -124,8 +124,8 @@ def test_without_relatives_the_third_class_is_not_believed() -> None:
     made = fit_from_fields(table)
     assert made is not None
     assert f1(made.chance >= 0.5, true) > 0.9
-    told = fit_with_related_class(EMData.of(table, table.population), RECORDS)
-    assert told is None or f1(told.chance >= 0.5, true) > 0.9
+    reported = fit_with_related_class(EMData.of(table, table.population), RECORDS)
+    assert reported is None or f1(reported.chance >= 0.5, true) > 0.9
 
 
 def test_matches_of_large_groups_are_counted_among_random_pairs() -> None:

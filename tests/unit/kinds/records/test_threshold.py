@@ -104,8 +104,8 @@ def test_records_with_several_partners_have_no_rivals() -> None:
     swapped = PairTable(right, left, [], np.repeat(score, 2), 3 * table.records, table.split)
     assert infer_cardinality(swapped, np.repeat(score, 2), 1.0) == (True, False)
     cut = standing_cut(twice, np.repeat(score, 2), (False, True))
-    stands = standing(np.repeat(score, 2), twice.margins(np.repeat(score, 2), (False, True)))
-    assert 0.9 < (stands >= cut.at).sum() / (2 * 600) < 1.1
+    ranks = standing(np.repeat(score, 2), twice.margins(np.repeat(score, 2), (False, True)))
+    assert 0.9 < (ranks >= cut.at).sum() / (2 * 600) < 1.1
 
 
 def test_equal_scores_are_never_parted() -> None:

@@ -1,4 +1,4 @@
-"""Work folders: parts are made once, known again, and made anew where they are damaged or belong to something else."""
+"""Work folders: parts are made once, known again, and made again where they are damaged or belong to something else."""
 
 from __future__ import annotations
 

@@ -35,19 +35,19 @@ def test_commands(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--engine", "spark", "--spark-conf", "oops"), "UsageError: --spark-conf 'oops'; expected KEY=VALUE"),
         (("--engine", "spark", "-o", "x.xlsx"), "UsageError: x.xlsx has the unknown extension '.xlsx'"),
         (("--master", "local"), "UsageError: master goes with --engine spark"),
     ],
 )
-def test_wrong_usage(lookalike: Callable[..., Any], words: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_wrong_usage(lookalike: Callable[..., Any], words: tuple[str, ...], reported: str, tmp_path: Path) -> None:
     source = tmp_path / "in.txt"
     source.write_text("one\n")
     done = lookalike("pairs", source, *words)
     assert done.code == 2
-    assert done.err.startswith(told)
+    assert done.err.startswith(reported)
     assert len(done.err.splitlines()) == 1
 
 
@@ -55,7 +55,7 @@ def test_places_that_cannot_be_reached(lookalike: Callable[..., Any], tmp_path: 
     source = tmp_path / "in.txt"
     source.write_text("one\n")
     nobody, kindless = "hdfs://127.0.0.1:1/x.parquet", "s3a://nowhere/x.parquet"
-    for words, told in (
+    for words, reported in (
         (("pairs", nobody), f"InputError: Spark cannot reach {nobody}: ConnectException: "),
         (("pairs", kindless), f"InputError: Spark cannot reach {kindless}: this Spark has no files of that kind (org."),
         (("images", "pairs", kindless), f"InputError: Spark cannot reach {kindless}: this Spark has no files of that"),
@@ -63,7 +63,7 @@ def test_places_that_cannot_be_reached(lookalike: Callable[..., Any], tmp_path: 
     ):
         done = lookalike(*words, "--engine", "spark")
         assert done.code == 1
-        assert done.err.startswith(told)
+        assert done.err.startswith(reported)
         assert len(done.err.splitlines()) == 1
 
 
@@ -78,8 +78,12 @@ def test_records(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> N
     assert "threshold = 0.6" in rules.read_text()
     done = lookalike("records", "dedup", source, "--settings", rules, "--engine", "spark", "--json", "-q")
     assert done.code == 0, done.err
-    told = json.loads(done.out)
-    assert (told["counts"]["kept"], told["recall_at_threshold"], told["choice"]["method"]) == (2, None, "keys")
+    reported = json.loads(done.out)
+    assert (reported["counts"]["kept"], reported["recall_at_threshold"], reported["choice"]["method"]) == (
+        2,
+        None,
+        "keys",
+    )
     done = lookalike("records", "pairs", source, "--truth", source, "--engine", "spark")
     assert done.err == (
         "UsageError: --truth is for one machine; write the pairs with -o, and compare by `lookalike evaluate`.\n"

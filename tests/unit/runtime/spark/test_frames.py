@@ -87,7 +87,7 @@ def paired(frame: Any) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("at_once", [3, 4096])
 def test_giant_buckets_give_the_same_pairs(at_once: int, spark: Any) -> None:
-    """Each pair once, whatever buckets it shares and however these are cut; the weight counts it in each bucket."""
+    """Each pair once, for any buckets that it shares and however these are cut; the weight counts it in each bucket."""
     draw = random.Random(2)
     buckets = {key: draw.sample(range(40), 1 + 9 * key) for key in range(4)}
     keys = {item: [key for key, items in buckets.items() if item in items] for item in range(40)}

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lookalike.core.arrow import as_arrow
 from lookalike.errors import InputError, UsageError
 from lookalike.io.canonical import canonical, converted
-from lookalike.kinds.bits.formats import Form
+from lookalike.kinds.bits.formats import ONE_LENGTH, Form
 from lookalike.kinds.bits.source import choose_code, open_codes
 from lookalike.runtime.spark.session import quiet
 from lookalike.runtime.spark.sources import PLACE, SparkSource, is_read_by_spark, no_row_numbers, open_origin, schema_of
@@ -80,10 +80,7 @@ def _told(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
     if row["low"] is None:
         return form, 0
     if row["low"] != row["high"] or not row["low"]:
-        raise InputError(
-            f"{name}: a code has {row['low']} characters where another has {row['high']}; expected codes of one "
-            "length. For decimal numbers use `form='int'`."
-        )
+        raise InputError(f"{name}: a code has {row['low']} characters where another has {row['high']}; {ONE_LENGTH}")
     if kind != "string":
         return form, 8 * row["low"]
     if row["some"] and not row["every"]:

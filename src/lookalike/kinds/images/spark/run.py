@@ -18,7 +18,7 @@ from lookalike.core.keep_policy import preferred_column
 from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError
-from lookalike.io.pictures import PICTURES, PictureFolder, left_out, open_pictures
+from lookalike.io.pictures import PICTURES, PictureFolder, left_out, no_pictures, open_pictures
 from lookalike.kinds.images.local import Hashed, all_pairs, view_of
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.pool import Pool
@@ -86,7 +86,7 @@ def _open(session: SparkSession, source: Any, job: ImageJob) -> ImageFiles:
             )
         return _of_contents(source, "the DataFrame", "", job)
     if not is_read_by_spark(source) and not isinstance(source, list | tuple | PathArguments):
-        raise UsageError(f"cannot read {type(source).__name__}; expected a folder of pictures, or paths of pictures.")
+        raise no_pictures(source)
     names = [os.fspath(path) for path in paths]
     if any("://" in name for name in names):
         if len(names) > 1:

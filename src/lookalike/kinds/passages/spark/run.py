@@ -27,7 +27,7 @@ from lookalike.kinds.passages.local import MOST_SEEDS, in_characters, run, summe
 from lookalike.kinds.passages.reading import NO_TEXTS
 from lookalike.kinds.passages.receipt import passages_facts
 from lookalike.kinds.passages.report import Pair, ReportPage, write_report
-from lookalike.kinds.passages.spec import PassageJob
+from lookalike.kinds.passages.spec import PassageJob, check_report_pairs
 from lookalike.kinds.passages.tokens import place_words
 from lookalike.kinds.passages.winnowing import NOTHING, fingerprint
 from lookalike.runtime.spark.arrow_batches import as_binary, numbers
@@ -37,7 +37,7 @@ from lookalike.runtime.spark.key_join import bucket_items, bucket_statistics, ca
 from lookalike.runtime.spark.output import check_ids, named
 from lookalike.runtime.spark.read_items import BOTH, Made, read_items
 from lookalike.runtime.spark.result import FrameRows
-from lookalike.runtime.spark.session import engine_facts, spark_versions
+from lookalike.runtime.spark.session import engine_facts, local_only, spark_versions
 from lookalike.runtime.spark.sources import SparkSource
 from lookalike.runtime.spark.writing import write_frame, write_result
 
@@ -68,7 +68,7 @@ class SparkPassages(FrameRows):
     def __post_init__(self) -> None:
         for name in ("language", "max_share"):
             if getattr(self.job, name) is not None:
-                raise UsageError(f"{name} (--{name.replace('_', '-')}) is for one machine; on Spark leave it out.")
+                raise local_only(name)
         if any(origin.is_tokens for origin in self.origins):
             raise UsageError(NO_TEXTS)
 
@@ -134,8 +134,7 @@ class SparkPassages(FrameRows):
 
         The texts of these pairs are collected on the driver.
         """
-        if pairs < 1:
-            raise UsageError(f"pairs is {pairs}; expected at least 1 pair in the report.")
+        check_report_pairs(pairs)
         with translated_errors(), self.trace.stage("match"):
             page = self._page(pairs)
         write_report(page, Path(path), force=force)

@@ -17,7 +17,7 @@ from lookalike.core.keep_policy import preferred_column
 from lookalike.core.method_choice import PLANNER_SAMPLE, Choice
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
-from lookalike.errors import UsageError
+from lookalike.io.collection import check_texts
 from lookalike.io.texts import OnBadText, as_texts
 from lookalike.kinds.strings.kernels import strings as kernels
 from lookalike.kinds.strings.lengths import LengthBounds, StringsByLength, ranked
@@ -53,8 +53,7 @@ def run_strings(
     """Create the run over one collection of strings, or over two if the second source is not None."""
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns.get("text"), id=columns.get("id"), lines=True)
-    if any(origin.is_tokens for origin in origins):
-        raise UsageError("the column holds lists of tokens; expected text. Choose another column.")
+    check_texts(origin.is_tokens for origin in origins)
     tune(session, (origin.frame for origin in origins))
     on_bad: OnBadText = columns.get("on_bad_text", "error")
     return StringsRun(origins, job, want, keep, on_bad, trace)
