@@ -330,7 +330,7 @@ def test_spark_keeps_the_lines_of_baskets(spark: Any, tmp_path: Path, monkeypatc
 
 @contextmanager
 def small_splits(session: Any, nbytes: int) -> Iterator[None]:
-    """Let Spark divide files into splits of so many bytes."""
+    """Let Spark divide files into splits of this many bytes."""
     name = "spark.sql.files.maxPartitionBytes"
     before = session.conf.get(name)
     session.conf.set(name, str(nbytes))
