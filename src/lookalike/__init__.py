@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lookalike.cost_model.api import estimate
     from lookalike.evaluation.api import evaluate
     from lookalike.index.index import Index
+    from lookalike.io.files import Files
     from lookalike.io.saved_result import load
     from lookalike.kinds.baskets import api as baskets
     from lookalike.kinds.bits import api as bits
@@ -67,6 +68,7 @@ _HOMES = {
     "signatures": "lookalike.kinds.documents.signature_stream",
     "suggest_k": "lookalike.kinds.documents.shingle_length",
     "jaccard": "lookalike.kinds.documents.sets",
+    "Files": "lookalike.io.files",
     "Index": "lookalike.index.index",
     "Recipe": "lookalike.core.arrays",
     "ShingleRule": "lookalike.core.arrays",
@@ -85,11 +87,11 @@ _MODULES = {
 }
 
 __all__ = [
-    "Classification", "Contamination", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe", "Result",
-    "Scrubbed", "ShingleRule", "baskets", "bits", "classify", "decontaminate", "dedup", "estimate", "evaluate",
-    "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics", "nearest", "pairs",
-    "passages", "plan", "records", "report", "scrub", "signatures", "stories", "strings", "suggest_k", "textbook",
-    "undo_scrub", "vectors",
+    "Classification", "Contamination", "Files", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe",
+    "Result", "Scrubbed", "ShingleRule", "baskets", "bits", "classify", "decontaminate", "dedup", "estimate",
+    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics",
+    "nearest", "pairs", "passages", "plan", "records", "report", "scrub", "signatures", "stories", "strings",
+    "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

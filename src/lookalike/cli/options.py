@@ -149,16 +149,50 @@ def beside(output: Path | None) -> Path:
     return output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)
 
 
+class Names(list[str]):
+    """Inputs as named on the command line, with the encoding and the delimiter given for them."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+
+    def like(self, names: list[str]) -> Names:
+        """Return other names that are read in the same way."""
+        other = Names(names)
+        other.encoding, other.delimiter = self.encoding, self.delimiter
+        return other
+
+
+class TextFormOptions(TypedDict, total=False):
+    """The options of commands that read text files and tables."""
+
+    encoding: Annotated[
+        str | None,
+        DeclaredOption(None, "Encoding of text, CSV and JSON files, such as cp1252.", rare=True,
+                       unset="UTF-8, or as a byte order mark says"),
+    ]  # fmt: skip
+    delimiter: Annotated[
+        str | None,
+        DeclaredOption(None, "Character between the fields of CSV files, or tab.", rare=True,
+                       unset="as the header shows"),
+    ]  # fmt: skip
+
+
 def paths(names: list[str] | None) -> list[Path] | None:
     """Convert names from the command line to paths: a list of plain strings would be read as texts."""
     if names and "" in names:  # as a path it would be the current folder
         raise InputError("an empty path came; expected a file, a folder or a glob. Is a variable of the shell empty?")
-    return [Path(name) for name in names] if names else None
+    if not names:
+        return None
+    if isinstance(names, Names) and (names.encoding or names.delimiter):
+        from lookalike.io.files import Files
+
+        return Files(names, encoding=names.encoding, delimiter=names.delimiter)
+    return [Path(name) for name in names]
 
 
 def _plain(value: Any) -> Any:
     """Return the value of an Enum choice, or of a list of choices."""
-    if isinstance(value, list):
+    if isinstance(value, list) and not isinstance(value, Names):
         return [_plain(one) for one in value]
     return value.value if isinstance(value, Enum) else value
 
@@ -331,6 +365,22 @@ def check_flags(options: type, values: Mapping[str, Any]) -> None:
         one.check(values[name], one.flag)
 
 
+INPUT_NAMES = ("inputs", "against", "references", "template")
+
+
+def reads_text(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Return whether a command reads CSV files, and so has an encoding and a delimiter: the help of INPUT says so."""
+    return "inputs" in parameters and "CSV" in get_args(parameters["inputs"].annotation)[1].help
+
+
+def _named(names: Any, form: Mapping[str, str | None]) -> Any:
+    if not isinstance(names, list):
+        return names
+    made = Names(names)
+    made.encoding, made.delimiter = form["encoding"], form["delimiter"]
+    return made
+
+
 def takes(
     *shared: type | dict[str, inspect.Parameter], stops_itself: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -345,10 +395,16 @@ def takes(
         for one in shared:
             parameters |= command_parameters(one, command.__name__) if isinstance(one, type) else one
         own = inspect.signature(command, eval_str=True).parameters
+        forms = command_parameters(TextFormOptions) if reads_text(own) else {}
+        parameters |= forms
 
         @functools.wraps(command)
         def call(**given: Any) -> None:
             values = {name: given.pop(name) for name in parameters}
+            if forms:
+                form = {name: values.pop(name) for name in forms}
+                for holder in (given, values):
+                    holder |= {name: _named(holder[name], form) for name in INPUT_NAMES if holder.get(name)}
             plain = {name: _plain(value) for name, value in values.items()}
             taken = given | ({"options": plain} if "options" in own else {})
             if stops_itself:

@@ -10,13 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lookalike.cli.options import Target
+from lookalike.cli import options as o
 from lookalike.errors import UsageError
 
 
 @contextmanager
 def run_on_spark(
-    app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], place: Target, *,
+    app: str, asked: str, inputs: list[str], options: dict[str, Any], given: dict[str, Any], place: o.Target, *,
     write: Callable[[Any], list[str]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
     """Run a command on Spark like `KindCommands._run`; yield the result after writing and showing it.
@@ -26,10 +26,12 @@ def run_on_spark(
     """
     from lookalike.cli import output as show
     from lookalike.io.atomic import check_place, together
+    from lookalike.io.files import refuse_form
     from lookalike.runtime.spark.session import open_session, own_session
     from lookalike.runtime.spark.sources import PathArguments
     from lookalike.runtime.spark.writing import as_url, check_reached, check_target, is_url
 
+    refuse_form(o.paths(inputs), "on Spark")
     output, force = place.output, place.force
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, place.removed)]
     for path in targets[1 if write is not None else 0 :]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
+from lookalike.cli.options import Names
 from lookalike.core.options import Option
 from lookalike.errors import InputError, UsageError
 
@@ -46,7 +47,8 @@ class Streams:
 
     def files(self, names: list[str]) -> list[str]:
         """Return the inputs, with a temporary file in place of standard input and of each pipe."""
-        return [self._spooled(name, number) if _is_stream(name) else name for number, name in enumerate(names)]
+        files = [self._spooled(name, number) if _is_stream(name) else name for number, name in enumerate(names)]
+        return names.like(files) if isinstance(names, Names) else files
 
     def target(self, output: Path | None, inputs: list[str], usual: str | None) -> Path | None:
         """Return where to write. For -, a temporary file in the format given, the `usual` one, or that of the input."""

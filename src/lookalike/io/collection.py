@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import ID_ADVICE, DuplicateIds, InputChanged, InputError, UsageError
+from lookalike.errors import ID_ADVICE, BadText, DuplicateIds, InputChanged, InputError, UsageError
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
 from lookalike.io.columns import check_column
+from lookalike.io.files import form_of
 from lookalike.io.origin import origin
 from lookalike.io.prefetch import ahead
-from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, Reader, nbytes_of, reading, select
+from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, Reader, nbytes_of, reading, select
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 from lookalike.io.unchanged import crc_of_file
 
@@ -100,7 +101,8 @@ class Collection:
         if not self.has_files:
             return None
         if not self._stamps:
-            self._stamps.extend(_stamp(path) for reader in self.readers for path in reader.paths)
+            form = form_of(self.given).described()  # the same bytes are another text
+            self._stamps.extend(_stamp(path) | form for reader in self.readers for path in reader.paths)
         return list(self._stamps)
 
     def state(self) -> dict[str, Any]:
@@ -191,7 +193,7 @@ class Collection:
                 schema = pa.schema([*select(reader.schema, needed), *others])
                 for batch in self._good(reader, schema, row):
                     yield replace(
-                        self._normal(batch, _shifted(reader.where, row)),
+                        self._normal(reader, batch, _shifted(reader.where, row)),
                         extra={name: cast_exactly(batch.column(name), types.field(name), reader) for name in extra},
                         first_row=first_row + row,
                     )
@@ -224,8 +226,13 @@ class Collection:
         reader.rows, reader.damaged = row, why
         self.left_out.append(f"{reader.name} from row {row:,} on: {why}")
 
-    def _normal(self, batch: pa.RecordBatch, where: Where) -> TextBatch:
-        texts, nulls, bad = as_texts(batch.column(self.text_column), on_bad_text=self.on_bad_text, where=where)
+    def _normal(self, reader: Reader, batch: pa.RecordBatch, where: Where) -> TextBatch:
+        try:
+            texts, nulls, bad = as_texts(batch.column(self.text_column), on_bad_text=self.on_bad_text, where=where)
+        except BadText as error:
+            if isinstance(reader, ByteReader):
+                raise BadText(f"{error} If the file has another encoding, give `encoding='latin-1'`, say.") from error
+            raise
         ids = None if self.id_column is None else as_ids(batch.column(self.id_column), where=where)
         return TextBatch(texts=texts, ids=ids, extra={}, null_texts=nulls, bad_texts=bad, first_row=0)
 

@@ -15,12 +15,21 @@ import pyarrow.csv as pv
 
 from lookalike.errors import InputError
 from lookalike.io.columnar import refuse_empty
+from lookalike.io.files import USUAL_FORM, TextForm, wide_encoding
 from lookalike.io.names import with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.plain_text import BOM, Mark, Marks
 from lookalike.io.prefetch import in_order
-from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, RawRows, open_stream, reading, without_first
-from lookalike.io.texts import refuse_wide_encodings
+from lookalike.io.reader import (
+    TARGET_BYTES,
+    UNDER_WAY_BYTES,
+    ByteReader,
+    RawRows,
+    encoding_of,
+    open_stream,
+    reading,
+    without_first,
+)
 from lookalike.io.unchanged import watched
 
 BLOCK_BYTES = TARGET_BYTES  # bytes of a file that are read and parsed at a time; a longer record is not split
@@ -33,19 +42,21 @@ RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 class Delimited(ByteReader):
     """A CSV or TSV file with a header line, optionally compressed. An empty field is null, a quoted "" is empty text.
 
-    If the header of a CSV file has no comma but semicolons, tabs or bars, these are the delimiter.
+    form: the encoding and the delimiter. Without a delimiter, if the header of a CSV file has no comma but semicolons,
+    tabs or bars, these are the delimiter.
     """
 
-    def __init__(self, path: Path, name: str, *, kind: str) -> None:
+    def __init__(self, path: Path, name: str, *, kind: str, form: TextForm = USUAL_FORM) -> None:
         self.name = name
         self._path = path
         self.paths = (path,)
         self.copied_as = self._kind = kind
-        self._seekable = compression_of(path) is None
         refuse_empty(path, name, "a header line")
+        self._encoding = encoding_of(path, name, form.encoding, kind)
+        self._seekable = compression_of(path) is None and self._encoding is None
         with reading(name, kind), self._open() as file:
             start = file.read(1 << 20)
-        self.schema, self.delimiter = header_of(start, name, kind)
+        self.schema, self.delimiter = header_of(start, name, kind, form.delimiter)
         self._marks = Marks()
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -171,7 +182,7 @@ class Delimited(ByteReader):
         return super().where(row)
 
     def _open(self) -> pa.NativeFile:
-        return open_stream(self._path)
+        return open_stream(self._path, self._encoding)
 
     def _explain(self, first: int, row: str | None, expected: str, found: str) -> str:
         # Arrow counts from 1.
@@ -179,10 +190,14 @@ class Delimited(ByteReader):
         return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
 
 
-def header_of(start: bytes, name: str, kind: str) -> tuple[pa.Schema, str]:
-    """Return (columns, delimiter) of a CSV or TSV file that begins with `start`. name: of the file, for messages."""
-    refuse_wide_encodings(start, name)
-    text, delimiter = start.decode("utf-8-sig", "replace"), "\t" if kind == "TSV" else ","
+def header_of(start: bytes, name: str, kind: str, given: str | None = None) -> tuple[pa.Schema, str]:
+    """Return (columns, delimiter) of a CSV or TSV file that begins with `start`, in UTF-8.
+
+    name: of the file, for messages. given: the delimiter, if the user named it.
+    """
+    if (encoding := wide_encoding(start)) is not None or b"\0" in start[:2]:
+        raise InputError(f"{name} is in {encoding or 'UTF-16'}; expected UTF-8. Convert the file first.")
+    text, delimiter = start.decode("utf-8-sig", "replace"), given or ("\t" if kind == "TSV" else ",")
 
     def header(delimiter: str) -> list[str]:
         try:
@@ -193,7 +208,7 @@ def header_of(start: bytes, name: str, kind: str) -> tuple[pa.Schema, str]:
     names = header(delimiter)
     if not names:
         raise InputError(f"{name} holds only blank lines; expected a header line.")
-    if kind == "CSV" and len(names) == 1:
+    if kind == "CSV" and given is None and len(names) == 1:
         mark = max(OTHERS, key=lambda mark: len(header(mark)))
         if len(parted := header(mark)) > 1:
             delimiter, names = mark, parted

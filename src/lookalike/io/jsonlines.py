@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from lookalike.errors import InputChanged, InputError
+from lookalike.io.json_array import array_blocks, begins_array
 from lookalike.io.json_types import (
     ODD_NUMBER,
     Inferred,
@@ -35,8 +36,17 @@ from lookalike.io.names import name_in_input, with_unique_names
 from lookalike.io.paths import compression_of
 from lookalike.io.plain_text import BOM, Mark, Marks, blocks, line_spans
 from lookalike.io.prefetch import in_order
-from lookalike.io.reader import UNDER_WAY_BYTES, ByteReader, RawRows, ReadLimit, reading, select, without_first
-from lookalike.io.texts import refuse_wide_encodings
+from lookalike.io.reader import (
+    TARGET_BYTES,
+    UNDER_WAY_BYTES,
+    ByteReader,
+    RawRows,
+    ReadLimit,
+    encoding_of,
+    reading,
+    select,
+    without_first,
+)
 from lookalike.io.unchanged import watched
 
 # Bytes that are read to find the columns and their types.
@@ -47,27 +57,26 @@ AS_JSON = "Write JSON lines (.jsonl), which keeps rows as they are."
 
 
 class JsonLines(ByteReader):
-    """A file with one JSON object per line, optionally compressed; blank lines are skipped.
+    """A file with one JSON object per line (blank lines are skipped), or one array of objects, optionally compressed.
 
     A column with values of several types is read as text, as the JSON text of each value; `row_schema` refuses it.
     """
 
     copied_as = "JSON lines"
 
-    def __init__(self, path: Path, name: str, limit: ReadLimit | None = None) -> None:
+    def __init__(self, path: Path, name: str, limit: ReadLimit | None = None, encoding: str | None = None) -> None:
         self.name = name
         self._path = path
         self.paths = (path,)
         self.limit = limit
+        self._encoding = encoding_of(path, name, encoding, "JSON lines")
         with reading(name, "JSON lines"):
-            line, block = next(blocks(path, size=PEEK_BYTES, limit=limit), (1, b""))
-        refuse_wide_encodings(block, name)
-        if block.removeprefix(BOM).lstrip().startswith(b"["):
-            raise InputError(
-                f"{name} holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' {name}` prints."
-            )
+            self._is_array = begins_array(path, self._encoding)
+        self._unit = "element" if self._is_array else "line"
+        with reading(name, "JSON lines"):
+            line, block = next(self._whole_lines(PEEK_BYTES), (1, b""))
         self.schema = with_unique_names(self._infer((line, block)).schema())
-        self._seekable = compression_of(path) is None
+        self._seekable = compression_of(path) is None and self._encoding is None and not self._is_array
         self._marks = Marks()
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -101,16 +110,23 @@ class JsonLines(ByteReader):
 
     def head(self) -> bytes:
         with reading(self.name, "JSON lines"):
-            return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
+            return BOM if next(self._whole_lines(1 << 10), (1, b""))[1].startswith(BOM) else b""
 
     def _blocks(self, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (number of the first line, whole lines), and compare the content with that of an earlier reading."""
         if offset:
-            yield from blocks(self._path, line=line, offset=offset, limit=self.limit)
+            yield from self._whole_lines(line=line, offset=offset)
             return
-        for block in watched(self, (block for _, block in blocks(self._path, limit=self.limit))):
+        for block in watched(self, (block for _, block in self._whole_lines())):
             yield line, block
             line += block.count(b"\n")
+
+    def _whole_lines(self, size: int | None = None, line: int = 1, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (number of the first line, whole lines); of an array, each element is a line."""
+        size = size or TARGET_BYTES
+        if self._is_array:
+            return array_blocks(self._path, self.name, size=size, limit=self.limit, encoding=self._encoding)
+        return blocks(self._path, size=size, line=line, offset=offset, limit=self.limit, encoding=self._encoding)
 
     def settled(self, names: Sequence[str]) -> pa.Schema:
         """Return the types of these columns. The first call reads the whole file, if names are given."""
@@ -130,12 +146,13 @@ class JsonLines(ByteReader):
                 refused.setdefault(name, (line, f"{number}, among numbers with a fraction, would become another one"))
         for name, (line, why) in refused.items():
             what = f"column {name!r}: {why}" if name else why
-            raise InputError(f"{self.name} line {line}: {what}. {AS_JSON}")
+            raise InputError(f"{self.name} {self._unit} {line}: {what}. {AS_JSON}")
         for name in (name for name in whole.types if name in whole.mixed):
             line, value = self._misfit(name)
+            before = f"{self._unit}s"
             raise InputError(
-                f"{self.name} line {line}: column {name!r} is {word(value)}, unlike the lines before; a table has one "
-                f"type for each column. {AS_JSON}"
+                f"{self.name} {self._unit} {line}: column {name!r} is {word(value)}, unlike the {before} before; a "
+                f"table has one type for each column. {AS_JSON}"
             )
         schema = whole.schema()
         if (columns := sum(width(column.type) for column in schema)) > MAX_COLUMNS:
@@ -177,11 +194,11 @@ class JsonLines(ByteReader):
     def where(self, row: int) -> str:
         """Return the file and line of a row. Reads the file up to this row."""
         before = 0
-        for first, block in blocks(self._path):
+        for first, block in self._whole_lines():
             for line, raw in enumerate(block.split(b"\n"), first):
                 if raw.strip():
                     if before == row:
-                        return f"{self.name} line {line}"
+                        return f"{self.name} {self._unit} {line}"
                     before += 1
         return super().where(row)
 
@@ -244,11 +261,11 @@ class JsonLines(ByteReader):
                 reason: object = error
                 if isinstance(error, json.JSONDecodeError):
                     reason = f"{error.msg.removesuffix(' at')} at column {error.colno}"
-                raise InputError(f"{self.name} line {number}: not valid JSON ({reason}).") from error
+                raise InputError(f"{self.name} {self._unit} {number}: not valid JSON ({reason}).") from error
             except RecursionError as error:
-                raise InputError(f"{self.name} line {number}: nested too deeply.") from error
+                raise InputError(f"{self.name} {self._unit} {number}: nested too deeply.") from error
             if not isinstance(record, dict):
-                raise InputError(f"{self.name} line {number}: expected a JSON object, found {word(record)}.")
+                raise InputError(f"{self.name} {self._unit} {number}: expected a JSON object, found {word(record)}.")
             yield number, record
 
     def _column(self, records: list[tuple[int, dict[str, Any]]], field: pa.Field) -> pa.Array:
@@ -262,8 +279,8 @@ class JsonLines(ByteReader):
             for (number, _), value in zip(records, values, strict=True):
                 if not _fits(value, field.type):
                     raise InputError(
-                        f"{self.name} line {number}: column {field.name!r} is {word(value)}; "
-                        f"expected {field.type} as in the lines before."
+                        f"{self.name} {self._unit} {number}: column {field.name!r} is {word(value)}; "
+                        f"expected {field.type} as in the {self._unit}s before."
                     ) from None
             raise
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core import formatting
+from lookalike.io.files import GivenPaths, form_of
 
 
 def given_paths(source: Any) -> tuple[str, ...]:
@@ -19,12 +20,15 @@ def given_paths(source: Any) -> tuple[str, ...]:
     if isinstance(source, str | os.PathLike):
         return (os.fspath(source),)
     if isinstance(source, list | tuple) and any(isinstance(item, os.PathLike) for item in source):
-        return tuple(os.fspath(item) for item in source)
+        given = GivenPaths(os.fspath(item) for item in source)
+        given.form = form_of(source)
+        return given
     return ()
 
 
 def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None:
-    """Return the paths, the folder they are relative to, and the number, total size and last change of their files.
+    """Return the paths, the folder they are relative to, and the number, total size and last change of their files;
+    also their encoding and delimiter, if these were given.
 
     None without paths. A missing file counts as empty.
     """
@@ -39,7 +43,10 @@ def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None
             continue
         nbytes += known.st_size
         newest = max(newest, known.st_mtime_ns)
-    return {"paths": list(given), "folder": os.getcwd(), "files": count, "bytes": nbytes, "newest": newest}
+    return {
+        "paths": list(given), "folder": os.getcwd(), "files": count, "bytes": nbytes, "newest": newest,
+        **form_of(given).described(),
+    }  # fmt: skip
 
 
 def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:

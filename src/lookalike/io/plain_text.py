@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.arrays import I64
 from lookalike.errors import InputError
+from lookalike.io.files import wide_encoding
 from lookalike.io.paths import TEXT_LINES, compression_of, kind_of, readable
 from lookalike.io.prefetch import in_order
 from lookalike.io.reader import (
@@ -24,6 +25,7 @@ from lookalike.io.reader import (
     ByteReader,
     RawRows,
     ReadLimit,
+    encoding_of,
     open_stream,
     reading,
     without_first,
@@ -35,14 +37,20 @@ BOM = b"\xef\xbb\xbf"
 
 
 def blocks(
-    path: Path, *, size: int = TARGET_BYTES, line: int = 1, offset: int = 0, limit: ReadLimit | None = None
+    path: Path,
+    *,
+    size: int = TARGET_BYTES,
+    line: int = 1,
+    offset: int = 0,
+    limit: ReadLimit | None = None,
+    encoding: str | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (number of the first line, whole lines of about `size` bytes), decompressed; a longer line is not split.
 
     line, offset: where to begin in an uncompressed file. limit: refuses long lines before they are read.
     """
     pieces: list[bytes] = []
-    with open_stream(path) as file:
+    with open_stream(path, encoding) as file:
         if offset:
             file.seek(offset)
         while piece := file.read(size):
@@ -122,10 +130,11 @@ class TextLines(ByteReader):
     lines = True
     copied_as = "text lines"
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, encoding: str | None = None) -> None:
         self.name = name
         self.schema = pa.schema([("text", pa.large_string())])
         self._path = path
+        self._encoding = encoding_of(path, name, encoding, "text")
         self.paths = (path,)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -149,10 +158,14 @@ class TextLines(ByteReader):
 
     def head(self) -> bytes:
         with reading(self.name, "text"):
-            return BOM if next(blocks(self._path, size=1 << 10), (1, b""))[1].startswith(BOM) else b""
+            return (
+                BOM
+                if next(blocks(self._path, size=1 << 10, encoding=self._encoding), (1, b""))[1].startswith(BOM)
+                else b""
+            )
 
     def _blocks(self) -> Iterator[bytes]:
-        return watched(self, (block for _, block in blocks(self._path, limit=self.limit)))
+        return watched(self, (block for _, block in blocks(self._path, limit=self.limit, encoding=self._encoding)))
 
     def size(self, names: Sequence[str]) -> int:
         return self._path.stat().st_size
@@ -169,8 +182,11 @@ class TextFiles(ByteReader):
 
     lines = False
 
-    def __init__(self, files: Sequence[Path], ids: Sequence[str], name: str, left_out: list[str] | None = None) -> None:
-        self._left_out = left_out
+    def __init__(
+        self, files: Sequence[Path], ids: Sequence[str], name: str, left_out: list[str] | None = None,
+        encoding: str | None = None,
+    ) -> None:  # fmt: skip
+        self._left_out, self._encoding = left_out, encoding
         self.name = name
         self.schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
         self.rows = len(files)
@@ -240,18 +256,23 @@ class TextFiles(ByteReader):
         return 0
 
     def _content(self, file: Path) -> bytes | None:
-        with self._opening(file), open_stream(file) as stream:
-            if self.limit is None:
-                return bytes(stream.read())
-            if compression_of(file) is None:
-                self.limit.check(readable(file), file.stat().st_size)
-            text = bytes(stream.read(self.limit.nbytes + 1))
-            rest = 0
-            while piece := stream.read(TARGET_BYTES):
-                rest += len(piece)
-            self.limit.check(readable(file), len(text) + rest)
-            return text
+        with self._opening(file), open_stream(file, self._encoding) as stream:
+            text = self._read_whole(file, stream)
+            marked = wide_encoding(text[:4]) if self._encoding is None else None
+            return text if marked is None else text.decode(marked).encode()
         return None
+
+    def _read_whole(self, file: Path, stream: pa.NativeFile) -> bytes:
+        if self.limit is None:
+            return bytes(stream.read())
+        if compression_of(file) is None:
+            self.limit.check(readable(file), file.stat().st_size)
+        text = bytes(stream.read(self.limit.nbytes + 1))
+        rest = 0
+        while piece := stream.read(TARGET_BYTES):
+            rest += len(piece)
+        self.limit.check(readable(file), len(text) + rest)
+        return text
 
     @contextmanager
     def _opening(self, file: Path) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +15,11 @@ from lookalike.io.collection import Collection, OnBadFile
 from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
 from lookalike.io.columns import check_id, check_text, choose_id, choose_text
 from lookalike.io.delimited import Delimited
+from lookalike.io.files import USUAL_FORM, TextForm, form_of
 from lookalike.io.jsonlines import JsonLines
+from lookalike.io.nested import with_nested
 from lookalike.io.origin import given_paths
-from lookalike.io.paths import TEXT_FILES, TextReading, find
+from lookalike.io.paths import BINARY, TEXT_FILES, TextReading, find
 from lookalike.io.plain_text import TextFiles, TextLines
 from lookalike.io.python_sources import plain_source
 from lookalike.io.reader import Reader, ReadLimit
@@ -40,7 +43,8 @@ def open_collection(
 
     source: a path (file, folder, glob), a list of `Path`, a list of texts or of token lists, or anything that exports
     Arrow data (pyarrow, pandas, Polars, DuckDB; a stream is read into memory). A list of `str` is a list of texts.
-    Opening reads headers, not data. `text` and `id` name columns; the defaults are the usual names, and row numbers if
+    Opening reads headers, not data. `text` and `id` name columns, or fields within
+    columns of structs, as in "meta.text"; the defaults are the usual names, and row numbers if
     there is no column 'id' (id="none" requests them). Bad text is text that is not UTF-8: it is an error, or repaired
     with U+FFFD ("replace"), or counts as empty ("skip"). A bad file is an error, or its unreadable part is omitted and
     listed ("skip"). lines: read text files line by line (True) or each as one document (False); None reads a text file
@@ -60,6 +64,8 @@ def open_collection(
     name, opened = open_readers(source, left_out, text=reading, limit=limit)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
+    columns = tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names))
+    readers = with_nested(readers, [name for name in (text, id) if name is not None])
     if readers:
         first = readers[0]
         id_column = choose_id(first.schema, id, first.name)
@@ -75,7 +81,7 @@ def open_collection(
         name=name,
         text_column=text_column,
         id_column=id_column,
-        columns=tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names)) or (text_column,),
+        columns=columns or (text_column,),
         nbytes=sum(reader.size([text_column]) for reader in readers),
         rows_hint=None if None in rows else sum(count or 0 for count in rows),
         on_bad_text=on_bad_text,
@@ -121,16 +127,17 @@ def _of_paths(
     paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading, limit: ReadLimit | None
 ) -> tuple[str, list[Reader]]:
     """Return the readers of all files. Files that cannot be opened go to `left_out`, or raise if that is None."""
-    inputs = find(paths, text=text)
+    inputs, form = find(paths, text=text), form_of(paths)
+    form.check(os.fspath(paths[0]), inputs.kind, BINARY)
     name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if inputs.kind == TEXT_FILES:
-        texts = TextFiles(inputs.files, inputs.ids, name, left_out)
+        texts = TextFiles(inputs.files, inputs.ids, name, left_out, form.encoding)
         texts.limit = limit
         return name, [texts]
     readers = []
     for file in inputs.files:
         try:
-            readers.append(_file_reader(inputs.kind, file, limit))
+            readers.append(open_file(inputs.kind, file, limit, form))
             readers[-1].limit = limit
         except InputError as error:
             if left_out is None:
@@ -139,18 +146,19 @@ def _of_paths(
     return name, readers
 
 
-def _file_reader(kind: str, file: Any, limit: ReadLimit | None) -> Reader:
+def open_file(kind: str, file: Path, limit: ReadLimit | None = None, form: TextForm = USUAL_FORM) -> Reader:
+    """Return the reader of a file that is a table, or a text with a document in each line."""
     match kind:
         case "Parquet":
             return ParquetFile(file, str(file))
         case "Arrow":
             return ArrowFile(file, str(file))
         case "JSON lines":
-            return JsonLines(file, str(file), limit)
+            return JsonLines(file, str(file), limit, form.encoding)
         case "text lines":
-            return TextLines(file, str(file))
+            return TextLines(file, str(file), form.encoding)
         case _:
-            return Delimited(file, str(file), kind=kind)
+            return Delimited(file, str(file), kind=kind, form=form)
 
 
 def _of_values(values: Sequence[Any]) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import I64
 from lookalike.errors import InputError, OutOfMemory
+from lookalike.io.files import wide_encoding
 from lookalike.io.paths import compression_of
 from lookalike.io.unchanged import Prefix
 
@@ -212,9 +213,29 @@ def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
         return int(data.get_total_buffer_size())
 
 
-def open_stream(path: Path) -> pa.NativeFile:
-    """Open a file for reading, decompressed. (Arrow accepts names that are not UTF-8 only as bytes.)"""
-    return pa.input_stream(pa.OSFile(os.fsencode(path)), compression=compression_of(path))
+def open_stream(path: Path, encoding: str | None = None) -> pa.NativeFile:
+    """Open a file for reading, decompressed, and converted to UTF-8 from another encoding, if one is given.
+
+    (Arrow accepts names that are not UTF-8 only as bytes.)
+    """
+    stream = pa.input_stream(pa.OSFile(os.fsencode(path)), compression=compression_of(path))
+    return stream if encoding is None else pa.transcoding_input_stream(stream, encoding, "utf-8")
+
+
+def encoding_of(path: Path, name: str, given: str | None, what: str) -> str | None:
+    """Return the encoding to convert a file from: the given one, or that of its byte order mark; None for UTF-8.
+
+    Raises InputError for UTF-16 without a byte order mark, which a zero byte next to the first letter indicates.
+    """
+    if given is not None:
+        return given
+    with reading(name, what), open_stream(path) as stream:
+        start = stream.read(4)
+    if (marked := wide_encoding(start)) is not None:
+        return marked.lower()
+    if b"\0" in start[:2]:
+        raise InputError(f"{name} is in UTF-16 without a byte order mark; give `encoding='utf-16-le'` or 'utf-16-be'.")
+    return None
 
 
 @contextmanager
@@ -230,6 +251,8 @@ def reading(name: str, what: str) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise InputError(f"{name} cannot be read as {what}: its name is not UTF-8. Rename the file.") from error
+    except UnicodeError as error:
+        raise InputError(f"{name} cannot be read as {what}: {str(error)[:200]}. Is its `encoding` right?") from error
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, MemoryError) or NO_THREAD in str(error):
             raise OutOfMemory from error

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,21 +14,14 @@ import pyarrow.compute as pc
 from lookalike.core.arrays import I64
 from lookalike.errors import InputError, UsageError
 from lookalike.io.collection import common_schema
-from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
+from lookalike.io.columnar import TableInMemory
 from lookalike.io.columns import check_column
 from lookalike.io.delimited import Delimited
-from lookalike.io.jsonlines import JsonLines
-from lookalike.io.paths import find
+from lookalike.io.files import Files, form_of
+from lookalike.io.paths import BINARY, TEXT_FILES, TEXT_LINES, find
+from lookalike.io.read import open_file
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import is_text
-
-FORMATS: dict[str, Callable[[Path, str], Reader]] = {
-    "Parquet": ParquetFile,
-    "Arrow": ArrowFile,
-    "JSON lines": JsonLines,
-    "CSV": partial(Delimited, kind="CSV"),
-    "TSV": partial(Delimited, kind="TSV"),
-}
 
 
 @dataclass(frozen=True)
@@ -79,15 +70,17 @@ def open_table(source: Any, *, name: str) -> OpenTable:
     >>> open_table(pa.table({"left": [1, 2], "right": [3, 4]}), name="the pairs").read(["right"]).to_pylist()
     [{'right': 3}, {'right': 4}]
     """
-    if isinstance(source, str | os.PathLike):
-        inputs = find([source])
-        if inputs.kind not in FORMATS:
+    if isinstance(source, str | os.PathLike | Files):
+        paths, form = source if isinstance(source, Files) else [source], form_of(source)
+        inputs, given = find(paths), os.fspath(paths[0])
+        form.check(given, inputs.kind, BINARY)
+        if inputs.kind in (TEXT_LINES, TEXT_FILES):
             raise InputError(
-                f"{os.fspath(source)} is {inputs.kind}; expected a table with named columns: "
+                f"{given} is {inputs.kind}; expected a table with named columns: "
                 "Parquet, Arrow, JSON lines, CSV or TSV with a header line."
             )
-        readers = [FORMATS[inputs.kind](file, str(file)) for file in inputs.files]
-        return OpenTable(os.fspath(source), tuple(reader for reader in readers if reader.schema.names))
+        readers = [open_file(inputs.kind, file, form=form) for file in inputs.files]
+        return OpenTable(given, tuple(reader for reader in readers if reader.schema.names))
     return OpenTable(name, (TableInMemory(_in_memory(source), name),))
 
 

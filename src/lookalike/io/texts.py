@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import ID_ADVICE, BadText, InputError
+from lookalike.io.files import wide_encoding
 
 OnBadText = Literal["error", "replace", "skip"]
 ON_BAD_TEXT: tuple[OnBadText, ...] = ("error", "replace", "skip")
@@ -162,29 +162,6 @@ def _bad_rows(raw: pa.Array) -> Iterator[tuple[int, str]]:
             reason = f"byte 0x{value[error.start]:02x} at position {error.start}"
             encoding = wide_encoding(value) if error.start == 0 else None
             yield index, f"{reason}: it is in {encoding}" if encoding else reason
-
-
-def wide_encoding(data: bytes) -> str | None:
-    """Return the encoding of text that begins with the byte order mark of UTF-16 or UTF-32, else None.
-
-    >>> wide_encoding("id".encode("utf-16")), wide_encoding(b"id")
-    ('UTF-16', None)
-    """
-    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # UTF-32-LE begins like UTF-16-LE
-        return "UTF-32"
-    return "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
-
-
-def refuse_wide_encodings(head: bytes, name: str) -> None:
-    """Raise InputError, naming the encoding, for a table in UTF-16 or UTF-32. head: the first bytes of the file.
-
-    Without a byte order mark, a zero byte next to the first letter of a header or object indicates UTF-16.
-    """
-    encoding = wide_encoding(head) or ("UTF-16" if b"\0" in head[:2] else None)
-    if encoding is not None:
-        raise InputError(
-            f"{name} is in {encoding}; expected UTF-8. Convert it: iconv -f {encoding} -t UTF-8 {name} > utf8-file"
-        )
 
 
 def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lookalike.errors import InputError, LookalikeError
 from lookalike.io.array_files import ARRAY_FILES
 from lookalike.io.columns import ROW_NUMBERS
+from lookalike.io.files import Files
 from lookalike.io.origin import differs
 from lookalike.io.paths import fixed_part
 from lookalike.io.pictures import open_pictures
@@ -41,7 +42,8 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
         if not Path(path).exists() and not glob.glob(path, recursive=True):
             raise InputError(f"{path} is not there any more, so what the items hold cannot be shown.")
     try:
-        source = _opened(described, [Path(path) for path in given])
+        files = Files(given, encoding=then.get("encoding"), delimiter=then.get("delimiter"))
+        source = _opened(described, files)
     except LookalikeError as error:
         raise InputError(f"{name} cannot be opened again: {error}") from error
     if paths is None and (change := differs(then, source.describe()["origin"])):

@@ -122,7 +122,7 @@ def test_many_rows_come_in_several_batches_that_fit_together(extension: str, mon
 def shrink_batches(monkeypatch: pytest.MonkeyPatch, nbytes: int) -> None:
     monkeypatch.setattr(reader, "TARGET_BYTES", nbytes)
     monkeypatch.setattr("lookalike.io.batch.TARGET_BYTES", nbytes)
-    monkeypatch.setattr("lookalike.io.plain_text.blocks.__kwdefaults__", {"size": nbytes, "line": 1, "offset": 0})
+    monkeypatch.setattr("lookalike.io.jsonlines.TARGET_BYTES", nbytes)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", nbytes)
 
 
@@ -184,7 +184,7 @@ def test_dates_in_json_stay_the_strings_they_are() -> None:
 def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [{"text": f"{n}", "grows": n if n < 60 else n + 0.5} for n in range(99)]
     Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
-    monkeypatch.setattr("lookalike.io.plain_text.blocks.__kwdefaults__", {"size": 200, "line": 1, "offset": 0})
+    monkeypatch.setattr("lookalike.io.jsonlines.TARGET_BYTES", 200)
     table = table_of("a.jsonl")
     assert table["text"].to_pylist() == [str(n) for n in range(99)]
     assert table["grows"].to_pylist() == [float(n) if n < 60 else n + 0.5 for n in range(99)]
@@ -192,7 +192,7 @@ def test_json_columns_that_differ_between_blocks_are_settled_for_rows(monkeypatc
 
 def test_a_json_column_that_comes_up_late_is_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
-    monkeypatch.setattr("lookalike.io.plain_text.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
+    monkeypatch.setattr("lookalike.io.jsonlines.TARGET_BYTES", 100)
     Path("a.jsonl").write_text('{"text": "a"}\n' * 50 + '{"text": "a", "late": [1]}\n')
     assert table_of("a.jsonl").to_pylist() == [{"text": "a", "late": None}] * 50 + [{"text": "a", "late": [1]}]
 

@@ -224,16 +224,8 @@ def test_json_that_does_not_parse(content: str, message: str) -> None:
     assert refusal("a.jsonl") == f"a.jsonl {message}"
 
 
-def test_a_json_array_is_not_json_lines() -> None:
-    Path("a.json").write_text(' [{"text": "a"}]\n')
-    assert (
-        refusal("a.json")
-        == "a.json holds a JSON array; expected JSON lines: one object a line, as `jq -c '.[]' a.json` prints."
-    )
-
-
 def test_a_late_json_line_is_named_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.io.plain_text.blocks.__kwdefaults__", {"size": 100, "line": 1, "offset": 0})
+    monkeypatch.setattr("lookalike.io.jsonlines.TARGET_BYTES", 100)
     monkeypatch.setattr("lookalike.io.jsonlines.PEEK_BYTES", 100)
     Path("a.jsonl").write_text('{"text": "a", "id": 1}\n' * 60 + '{"text": "a", "id": "b"}\n')
     assert refusal("a.jsonl") == "a.jsonl line 61: column 'id' is a string; expected int64 as in the lines before."

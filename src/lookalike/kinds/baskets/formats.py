@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lookalike.core.arrays import F64, I64
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection, check_ids
+from lookalike.io.files import form_of
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import find, kind_of
 from lookalike.io.plain_text import TextLines
@@ -135,8 +136,10 @@ def _of_paths(paths: Sequence[str | os.PathLike[str]], rule: BasketRule, extra: 
     if rule.lines or all(kind_of(path) == "text lines" for path in paths):
         check_no_columns(rule, name)
         files = [file for path in paths for file in ((Path(path),) if Path(path).is_file() else find([path]).files)]
-        return _of_texts(OpenTable(name, tuple(TextLines(file, str(file)) for file in files)), rule, name)
-    tables = [open_table(path, name=name) for path in paths]
+        return _of_texts(
+            OpenTable(name, tuple(TextLines(file, str(file), form_of(paths).encoding) for file in files)), rule, name
+        )
+    tables = [open_table(form_of(paths).files([path]), name=name) for path in paths]
     return _of_table(OpenTable(name, tuple(reader for table in tables for reader in table.readers)), rule, extra)
 
 

@@ -210,6 +210,8 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
     place = ResourceLimits.of(given)
     job = ScrubJob(**given)
     collection = open_collection(source, **columns, limit=read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE))
+    if collection.text_column not in collection.columns:
+        raise UsageError(f"scrub changes the text: `text` must be a column, and {collection.text_column!r} is a field.")
     trace = Trace(progress)
     column = preferred_column(job.keep)
     asked = {name: value for name, value in job.as_dict().items() if name != "threads"}

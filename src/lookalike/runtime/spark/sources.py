@@ -17,6 +17,7 @@ from lookalike.errors import InputError, LookalikeError, UsageError
 from lookalike.io.canonical import canonical, converted
 from lookalike.io.collection import check_one_form
 from lookalike.io.columns import check_column, choose_id, choose_text
+from lookalike.io.files import refuse_form
 from lookalike.io.origin import origin
 from lookalike.io.paths import FORMATS, TEXT_LINES, kind_of
 from lookalike.io.read import open_collection
@@ -230,6 +231,7 @@ def open_origin(
     """
     from pyspark.sql import DataFrame
 
+    refuse_form(source, "on Spark")
     if isinstance(source, DataFrame):
         return _of_frame(source, "the DataFrame", text, id, several, choose)
     if is_read_by_spark(source):
