@@ -109,7 +109,10 @@ def plan(
     options: dict[str, Any],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Files, folders or globs: forecast a run on them.", show_default=False),
+        typer.Argument(
+            help="Files, folders or globs (Parquet, Arrow, JSON Lines, CSV, TSV, text): forecast a run on them.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Plan bands and rows for a threshold (or a distance), a recall and a number of hashes, and show the S-curve.

@@ -14,8 +14,8 @@ from lookalike.errors import InputError
 from lookalike.io.plain_text import BOM
 from lookalike.io.reader import ReadLimit, open_stream
 
-BLANKS = b" \t\r\n"
-QUOTE, BACKSLASH, COMMA = b'"'[0], b"\\"[0], b","[0]
+WHITESPACE = b" \t\r\n"
+STRING_MARK, BACKSLASH, COMMA = b'"'[0], b"\\"[0], b","[0]
 OPENING, CLOSING = tuple(b"[{"), tuple(b"]}")
 LINE_BREAKS = re.compile(rb"[ \t]*[\r\n][ \t\r\n]*")
 START_BYTES = 1 << 12  # of a file that are searched for its first character
@@ -25,7 +25,7 @@ def begins_array(path: Path, encoding: str | None) -> bool:
     """Return whether the first character of a file is the bracket of an array."""
     with open_stream(path, encoding) as file:
         start: bytes = file.read(START_BYTES)
-    return start.removeprefix(BOM).lstrip(BLANKS).startswith(b"[")
+    return start.removeprefix(BOM).lstrip(WHITESPACE).startswith(b"[")
 
 
 def array_blocks(
@@ -37,7 +37,7 @@ def array_blocks(
     they are read.
     """
     with open_stream(path, encoding) as file:
-        waiting: bytes = file.read(max(size, START_BYTES)).removeprefix(BOM).lstrip(BLANKS)[1:]
+        waiting: bytes = file.read(max(size, START_BYTES)).removeprefix(BOM).lstrip(WHITESPACE)[1:]
         number, needed, is_open = 1, 0, True
         while is_open:
             piece: bytes = file.read(size)
@@ -45,7 +45,7 @@ def array_blocks(
             if piece and len(waiting) < needed:
                 continue
             starts, ends, rest, is_open = _elements(waiting)
-            elements = [waiting[start:end].strip(BLANKS) for start, end in zip(starts, ends, strict=True)]
+            elements = [waiting[start:end].strip(WHITESPACE) for start, end in zip(starts, ends, strict=True)]
             if not is_open and elements and not elements[-1]:
                 elements.pop()  # an empty array, or a comma before the bracket
             if not all(elements):
@@ -61,7 +61,7 @@ def array_blocks(
                 limit.refuse(f"element {number:,} of {name}", len(waiting))
             if not piece and is_open:
                 raise InputError(f"{name} element {number}: not valid JSON (the array has no end).")
-        while not waiting.strip(BLANKS):
+        while not waiting.strip(WHITESPACE):
             waiting = file.read(size)
             if not waiting:
                 return
@@ -80,7 +80,7 @@ def _elements(data: bytes) -> tuple[list[int], list[int], int, bool]:
     """
     given = np.frombuffer(data, np.uint8)
     escaped = _escaped(given)
-    quotes = np.flatnonzero(given == QUOTE)
+    quotes = np.flatnonzero(given == STRING_MARK)
     quotes = quotes[~np.isin(quotes, escaped)]
     kinds = np.zeros(256, np.int8)
     kinds[[*OPENING]], kinds[[*CLOSING]], kinds[COMMA] = 1, -1, 2

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lookalike.io.names import named_alike
 from lookalike.io.reader import RawRows, Reader, ReadLimit, select
 
-SEPARATOR = "."
+FIELD_MARK = "."
 
 
 def with_nested(readers: Sequence[Reader], names: Sequence[str]) -> list[Reader]:
@@ -32,9 +32,9 @@ def _with_nested(reader: Reader, names: Sequence[str]) -> Reader:
 
 def _path(schema: pa.Schema, name: str) -> tuple[str, ...] | None:
     """Return the names that lead from a column to the field, or None if there is no such field."""
-    parts = name.split(SEPARATOR)
+    parts = name.split(FIELD_MARK)
     for cut in range(1, len(parts)):
-        root = SEPARATOR.join(parts[:cut])
+        root = FIELD_MARK.join(parts[:cut])
         if schema.get_field_index(root) < 0:
             continue
         dtype, rest = schema.field(root).type, parts[cut:]
