@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lookalike.index.index import Index
     from lookalike.io.files import Files
     from lookalike.io.saved_result import load
+    from lookalike.io.verdicts import Verdicts
     from lookalike.kinds.baskets import api as baskets
     from lookalike.kinds.bits import api as bits
     from lookalike.kinds.documents.api import dedup, forecast, groups, nearest, pairs
@@ -74,6 +75,7 @@ _HOMES = {
     "ShingleRule": "lookalike.core.arrays",
     "Result": "lookalike.result",
     "load": "lookalike.io.saved_result",
+    "Verdicts": "lookalike.io.verdicts",
     "explore": "lookalike.web.exploring",
     "report": "lookalike.web.report",
 }
@@ -88,8 +90,8 @@ _MODULES = {
 
 __all__ = [
     "Classification", "Contamination", "Files", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe",
-    "Result", "Scrubbed", "ShingleRule", "baskets", "bits", "classify", "decontaminate", "dedup", "estimate",
-    "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics",
+    "Result", "Scrubbed", "ShingleRule", "Verdicts", "baskets", "bits", "classify", "decontaminate", "dedup",
+    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics",
     "nearest", "pairs", "passages", "plan", "records", "report", "scrub", "signatures", "stories", "strings",
     "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,12 @@ from lookalike.errors import NO_PAIRS, InputChanged, TooManyPairs, UsageError
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
+if TYPE_CHECKING:
+    from lookalike.core.judged_groups import KeptApart, Links
+    from lookalike.io.verdicts import VerdictSet
+
 Asked = Literal["pairs", "groups", "dedup"]
+LISTED_VERDICT_PAIRS = 20  # pairs kept apart by verdicts that a receipt lists
 SIZE_COLUMNS = ("group_size", "copies")
 
 
@@ -59,14 +64,31 @@ class Result(ArrowRows):
         left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
         more = {} if found.details is None else found.details(whole.left, whole.right, whole.similarity)
+        judged: dict[str, pa.Array] = {}
+        if found.links is not None:
+            judged = {"verdict": self._verdicts(whole, found.links)}
         return pa.table(
             {
                 "left": left.take(as_arrow(whole.left)),
                 "right": right.take(as_arrow(second)),
-                self.job.scale.column: as_arrow(self._shown(whole.similarity)),
+                self.job.scale.column: self._column(whole.similarity),
+                **judged,
                 **more,
             }
         )
+
+    def _verdicts(self, pairs: Pairs, links: Links) -> pa.Array:
+        """Return "same" for pairs of items that were judged the same, else null."""
+        number = self.found.classes.class_of(len(self.found))
+        n = len(self.found.classes)
+        same, pair = (
+            np.minimum(one, other) * n + np.maximum(one, other)
+            for one, other in (links.same, (number[pairs.left], number[pairs.right]))
+        )
+        is_same = np.isin(pair, same)
+        return pa.DictionaryArray.from_arrays(
+            as_arrow(np.zeros(len(pair), np.int32), ~is_same), pa.array(["same"])
+        ).cast(pa.string())
 
     @cached_property
     def groups(self) -> pa.Table:
@@ -102,7 +124,7 @@ class Result(ArrowRows):
             {
                 "id": ids[0].take(as_arrow(gone)),
                 "kept": ids[-1].take(as_arrow(kept)),
-                self.job.scale.column: as_arrow(self._shown(made.similarity[gone])),
+                self.job.scale.column: self._column(made.similarity[gone]),
             }
         )
 
@@ -327,11 +349,25 @@ class Result(ArrowRows):
         from lookalike.core import clusters
 
         found = self.found
-        if found.groups is not None and grouping == self.grouping:
+        if found.links is not None:
+            from lookalike.core.judged_groups import judged_groups
+
+            made, self.cuts[grouping] = judged_groups(grouping, self._class_pairs(), found.order, found.links)
+        elif found.groups is not None and grouping == self.grouping:
             made = found.groups
         else:
             made = clusters.MAKERS[grouping](self._class_pairs(), found.order)
         return clusters.of_items(made, found.classes, len(found), found.own)
+
+    @cached_property
+    def cuts(self) -> dict[str, KeptApart]:
+        """What verdicts kept apart in each grouping that was made."""
+        return {}
+
+    def _column(self, scores: F64) -> pa.Array:
+        """Return scores as they are shown, null for a pair that only a verdict joins."""
+        unknown = ~np.isfinite(scores) if self.found.links is not None else None
+        return as_arrow(self._shown(scores), unknown)
 
     def _shown(self, scores: F64) -> F64:
         return scores if self.job.scale.sign > 0 else -scores + 0.0  # + 0.0 turns -0.0 into 0.0
@@ -342,18 +378,36 @@ class Result(ArrowRows):
         return self.found.pairs
 
 
+@dataclass(frozen=True)
+class KeptRows:
+    """Which rows `dedup` keeps. copies: how many of each group, 0 for none; size_columns: whether with their sizes."""
+
+    copies: int = 1
+    size_columns: bool = False
+
+
 def answer(
     asked: Asked, grouping: Grouping, job: RunSpec, sources: Sequence[Source], found: RunOutput, trace: Trace,
-    copies: int = 1, size_columns: bool = False,
+    verdicts: VerdictSet | None = None, rows: KeptRows | None = None,
 ) -> Result:  # fmt: skip
     """Build the result of a run with its receipt, including the requested table, whose size the receipt counts.
 
-    copies: how many rows of each group `dedup` keeps. size_columns: whether they have their sizes.
+    verdicts: on pairs of its items, to be honoured. rows: which rows `dedup` keeps, by default one of each group.
     """
+    rows = rows or KeptRows()
+    judged: dict[str, Any] = {}
+    if verdicts is not None:
+        from lookalike.runtime.verdicts import facts_of, match_verdicts, warnings_of, with_verdicts
+
+        with trace.stage("verdicts"):
+            matched = match_verdicts(verdicts, found.ids, sources)
+            found, changes = with_verdicts(found, matched)
+            judged = facts_of(verdicts, matched, changes)
+            trace.warnings += warnings_of(verdicts, matched)
     result = Result(
         asked=asked, job=job, grouping=grouping, receipt={}, found=found, source=sources[0],
-        against=sources[1] if len(sources) > 1 else None, copies=copies,
-        size_columns=size_columns,
+        against=sources[1] if len(sources) > 1 else None, copies=rows.copies,
+        size_columns=rows.size_columns,
     )  # fmt: skip
     with trace.stage(asked):
         if asked == "pairs":
@@ -362,13 +416,45 @@ def answer(
             trace.add(groups=len(result.groups["group"].unique()), grouped=result.groups.num_rows)
         else:
             trace.add(kept=result.kept_count, removed=result.removed.num_rows)
+    if verdicts is not None:
+        judged |= _cut_facts(result, trace)
     result.receipt.update(make_receipt(asked, sources, job, found, trace))
+    if verdicts is not None:
+        result.receipt["verdicts"] = judged
     result.receipt["grouping"] = grouping
-    if copies != 1:
-        result.receipt["keep_copies"] = copies
+    if rows.copies != 1:
+        result.receipt["keep_copies"] = rows.copies
     return result
 
 
-def wanted(asked: Asked, grouping: Grouping) -> OutputKind:
+def _cut_facts(result: Result, trace: Trace) -> dict[str, Any]:
+    """Return which pairs verdicts kept apart in the requested groups, by their ids."""
+    cuts = result.cuts.get("stars" if result.asked == "dedup" else result.grouping)
+    if cuts is None:
+        return {}
+    classes, ids = result.found.classes, result.found.ids[0]
+    named = {
+        name: [[ids[int(classes.firsts[one])].as_py() for one in pair] for pair in listed[:LISTED_VERDICT_PAIRS]]
+        for name, listed in (("cut_pairs", cuts.pairs), ("contradicted_pairs", cuts.contradicted))
+    }
+    if cuts.contradicted:
+        one, other = named["contradicted_pairs"][0]
+        words = f"{one} and {other} were judged the same, but other verdicts keep them apart"
+        more = len(cuts.contradicted) - 1
+        trace.warnings.append(f"{words}{f' (and {more:,} more pairs)' if more else ''}; they are in different groups.")
+    return {"cuts": len(cuts.pairs), "contradictions": len(cuts.contradicted), **named}
+
+
+def wanted(asked: Asked, grouping: Grouping, verdicts: VerdictSet | None = None) -> OutputKind:
     """Return the kind of output that an engine must compute for this request."""
-    return "pairs" if asked == "pairs" or grouping == "cliques" else grouping
+    return "pairs" if asked == "pairs" or grouping == "cliques" or verdicts is not None else grouping
+
+
+def given_verdicts(options: dict[str, Any]) -> VerdictSet | None:
+    """Take `verdicts` out of the options, and read them."""
+    given = options.pop("verdicts", None)
+    if given is None or (isinstance(given, list | tuple) and not given):
+        return None
+    from lookalike.io.verdicts import read_verdicts
+
+    return read_verdicts(given)

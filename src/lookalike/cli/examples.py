@@ -17,7 +17,7 @@ COMMANDS_BY_TASK = {
     ),
     "Other items": ("records", "baskets", "strings", "images", "faces", "vectors", "bits"),
     "Before a run": ("plan", "shingles", "signatures"),
-    "After a run": ("explore", "report", "evaluate", "verify", "undo"),
+    "After a run": ("explore", "report", "verdicts", "evaluate", "verify", "undo"),
     "A collection that grows": ("index", "serve", "mcp"),
     "This program": ("demo", "samples", "warm", "completion", "runs"),
 }
@@ -92,6 +92,13 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "report": ("report pairs.parquet -o report.html",),
     "evaluate": ("evaluate pairs.csv --truth truth.csv",),
     "verify": ("verify pairs.parquet",),
+    "verdicts": (
+        "verdicts add verdicts.jsonl 17 42 same",
+        "verdicts merge ann.jsonl bob.jsonl -o verdicts.jsonl",
+    ),
+    "verdicts show": ("verdicts show verdicts.jsonl",),
+    "verdicts add": ("verdicts add verdicts.jsonl 17 42 same",),
+    "verdicts merge": ("verdicts merge ann.jsonl bob.jsonl -o verdicts.jsonl",),
     "undo": ("undo journal.jsonl",),
     "index": ("index create seen.index -t 0.8", "index add seen.index new.jsonl --if-new"),
     "index create": ("index create seen.index -t 0.8",),

@@ -55,6 +55,7 @@ COMMANDS = {
     "images": "kinds.images.cli:IMAGES",
     "records": "kinds.records.cli:app",
     "index": "cli.index:app",
+    "verdicts": "cli.verdicts:app",
     "runs": "cli.runs:runs",
 }
 KIND_HELP = {

@@ -61,11 +61,31 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         yield "Recall", f"{_planned(receipt)} · not measured; --audit {AUDIT.get(receipt['items'], 2000)} measures it"
     totals = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
     yield "Found", f"{totals} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
+    if "verdicts" in receipt:
+        yield "Verdicts", judged_words(receipt["verdicts"])
     if counts.get("all_pairs"):
         scored, pairs = counts.get("candidates", 0), counts["all_pairs"]
         yield "Scored", f"{scored:,} of {count(pairs, 'pairs')} ({percent(scored / pairs)})"
     for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
         yield "Wrote", str(path)
+
+
+def judged_words(judged: dict[str, Any]) -> str:
+    """Format what the verdicts on pairs changed.
+
+    >>> judged_words({"pairs": {"same": 1, "different": 2, "unsure": 0}, "added_pairs": 1, "removed_pairs": 0})
+    '1 same, 2 different: 1 pair added, 0 pairs removed'
+    >>> facts = {"added_pairs": 0, "removed_pairs": 1, "cuts": 1, "cut_pairs": [["a", "b"]]}
+    >>> judged_words({"pairs": {"same": 0, "different": 1, "unsure": 0}, **facts})
+    '1 different: 0 pairs added, 1 pair removed · kept apart: a and b'
+    """
+    given = ", ".join(f"{number:,} {name}" for name, number in judged["pairs"].items() if number) or "none"
+    said = f"{given}: {count(judged['added_pairs'], 'pairs')} added, {count(judged['removed_pairs'], 'pairs')} removed"
+    if not judged.get("cuts"):
+        return said
+    one, other = judged["cut_pairs"][0]
+    more = f" and {count(judged['cuts'] - 1, 'more pairs')}" if judged["cuts"] > 1 else ""
+    return f"{said} · kept apart: {one} and {other}{more}"
 
 
 def items_read(inputs: Sequence[tuple[int, bool | None]], noun: str) -> str:

@@ -183,9 +183,10 @@ class Pairs:
 
     def picture(self, scale: Scale, words: str) -> str:
         """Draw a histogram of the similarities (or distances) for a notebook; an empty string without pairs."""
-        if not len(self):
+        scores = self.similarity[np.isfinite(self.similarity)]  # a pair that only a verdict joins has none
+        if not len(scores):
             return ""
-        counts, edges = np.histogram(self.similarity * scale.sign, bins=24)
+        counts, edges = np.histogram(scores * scale.sign, bins=24)
         return histogram(counts.tolist(), float(edges[0]), float(edges[-1]), words)
 
     def _repr_html_(self) -> str:

@@ -84,6 +84,12 @@ RowMethodOption = Annotated[RowMethod, Option(
     "auto", "How candidates are generated; auto takes the cheapest method that keeps the promised recall.",
     panel=SIMILARITY_PANEL,
 )]  # fmt: skip
+Verdicts = Annotated[Any, Option(
+    None, "Verdicts on pairs: those judged the same are in one group, those judged different never are.",
+    unset="none", panel=SIMILARITY_PANEL, command_type=list[Path] | None, local_only=True,
+    command_help="File of verdicts on pairs (repeatable): those judged the same are in one group, those judged "
+    "different never are.",
+)]  # fmt: skip
 MinShared = Annotated[int | None, Option(
     None, "Lowest number of shared shingles of a pair, instead of a threshold.", unset="the threshold decides",
     panel=SIMILARITY_PANEL,

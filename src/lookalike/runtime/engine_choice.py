@@ -10,8 +10,10 @@ from lookalike.errors import UsageError
 CLUSTER = ("master", "spark_conf")
 
 
-def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
+def spark_options(options: dict[str, Any], verdicts: object = None) -> dict[str, Any] | None:
     """Remove `engine` and its settings from the options; return how to reach the cluster, or None for this machine.
+
+    verdicts: refused on a cluster, if there are any.
 
     >>> spark_options({"engine": "spark", "threshold": 0.8})
     {'master': None, 'spark_conf': None}
@@ -20,6 +22,8 @@ def spark_options(options: dict[str, Any]) -> dict[str, Any] | None:
     check_choice("engine", engine, ("local", "spark"))
     cluster = {name: options.pop(name, None) for name in CLUSTER}
     if engine == "spark":
+        if verdicts is not None:
+            raise UsageError("`verdicts` are honoured on one machine; on Spark leave them out.")
         return cluster
     if given := [name for name, value in cluster.items() if value]:
         raise UsageError(f"{given[0]} goes with `engine='spark'`.")

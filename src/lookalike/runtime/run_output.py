@@ -14,6 +14,7 @@ from lookalike.core.arrays import F64, I64, Groups, Pairs, Scale
 
 if TYPE_CHECKING:
     from lookalike.core.exact_duplicates import Classes
+    from lookalike.core.judged_groups import Links
     from lookalike.core.method_choice import Choice
     from lookalike.core.recall_audit import Audit
     from lookalike.runtime.local.work_folder import Workspace
@@ -96,6 +97,7 @@ class RunOutput:
     pairs: every verified pair of classes, or None if `groups` was computed without storing pairs.
     space: the workspace that holds the arrays.
     details: maps (left, right, score) of pairs of items to extra columns of the table of pairs.
+    links: the classes that were judged the same or different, None without verdicts.
     """
 
     ids: list[pa.ChunkedArray]
@@ -111,6 +113,7 @@ class RunOutput:
     preferred: I64 | None = None
     space: Workspace = field(default_factory=in_memory)
     details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
+    links: Links | None = None
 
     def __len__(self) -> int:
         """Return the number of items in all collections."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from lookalike.core.arrays import ShingleRule
 from lookalike.errors import MissingExtra
+from lookalike.io.contents import Content
 from lookalike.kinds.documents.compare import compare
 from lookalike.kinds.images.contact_sheet import thumbnail
-from lookalike.web.contents import Content
 
 Piece = tuple[str, int]  # a text, and 1 if the other item contains it too, else 0
 MAX_COMPARED_CHARACTERS = 400_000  # longer texts are truncated before they are compared

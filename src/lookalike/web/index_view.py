@@ -17,8 +17,8 @@ from lookalike.core.arrays import I64, RuleOptions
 from lookalike.core.formatting import share, size
 from lookalike.errors import UsageError
 from lookalike.index.items import ids_of
+from lookalike.io.contents import Content
 from lookalike.web import highlighting, summary
-from lookalike.web.contents import Content
 from lookalike.web.view import MATRIX, NAMED, PAGE_ROWS, Answer, bounded
 
 if TYPE_CHECKING:

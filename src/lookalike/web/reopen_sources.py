@@ -12,6 +12,7 @@ import pyarrow as pa
 from lookalike.errors import InputError, LookalikeError
 from lookalike.io.array_files import ARRAY_FILES
 from lookalike.io.columns import ROW_NUMBERS
+from lookalike.io.contents import Contents, contents_of
 from lookalike.io.files import Files
 from lookalike.io.origin import differs
 from lookalike.io.paths import fixed_part
@@ -22,7 +23,6 @@ from lookalike.kinds.baskets.formats import BasketRule, open_baskets
 from lookalike.kinds.bits.source import open_codes
 from lookalike.kinds.faces.source import open_faces
 from lookalike.kinds.records.source import open_records
-from lookalike.web.contents import Contents, contents_of
 
 Described = dict[str, Any]
 

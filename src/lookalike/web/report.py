@@ -14,9 +14,9 @@ import numpy as np
 
 from lookalike.core.arrays import I64
 from lookalike.io.atomic import check_place, replacing
+from lookalike.io.contents import Content
 from lookalike.io.pages import block, framed
 from lookalike.web import highlighting
-from lookalike.web.contents import Content
 from lookalike.web.result_loader import open_result
 from lookalike.web.view import MATRIX, ResultView
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
+from lookalike.io.contents import Contents, contents_of
 from lookalike.io.paths import kind_of
 from lookalike.io.results import RECEIPT, read_folder, read_json
 from lookalike.io.tables import open_table
 from lookalike.result import Result
-from lookalike.web.contents import Contents, contents_of
 from lookalike.web.reopen_sources import reopen
 
 RESULT_TABLES = ("pairs", "groups", "removed", "passages", "stories")  # not kept rows, which may be many

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
+from lookalike.io.contents import Content, TextContents
 from lookalike.web import highlighting, summary
-from lookalike.web.contents import Content, TextContents
 from lookalike.web.graph import Graph, graph_of_groups, make_graph
 from lookalike.web.result_loader import Opened
 from lookalike.web.text_query import find_like

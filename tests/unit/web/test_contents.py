@@ -14,8 +14,8 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import InputError
+from lookalike.io.contents import contents_of
 from lookalike.io.read import open_collection
-from lookalike.web.contents import contents_of
 from lookalike.web.reopen_sources import reopen
 
 TEXTS = [f"document number {i} says something unique, {i * i}" for i in range(40)]

@@ -12,7 +12,7 @@ from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPo
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -189,7 +189,8 @@ def _run(
     given = dict(options)
     trace = Trace(given.pop("progress", silent))
     via, near = given.pop("via_groups", False), given.pop("group_threshold", None)
-    cluster = spark_options(given)
+    verdicts = given_verdicts(given)
+    cluster = spark_options(given, verdicts)
     if cluster is not None:
         group_items = (lambda job: item_groups_job(job, near)) if via else None
         return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace, group_items)
@@ -198,8 +199,8 @@ def _run(
     compared = baskets
     if via:
         compared, job = through_groups(baskets, job, near, trace)
-    found = search(compared, job, wanted(asked, grouping), trace, keep=keep)
-    result = answer(asked, grouping, job, baskets, found, trace)
+    found = search(compared, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    result = answer(asked, grouping, job, baskets, found, trace, verdicts=verdicts)
     result.done()
     return result
 

@@ -95,6 +95,7 @@ class BasketOptions(ReadingOptions, shared.SparkOptions, total=False):
     seed: shared.Seed
     audit: shared.Audit
     max_pairs: shared.MaxPairs
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from lookalike.io.columnar import TableInMemory
 from lookalike.io.origin import origin
 from lookalike.io.reader import Reader
 from lookalike.io.tables import numbered
+
+if TYPE_CHECKING:
+    from lookalike.io.contents import Content
 
 BASKETS_PER_BATCH = 1 << 14
 
@@ -66,6 +69,10 @@ class Baskets:
     def describe(self) -> dict[str, Any]:
         read = {"name": self.name, "form": self.form, "set": self.set_name, "item": self.item_name}
         return {**read, "rule": self.read_by, "origin": origin(self.paths, self.files)}
+
+    def contents(self) -> BasketContents:
+        """Return the baskets for display."""
+        return BasketContents(self)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """Return one row for each basket: the input row if there is one, else its id and the list of its items."""
@@ -174,3 +181,18 @@ def by_owner(owners: I64, values: I64, count: int) -> tuple[I64, I64]:
 def int64(values: I64) -> pa.Array:
     """Return the numbers as an Arrow array, without a copy. (`pa.array` would import pandas to inspect them.)"""
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+@dataclass(frozen=True)
+class BasketContents:
+    """The items of baskets for display, by row number."""
+
+    baskets: Baskets
+
+    def ids(self) -> pa.ChunkedArray | None:
+        return pa.chunked_array([self.baskets.ids])
+
+    def take(self, rows: Iterable[int]) -> dict[int, Content]:
+        names = self.baskets.items
+        known = [row for row in rows if row < len(self.baskets)]
+        return {row: {"items": names.take(int64(self.baskets[row])).to_pylist()} for row in known}

@@ -10,7 +10,7 @@ from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPo
 from lookalike.core.trace import Trace
 from lookalike.kinds.bits.options import BitsNearestOptions, BitsOptions
 from lookalike.kinds.bits.spec import BitsJob
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def _run(
     from lookalike.kinds.bits.source import open_codes
 
     given = dict(options)
-    cluster = spark_options(given)
+    verdicts = given_verdicts(given)
+    cluster = spark_options(given, verdicts)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
     if cluster is not None:
@@ -133,5 +134,5 @@ def _run(
     job = BitsJob(threshold=given.pop("max_bits", 8), **given)
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace)
+    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)

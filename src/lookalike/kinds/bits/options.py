@@ -35,6 +35,7 @@ class BitsOptions(shared.SparkOptions, total=False):
     id: shared.Id
     form: FormOption
     max_pairs: shared.MaxPairs
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ from lookalike.io.read import open_readers
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import Where, as_ids, is_text
 from lookalike.kinds.bits.formats import FORMS, Form, parse
+
+if TYPE_CHECKING:
+    from lookalike.io.contents import Content
 
 USUAL_CODE_COLUMNS = ("code", "hash", "phash", "bits", "fingerprint")
 
@@ -58,6 +62,10 @@ class CodeSource:
     def describe(self) -> dict[str, Any]:
         known = self.collection.describe()
         return {"name": known["name"], "code": known["text"], "id": known["id"], "origin": known["origin"]}
+
+    def contents(self) -> CodeContents:
+        """Return the codes for display."""
+        return CodeContents(self)
 
     def read(self, extra: Sequence[str] = ()) -> CodeColumn:
         """Read all codes, and the extra columns, into memory."""
@@ -190,3 +198,28 @@ def _of_list(values: Sequence[Any]) -> pa.Array:
             "the list of codes holds numbers of more than 64 bits or several kinds of values; expected whole numbers, "
             "or bytes or hexadecimal text of one length."
         ) from error
+
+
+@dataclass(frozen=True)
+class CodeContents:
+    """The codes of a source for display, by row number."""
+
+    source: CodeSource
+
+    def ids(self) -> pa.ChunkedArray | None:
+        return self.source.collection.ids()
+
+    @cached_property
+    def _column(self) -> pa.ChunkedArray:
+        collection = self.source.collection
+        return pa.chunked_array([batch.column(collection.text_column) for batch in collection.rows()])
+
+    def take(self, rows: Iterable[int]) -> dict[int, Content]:
+        return {row: {"text": _shown(self._column[row].as_py())} for row in rows if row < len(self._column)}
+
+
+def _shown(value: Any) -> str:
+    """Format a code for display: text unchanged, numbers and bytes as hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return f"{value & 0xFFFFFFFFFFFFFFFF:016x}" if isinstance(value, int) else str(value or "")

@@ -23,7 +23,7 @@ from lookalike.core.run_options import (
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.documents.options import DocumentDedupOptions, DocumentNearestOptions, DocumentOptions
-from lookalike.result import SIZE_COLUMNS, Asked, Result, answer, wanted
+from lookalike.result import SIZE_COLUMNS, Asked, KeptRows, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     collection = open_collection(source, **_columns(given, alone=True))
     place = ResourceLimits.of(given)
     given.pop("progress", None)
+    given_verdicts(given)  # they do not change the cost
     if given.get("method") == "folding":
         raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh or exact, or run it.")
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
@@ -209,9 +210,10 @@ def _run(
     job_options = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns = _columns(job_options, alone=against is None)
+    verdicts = given_verdicts(job_options)
     if not job_options.get("verify", True) and asked != "pairs":
         raise UsageError(f"{asked} are made from verified pairs only; verify=False goes with pairs.")
-    cluster = spark_options(job_options)
+    cluster = spark_options(job_options, verdicts)
     if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
     place = ResourceLimits.of(job_options)
@@ -221,8 +223,8 @@ def _run(
         raise UsageError(f"size_columns adds {min(taken)!r}, which the input has; rename that column of the input.")
     job = _job(job_options, tokens=tokens)
     trace = Trace(progress)
-    found = run(collections, job, wanted(asked, grouping), trace, keep=keep, place=place)
-    result = answer(asked, grouping, job, collections, found, trace, copies, size_columns)
+    found = run(collections, job, wanted(asked, grouping, verdicts), trace, keep=keep, place=place)
+    result = answer(asked, grouping, job, collections, found, trace, verdicts, KeptRows(copies, size_columns))
     if place.beside is None:  # no caller reports that the answer is saved
         result.done()
     return result

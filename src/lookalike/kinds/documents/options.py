@@ -47,6 +47,7 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
     on_bad_text: shared.OnBadTextOption
     on_bad_file: shared.OnBadFileOption
     lines: shared.Lines
+    verdicts: shared.Verdicts
     threads: shared.Threads
     memory: shared.Memory
     work_dir: shared.WorkDir

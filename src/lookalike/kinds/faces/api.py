@@ -12,7 +12,7 @@ from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPo
 from lookalike.core.trace import Trace
 from lookalike.kinds.faces.options import FaceOptions, Top
 from lookalike.kinds.faces.spec import FaceJob
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import only_local
 
 NOT_ON_SPARK = "a probe looks up neighbouring ranges of measurements, and Spark joins equal keys"
@@ -89,6 +89,7 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
 
     job_options: dict[str, Any] = dict(options)
     only_local(job_options, "faces", NOT_ON_SPARK)
+    verdicts = given_verdicts(job_options)
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}
     if "share" in job_options:
@@ -98,5 +99,5 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     if against is not None:
         sources.append(open_faces(against, **reading))
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace)
+    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)

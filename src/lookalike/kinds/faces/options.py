@@ -56,5 +56,6 @@ class FaceOptions(shared.LocalOptions, total=False):
     ]
     on_bad: shared.OnBadItemOption
     max_pairs: shared.MaxPairs
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption

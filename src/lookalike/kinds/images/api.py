@@ -12,7 +12,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.images.options import ImageOptions
 from lookalike.kinds.images.spec import ImageJob
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _run(
     from lookalike.kinds.images.local import run
 
     job_options = dict(options)
-    cluster = spark_options(job_options)
+    verdicts = given_verdicts(job_options)
+    cluster = spark_options(job_options, verdicts)
     progress: Any = job_options.pop("progress", silent)
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
     if job_options.get("parts") is None:
@@ -123,8 +124,8 @@ def _run(
     if against is not None:
         folders.append(open_pictures(against))
     trace = Trace(progress)
-    found = run(folders, job, wanted(asked, grouping), trace, keep=keep)
-    result = answer(asked, grouping, job, folders, found, trace)
+    found = run(folders, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    result = answer(asked, grouping, job, folders, found, trace, verdicts=verdicts)
     if sheet is not None:
         _write_sheet(result, folders[0], Path(sheet), force)
         result.receipt["sheet"] = str(sheet)

@@ -57,5 +57,6 @@ class ImageOptions(shared.SparkOptions, total=False):
     ]  # fmt: skip
     force: Annotated[bool, Option(False, "Replace a sheet that exists.", python_only=True, local_only=True)]
     max_pairs: shared.MaxPairs
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption

@@ -23,7 +23,7 @@ from lookalike.kinds.records.options import (
     Survive,
     Unique,
 )
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -277,11 +277,12 @@ def _grouped(source: Any, pairs: Any, grouping: Grouping, keep: str, options: An
     """Group given pairs."""
     from lookalike.kinds.records.given_pairs import given_output
 
+    verdicts = given_verdicts(options)
     if spark_options(options) is not None:
         raise UsageError("pairs that are given are grouped on one machine; leave out the engine.")
     tables, trace = _open(options, source), Trace(options.get("progress", silent))
     job, output = given_output(tables, pairs, job_options(options), trace, keep=keep)
-    return answer("groups", grouping, job, tables, output, trace)
+    return answer("groups", grouping, job, tables, output, trace, verdicts=verdicts)
 
 
 def _one_pair(records: tuple[int, int]) -> tuple[I64, I64]:
@@ -294,7 +295,8 @@ def _run(
     from lookalike.kinds.records.local import found, searched
 
     options: Any = dict(given)
-    cluster = spark_options(options)
+    verdicts = given_verdicts(options)
+    cluster = spark_options(options, verdicts)
     trace = Trace(options.get("progress", silent))
     job = {**job_options(options), "one_to_one": one_to_one}
     rules, names = _rules(options), options.get("fields")
@@ -313,7 +315,7 @@ def _run(
         return SparkResult(asked, grouping, run)
     tables = _open(options, source, against)
     made = searched(tables, job, trace, rules=rules, fields=names, keep=keep)
-    return answer(asked, grouping, made.job, tables, found(made), trace)
+    return answer(asked, grouping, made.job, tables, found(made), trace, verdicts=verdicts)
 
 
 def _open(options: RecordRunOptions, *sources: Any) -> list[RecordTable]:

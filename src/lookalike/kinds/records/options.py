@@ -63,6 +63,8 @@ class RecordRunOptions(TypedDict, total=False):
 class RecordOptions(RecordRunOptions, shared.SparkOptions, total=False):
     """The options of `pairs`, `groups` and `dedup`."""
 
+    verdicts: shared.Verdicts
+
 
 OneToOne = Annotated[bool, Option(
     False, "Give each record at most one partner, in the assignment with the highest sum of scores.",

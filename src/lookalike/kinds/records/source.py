@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ from lookalike.io.origin import given_paths, origin
 from lookalike.io.read import open_readers
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, as_ids, as_values, is_text
+
+if TYPE_CHECKING:
+    from lookalike.io.contents import Content
 
 USUAL_IDS = ("id", "uid", "uuid", "key")
 
@@ -101,6 +105,10 @@ class RecordTable:
                                column.type if pa.types.is_integer(column.type) else pa.string())  # fmt: skip
         check_ids(ids, name=self.name)
         return ids
+
+    def contents(self) -> RecordContents:
+        """Return the records for display."""
+        return RecordContents(self)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """Iterate over all columns of the input, in the same order and with one schema; at least one batch."""
@@ -187,3 +195,22 @@ def no_common_column(tables: Sequence[Any]) -> InputError:
     columns = "; ".join(f"{table.name}: {listed(table.columns)}" for table in tables)
     what = "no column can be compared" if len(tables) == 1 else "the tables have no column in common"
     return InputError(f"{what}. Columns of {columns}.")
+
+
+@dataclass(frozen=True)
+class RecordContents:
+    """The records of a table for display, by row number."""
+
+    table: RecordTable
+
+    @cached_property
+    def _whole(self) -> pa.Table:
+        return self.table.read([name for name in self.table.columns if name in self.table.usable()])
+
+    def ids(self) -> pa.ChunkedArray | None:
+        return None if self.table.id_column is None else self.table.ids(self._whole)
+
+    def take(self, rows: Iterable[int]) -> dict[int, Content]:
+        known = [row for row in rows if row < len(self._whole)]
+        values = self._whole.take(pa.array(known, pa.int64())).to_pylist()
+        return {row: {"fields": record} for row, record in zip(known, values, strict=True)}

@@ -10,7 +10,7 @@ from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPo
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.strings.options import DEFAULT_EDITS, StringNearestOptions, StringOptions
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def _run(
     from lookalike.kinds.strings.spec import StringsJob
 
     given = dict(options)
-    cluster = spark_options(given)
+    verdicts = given_verdicts(given)
+    cluster = spark_options(given, verdicts)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
     max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)
@@ -155,8 +156,8 @@ def _run(
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     _refuse_tokens(collections)
     trace = Trace(progress)
-    found = run(collections, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, collections, found, trace)
+    found = run(collections, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    return answer(asked, grouping, job, collections, found, trace, verdicts=verdicts)
 
 
 def _refuse_tokens(collections: list[Collection]) -> None:

@@ -45,6 +45,7 @@ class StringOptions(shared.SparkOptions, total=False):
     id: shared.Id
     max_pairs: shared.MaxPairs
     on_bad_text: shared.OnBadTextOption
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption
 

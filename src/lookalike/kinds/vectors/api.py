@@ -20,7 +20,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.vectors.neighbors import NearestNeighbors, RadiusNeighbors
 from lookalike.kinds.vectors.options import VectorNearestOptions, VectorOptions
-from lookalike.result import Asked, Result, answer, wanted
+from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def _run(
     job_options: dict[str, Any] = dict(options)
     progress: Any = job_options.pop("progress", silent)
     columns: Any = {name: job_options.pop(name, None) for name in ("column", "id")}
-    cluster = spark_options(job_options)
+    verdicts = given_verdicts(job_options)
+    cluster = spark_options(job_options, verdicts)
     if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
     job = make_job(job_options)
@@ -157,8 +158,8 @@ def _run(
     if against is not None:
         sources.append(open_vectors(against, **columns))
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace)
+    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)
 
 
 def _on_spark(

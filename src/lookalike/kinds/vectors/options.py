@@ -28,6 +28,7 @@ class VectorOptions(shared.SparkOptions, total=False):
     id: shared.Id
     on_bad: shared.OnBadItemOption
     max_pairs: shared.MaxPairs
+    verdicts: shared.Verdicts
     threads: shared.Threads
     progress: shared.ProgressOption
 
