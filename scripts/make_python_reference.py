@@ -119,10 +119,16 @@ def class_(thing: Any, name: str) -> str:
         elif isinstance(value, classmethod | staticmethod):
             inner = value.__func__
             method = isinstance(value, classmethod)
-            parts.append(directive("method", member + signature(inner, method=method), markdown(inner.__doc__), 3))
+            body = "\n\n".join(part for part in (markdown(inner.__doc__), _options_of_method(inner)) if part)
+            parts.append(directive("method", member + signature(inner, method=method), body, 3))
         elif inspect.isfunction(value):
             parts.append(directive("method", member + signature(value, method=True), markdown(value.__doc__), 3))
     return directive("class", name + _made_with(thing), "\n\n".join(parts))
+
+
+def _options_of_method(thing: Any) -> str:
+    options = getattr(thing, "__options__", None)
+    return f"Options:\n\n{option_table(options)}" if options else ""
 
 
 def _made_with(thing: Any) -> str:

@@ -17,11 +17,9 @@ from lookalike.cli import summary
 from lookalike.cli.help import App
 from lookalike.core import formatting
 from lookalike.core import run_options as shared
-from lookalike.core.options import Option, changed
+from lookalike.core.options import Option
 from lookalike.errors import UsageError
-from lookalike.kinds.documents.options import DocumentOptions
-from lookalike.kinds.faces.options import FaceOptions
-from lookalike.kinds.images.options import ImageOptions
+from lookalike.index.options import IndexOptions
 from lookalike.planning.amplification import rounded_down
 
 if TYPE_CHECKING:
@@ -46,46 +44,8 @@ class KindOfItem(Enum):
     faces = "faces"
 
 
-class CreateOptions(TypedDict, total=False):
-    """The options of `create` that mean something else than in the runs of a kind, or that no run has."""
-
-    threshold: Annotated[
-        float | None,
-        Option(None, "How near items must be to match: a similarity (documents, sets, records), degrees (vectors), "
-               "bits (bits), edits (strings), bits of a hash (images), or a share of the measurements (faces).",
-               unset="documents and sets 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records from the "
-               "sample", flags=("-t", "--threshold"), panel=o.WHAT),
-    ]  # fmt: skip
-    recall: Annotated[float | None, changed(shared.Recall, default=None, unset="0.99; faces 0.95")]
-    measure: Annotated[
-        str | None,
-        Option(None, "jaccard, dice or cosine (documents, sets); angle, cosine or distance (vectors); levenshtein or "
-               "indel (strings).", unset="the first of these", panel=o.WHAT),
-    ]  # fmt: skip
-    dimensions: Annotated[
-        int | None,
-        Option(None, "Numbers of a vector, or measurements of a face.", unset="needed for vectors", panel=o.WHAT),
-    ]
-    bits: Annotated[int | None, Option(None, "Bits of a code.", unset="needed for bits", panel=o.WHAT)]
-    sample: Annotated[
-        Path | None,
-        Option(None, "Records to learn fields, weights and threshold from, or faces to choose the keys by; they are "
-               "not added.", unset="needed for records and faces", panel=o.WHAT),
-    ]  # fmt: skip
-    settings: Annotated[
-        Path | None, Option(None, "Rules for records from a TOML file.", unset="learned from the sample", panel=o.WHAT)
-    ]
-
-
-OF_KINDS = {
-    **o.unset(DocumentOptions, "unit", "k", "bag", "fold_case", "strip_accents", "num_hashes", "seed"),
-    **o.unset(ImageOptions, "hashes", "crops", "min_likeness"),
-    **o.unset(FaceOptions, "tolerance", "grid"),
-}
-
-
 @app.command()
-@o.takes(CreateOptions, OF_KINDS)
+@o.takes(IndexOptions)
 def create(
     place: Place,
     options: dict[str, Any],

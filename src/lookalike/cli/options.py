@@ -8,7 +8,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
@@ -325,32 +325,6 @@ def with_help(parameters: dict[str, inspect.Parameter], **helps: str) -> dict[st
         made.help = text
         changed[name] = parameters[name].replace(annotation=Annotated[kind, made])
     return changed
-
-
-def unset(options: type, *names: str) -> dict[str, inspect.Parameter]:
-    """Return the parameters for these of the options, without values: None selects the default that the help names."""
-    known = declared(options)
-    parameters = {}
-    for name in names:
-        one = known[name]
-        changes: dict[str, Any] = {"default": None, "unset": one.option.unset or _written(one.option.default)}
-        if one.option.command_type is not None:
-            changes["command_type"] = one.option.command_type | None
-        parameters[name] = command_parameter(
-            replace(one, type=one.type | None, option=replace(one.option, **changes)), known
-        )
-    return parameters
-
-
-def _written(value: Any) -> str:
-    """Return a default as it is written on the command line.
-
-    >>> _written(False), _written(("phash",)), _written(0.7)
-    ('no', 'phash', '0.7')
-    """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def only(options: type, *names: str) -> dict[str, inspect.Parameter]:

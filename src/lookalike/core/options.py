@@ -165,6 +165,26 @@ def changed(hint: Any, **changes: Any) -> Option:
     return replace(option, **changes)
 
 
+def without_value(options: type, name: str) -> Option:
+    """Return an option of a TypedDict without a value: None selects the default, which the help names."""
+    option = declared(options)[name].option
+    changes: dict[str, Any] = {"default": None, "unset": option.unset or _written(option.default)}
+    if option.command_type is not None:
+        changes["command_type"] = option.command_type | None
+    return replace(option, **changes)
+
+
+def _written(value: Any) -> str:
+    """Return a default as it is written on the command line.
+
+    >>> _written(False), _written(("phash",)), _written(0.7)
+    ('no', 'phash', '0.7')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
 @functools.cache
 def declared(options: type) -> Mapping[str, Declared]:
     """Return the options that a TypedDict declares, by name. An engine is among them if there are options for Spark."""
@@ -208,10 +228,11 @@ def check_values(options: type, values: Mapping[str, Any], **renamed: str) -> No
             option.check(value)
 
 
-def accepts(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def accepts(options: type, *, refuses: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a function with **options: it shows all of them in its signature and refuses others.
 
     Parameters of the function itself that are declared as `Annotated[type, Option(...)]` belong to its options, too.
+    refuses: False if the function refuses unknown options.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -222,7 +243,8 @@ def accepts(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @functools.wraps(function)
         def call(*args: P.args, **given: P.kwargs) -> R:
-            refuse_unknown(given.keys() - names, known)
+            if refuses:
+                refuse_unknown(given.keys() - names, known)
             return function(*args, **given)
 
         shown = [one.replace(annotation=known[one.name].type) if one.name in known else one for one in own]

@@ -8,17 +8,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.options import accepts
 from lookalike.errors import LeftOutWarning, UsageError
 from lookalike.index import grouping, sources, stores, transfer
 from lookalike.index.inspection import Checked
 from lookalike.index.items import Batch, ids_of
 from lookalike.index.kinds import IndexKind, kind_again, make_kind
 from lookalike.index.new_items import NewItemFilter, blocks
+from lookalike.index.options import IndexOptions
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, WorkLimit, matches, query_spans, shown
 from lookalike.index.store import Block, Id, Store, StoreCandidates, TooManyCandidates
@@ -66,20 +68,18 @@ class Index:
         self.store, self.kind, self._keeps_items = store, kind, keeps_items
 
     @classmethod
+    @accepts(IndexOptions, refuses=False)
     def create(
-        cls, place: str | PathLike[str], *, kind: str = "documents", threshold: float | None = None,
-        recall: float | None = None, store_items: bool = True, **options: Any,
+        cls, place: str | PathLike[str], *, kind: str = "documents", store_items: bool = True,
+        **options: Unpack[IndexOptions],
     ) -> Index:  # fmt: skip
         """Create a new, empty index.
 
         place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
-        records, images, faces. threshold: the similarity or distance at which items match, on the scale of the kind.
-        recall: the least probability of finding an item that is exactly at the threshold. store_items: store the items
-        as they were given (for pictures, their paths), not only their features. The other options are those of the
-        kind, as for `la.pairs` and the functions of the other kinds.
+        records, images, faces. store_items: store the items as they were given (for pictures, their paths), not only
+        their features. Options of None have the default of the kind; an option that the kind does not have is refused.
         """
-        given = {"threshold": threshold, "recall": recall}
-        item_kind = make_kind(kind, {name: value for name, value in given.items() if value is not None} | options)
+        item_kind = make_kind(kind, {name: value for name, value in options.items() if value is not None})
         keeps = store_items and not item_kind.is_own_feature
         settings = {
             "kind": item_kind.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import lookalike as la
 from lookalike.errors import DamagedIndex, InputError, LookalikeError, OutputError, RecallWarning, UsageError
 from lookalike.index import manifest
 from lookalike.index import settings as about
+from lookalike.index.kinds import KINDS, kind_class
 from lookalike.index.stable_random import normal, order, words
 
 
@@ -189,3 +191,10 @@ def test_a_full_disk_at_the_creation(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(OutputError, match=r"^no index could be made: database or disk is full\.$"):
         la.Index.create(tmp_path / "seen")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_signature_shows_the_options_of_all_kinds() -> None:
+    shown = inspect.signature(la.Index.create).parameters
+    known = {option for name in KINDS for option in kind_class(name).options()}
+    assert shown.keys() == {"place", "kind", "store_items"} | known
+    assert all(shown[option].default is None for option in known)
