@@ -17,6 +17,11 @@ from lookalike.core.options import PANELS
 MAX_WIDTH = 100  # of the help on wide terminals
 NAME_COLUMN = 26  # a longer name of an option has a line to itself
 HELP_ALL = "help_all"
+SAME_MEANING = (  # options of several kinds, where users may expect the name of another kind
+    ("--text", "--column", "--field", "--item", "--code"),
+    ("-t", "--threshold", "-s", "--min-similarity", "-d", "--max-edits", "--max-bits", "--max-angle", "--min-cosine",
+     "--max-distance", "--share"),
+)  # fmt: skip
 COMPLETION_VARIABLE = "_LOOKALIKE_COMPLETE"  # set by a shell that asks for completions
 OTHER_COMMANDS, OTHER_OPTIONS = "More commands", "Help"
 METAVARS = {"int": "N", "integer": "N", "float": "NUMBER", "path": "PATH", "choice": "CHOICE"}  # by type
@@ -24,6 +29,19 @@ METAVARS = {"int": "N", "integer": "N", "float": "NUMBER", "path": "PATH", "choi
 
 class Command(TyperCommand):
     """A command whose help has sections and an example, and hides rare options unless --help-all asks for them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; for an option of another kind, name those of this command with the same meaning."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if type(error).__name__ != "NoSuchOption":  # of click, or of the copy of it in newer versions of typer
+                raise
+            unknown: Any = error
+            known = [max(one.opts, key=len) for one in self.params if one.param_type_name == "option"]
+            alike = next((names for names in SAME_MEANING if unknown.option_name in names), ())
+            unknown.possibilities = [name for name in known if name in alike] or unknown.possibilities
+            raise
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with --help-all, which the help lists if an option is hidden."""

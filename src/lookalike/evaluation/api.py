@@ -73,7 +73,7 @@ def evaluate(
 ) -> Evaluation:
     """Measure the precision and recall of a result against the ground truth.
 
-    Both are paths, Arrow tables, or anything that exports Arrow data.
+    Both are paths, Arrow tables, anything that exports Arrow data, or lists of pairs as tuples.
 
     pairs: pairs (left, right, and a score), groups (id, group), or a result folder. A score is a similarity (a column
     similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or bits), for which pairs at or below

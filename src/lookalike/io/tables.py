@@ -87,9 +87,17 @@ def open_table(source: Any, *, name: str) -> OpenTable:
 def _in_memory(source: Any) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
+    if isinstance(source, list) and source and all(isinstance(row, tuple) and 1 < len(row) < 4 for row in source):
+        names = ("left", "right", "similarity")[: len(source[0])]
+        try:
+            return pa.Table.from_pylist([dict(zip(names, row, strict=False)) for row in source])
+        except pa.ArrowException as error:
+            raise UsageError(f"the listed pairs do not make a table: {str(error).splitlines()[0]}.") from error
     if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
         if not hasattr(source, "to_arrow"):
-            raise UsageError(f"cannot read {type(source).__name__}; expected a path, or Arrow data such as a table.")
+            raise UsageError(
+                f"cannot read {type(source).__name__}; expected a path, Arrow data such as a table, or a list of pairs."
+            )
         source = source.to_arrow()
     return pa.table(source)
 

@@ -13,6 +13,20 @@ Receipt = dict[str, Any]
 S_CURVE_POINTS = 120  # number of intervals of the plotted curve
 
 
+# The option of the threshold of a command, by the kind of items and the column of scores.
+OPTIONS = {
+    ("documents", "similarity"): "--threshold",
+    ("baskets", "similarity"): "--threshold",
+    ("records", "similarity"): "--threshold",
+    ("strings", "distance"): "--max-edits",
+    ("strings", "similarity"): "--min-similarity",
+    ("bits", "bits"): "--max-bits",
+    ("vectors", "angle"): "--max-angle",
+    ("vectors", "cosine"): "--min-cosine",
+    ("vectors", "distance"): "--max-distance",
+}
+
+
 def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> list[dict[str, Any]]:
     """Return the steps from items to groups that were counted, each with name, count and note."""
     counts, noun = receipt["counts"], receipt["items"]

@@ -69,6 +69,7 @@ class ResultView:
             "column": self.column,
             "sign": self.sign,
             "threshold": self.threshold,
+            "option": summary.OPTIONS.get((receipt["items"], self.column)),
             "cuts": self.graph.cuts.values.tolist(),
             "pairs": linkage.pairs.tolist() if self.has_pairs else None,
             "groups": linkage.groups.tolist(),

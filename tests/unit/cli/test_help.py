@@ -112,3 +112,17 @@ def test_a_percentage_is_understood(lookalike, tmp_path, monkeypatch, words: str
     done = lookalike(*words.split())
     assert done.code == 2
     assert done.err.endswith(f"Did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("vectors pairs x.npy -t 0.8", "--max-angle, --max-distance, --min-cosine"),
+        ("strings pairs x.csv --threshold 0.8", "--max-edits, --min-similarity"),
+        ("index add --text x y", "--column"),
+        ("pairs x.csv --thresold 1", "--method, --threads, --threshold"),
+    ],
+)
+def test_an_option_of_another_kind_leads_to_the_one_of_this_kind(lookalike: Any, words: str, options: str) -> None:
+    done = lookalike(*words.split())
+    assert (done.code, done.err.splitlines()[-1].partition("(")[2]) == (2, f"Possible options: {options})")

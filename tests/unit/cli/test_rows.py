@@ -51,7 +51,7 @@ def test_vectors_receipt(tmp_path: Path, lookalike) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["vectors", "pairs", "x.npy"], 2, "UsageError: nothing given; expected one of max_angle"),
+        (["vectors", "pairs", "x.npy"], 2, "UsageError: nothing given; expected one of --max-angle (degrees)"),
         (["vectors", "pairs", "x.npy", "--max-angle", "300"], 2, "UsageError: max_angle is 300; expected a number from 0 to 180."),
         (["vectors", "pairs", "y.npy", "--max-angle", "3"], 1, "MissingInput: no such file: y.npy. Nearest: 'x.npy'."),
         (["vectors", "pairs", "nan.npy", "--max-angle", "3"], 1, "InputError: nan.npy row 1: number 0 is NaN or missing"),

@@ -230,7 +230,11 @@ def test_true_pairs_against_groups_are_said_to_be_connected() -> None:
             "column 'similarity' in the answer is not all numbers: Failed to parse string: 'high' as a scalar of type "
             "double.",
         ),
-        (FOUND, [("a", "b")], {}, UsageError, "cannot read list; expected a path, or Arrow data such as a table."),
+        (FOUND, ["a", "b"], {}, UsageError, "cannot read list; expected a path, Arrow data such as a table, or a list of pairs."),
+        (
+            FOUND, [(1, "b"), ("a", 2)], {}, UsageError,
+            "the listed pairs do not make a table: Could not convert 'a' with type str: tried to convert to int64.",
+        ),
         (FOUND, "none.csv", {}, InputError, "no such file: none.csv."),
     ],
 )  # fmt: skip
@@ -261,3 +265,8 @@ def test_a_result_without_pairs(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path / 'clean'} is a result without pairs and groups; run lookalike pairs or groups for one with them."
     )
+
+
+def test_pairs_may_be_listed() -> None:
+    done = evaluate([(0, 1, 0.9), (2, 3, 0.8)], [(1, 0), (4, 5)])
+    assert (done.counts["reported_pairs"], done.counts["true_pairs"], done.counts["correct_pairs"]) == (2, 2, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, KeysView
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -105,6 +106,24 @@ class MinHash:
         """
         self.recipe.check_same(other.recipe)
         np.minimum(self._settle(), other._settle(), out=self._least)
+
+    @classmethod
+    def union(cls, *minhashes: MinHash) -> MinHash:
+        """Return the MinHash of the union of the sets of these MinHashes.
+
+        Raises RecipeMismatch if they differ in scheme, seed or length.
+        """
+        if not minhashes:
+            raise UsageError("union got no MinHash; expected at least one.")
+        whole = minhashes[0].copy()
+        for one in minhashes[1:]:
+            whole.merge(one)
+        return whole
+
+    @property
+    def hashvalues(self) -> U32:
+        """The signature; the same as `digest()`."""
+        return self.digest()
 
     def count(self) -> float:
         """Estimate the number of distinct tokens, with a relative error of about 1/sqrt(num_perm)."""
@@ -227,6 +246,11 @@ class MinHashLSH:
         self._rows[key] = buckets
         for table, bucket in zip(self._tables, buckets, strict=False):
             table.setdefault(bucket, {})[key] = None
+
+    @contextmanager
+    def insertion_session(self) -> Iterator[MinHashLSH]:
+        """Yield the table itself, which needs no buffer: for programs that insert within a session."""
+        yield self
 
     def query(self, minhash: MinHash) -> list[Hashable]:
         """Return the distinct keys that share a band with this MinHash, in time proportional to the result."""

@@ -184,7 +184,9 @@ def make_job(options: dict[str, Any]) -> VectorJob:
         options.pop(name, None)
     if len(given) != 1:
         said = " and ".join(given) or "nothing"
-        raise UsageError(f"{said} given; expected one of max_angle (degrees), min_cosine, max_distance (Euclidean).")
+        raise UsageError(
+            f"{said} given; expected one of `max_angle` (degrees), `min_cosine`, `max_distance` (Euclidean)."
+        )
     take_exact(options)
     ((name, threshold),) = given.items()
     return VectorJob(measure=BOUNDS[name], threshold=float(threshold), **options)  # type: ignore[arg-type]

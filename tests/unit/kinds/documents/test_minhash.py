@@ -296,3 +296,16 @@ def test_an_index_without_items_knows_its_length_only() -> None:
     assert table.query(minhash(["a"], 64, seed=5)) == []
     with pytest.raises(RecipeMismatch, match=r"^signatures differ in length: 64 and 128; make both"):
         table.query(minhash(["a"]))
+
+
+def test_names_of_datasketch() -> None:
+    one, other = MinHash.bulk([["a", "b", "c"], ["b", "c", "d"]])
+    assert MinHash.union(one, other) == MinHash.bulk([["a", "b", "c", "d"]])[0]
+    assert one == MinHash.bulk([["a", "b", "c"]])[0]  # unchanged
+    assert one.hashvalues.tolist() == one.digest().tolist()
+    with pytest.raises(UsageError, match="union got no MinHash"):
+        MinHash.union()
+    table = MinHashLSH(threshold=0.5)
+    with table.insertion_session() as session:
+        session.insert("one", one)
+    assert table.query(one) == ["one"]

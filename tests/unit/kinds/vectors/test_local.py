@@ -172,7 +172,7 @@ def test_the_law_of_the_tables() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing given; expected one of max_angle"),
+        ({}, "nothing given; expected one of `max_angle`"),
         ({"max_angle": 1, "min_cosine": 0.5}, "max_angle and min_cosine given"),
         ({"max_angle": 200}, "max_angle is 200; expected a number from 0 to 180."),
         ({"min_cosine": -2}, "min_cosine is -2; expected a number from -1 to 1."),
