@@ -13,17 +13,17 @@ Receipt = dict[str, Any]
 S_CURVE_POINTS = 120  # number of intervals of the plotted curve
 
 
-# The option of the threshold of a command, by the kind of items and the column of scores.
+# The parameter that is the threshold, by the kind of items and the column of scores.
 OPTIONS = {
-    ("documents", "similarity"): "--threshold",
-    ("baskets", "similarity"): "--threshold",
-    ("records", "similarity"): "--threshold",
-    ("strings", "distance"): "--max-edits",
-    ("strings", "similarity"): "--min-similarity",
-    ("bits", "bits"): "--max-bits",
-    ("vectors", "angle"): "--max-angle",
-    ("vectors", "cosine"): "--min-cosine",
-    ("vectors", "distance"): "--max-distance",
+    ("documents", "similarity"): "threshold",
+    ("baskets", "similarity"): "threshold",
+    ("records", "similarity"): "threshold",
+    ("strings", "distance"): "max_edits",
+    ("strings", "similarity"): "min_similarity",
+    ("bits", "bits"): "max_bits",
+    ("vectors", "angle"): "max_angle",
+    ("vectors", "cosine"): "min_cosine",
+    ("vectors", "distance"): "max_distance",
 }
 
 

@@ -20,7 +20,7 @@ const fail = (error) => {
 const live = () => {
   const of = (name) => number.format(overview[name][cut]);
   id("at").textContent = shown(overview.cuts[cut]);
-  id("again").textContent = `${overview.option} ${overview.cuts[cut]}`;
+  id("again").textContent = overview.option ? `--${overview.option.replaceAll("_", "-")} ${overview.cuts[cut]}` : "";
   id("again").closest("div").style.visibility = overview.option && cut > 0 ? "visible" : "hidden";
   id("live-pairs").textContent = of("pairs");
   id("live-groups").textContent = of("groups");
