@@ -99,21 +99,32 @@ def gather_rows(
     queries: Any, out: Any,  # i64[], u32[]: query and row of each result, sorted by both; as long as all runs
 ) -> int:  # fmt: skip
     """Gather the distinct live rows of the runs of each query; return their number, or a negative number for damage."""
-    count = 0
+    count, sound = 0, -1  # sound: the block that was checked last
     for q in range(len(offsets) - 1):
         begin = count
         for i in range(offsets[q], offsets[q + 1]):
             for at in range(low[i], high[i]):
                 block = (rows_at + 4 * at) >> BLOCK_SHIFT
-                if is_damaged(words, sums, seen, block):
-                    return -1 - block
+                if block != sound:
+                    if is_damaged(words, sums, seen, block):
+                        return -1 - block
+                    sound = block
                 row = rows[at]
                 if row >= count_of_rows:
                     return -1 - len(seen)
                 if len(dead) == 0 or not (dead[row >> EIGHTH] >> (row & SEVEN)) & 1:
                     out[count] = row
                     count += 1
-        if count - begin > 1:
+        if count - begin > count_of_rows >> EIGHTH:  # many of the rows: a mark for each costs less than sorting
+            marks = np.zeros(count_of_rows, np.bool_)
+            for at in range(begin, count):
+                marks[out[at]] = True
+            count = begin
+            for row_number in range(count_of_rows):
+                if marks[row_number]:
+                    out[count] = row_number
+                    count += 1
+        elif count - begin > 1:
             out[begin:count].sort()
             last = begin
             for at in range(begin + 1, count):
