@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-EXTRAS := --extra code --extra images --extra plots --extra records --extra serve
+EXTRAS := --extra code --extra heic --extra images --extra plots --extra records --extra serve
 ALL_EXTRAS := $(EXTRAS) --extra graph --extra mcp --extra postgres --extra remote --extra spark --extra web
 
 .PHONY: help demo test lint types rooms tests docs bench lock clean

@@ -69,3 +69,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = open_session("local[2]", few)
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache_of_pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the hashes of pictures of tests away from those of the user, and from those of other versions."""
+    from lookalike.kinds.images import feature_store
+
+    place, default = tmp_path_factory.mktemp("pictures"), feature_store.cache_folder
+    feature_store.cache_folder = lambda: place
+    yield
+    feature_store.cache_folder = default

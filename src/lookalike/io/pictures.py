@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +26,14 @@ if TYPE_CHECKING:
 
 PICTURES = (
     ".jpg", ".jpeg", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".pgm", ".ppm", ".pbm", ".pnm", ".avif",
+    ".heic", ".heif",
 )  # fmt: skip
 MIN_DECODED_PIXELS = 480  # a JPEG is decoded at its smallest size with at least this side: several times faster
+HEIF = (".heic", ".heif")  # read by the plug-in pillow-heif
+ANIMATED = ("GIF", "WEBP", "PNG", "TIFF", "AVIF")  # formats whose files may have several frames or pages
+MAX_FRAMES = 200  # frames of a file that are looked at
+MAX_FRAME_PIXELS = 400_000_000  # pixels of all frames together after which no further one is read
+SAMPLED_FRAMES = 5  # evenly spaced frames that stand for a file with several
 EXIF_ORIENTATION = 0x0112  # the tag that says how a camera was held
 
 
@@ -147,10 +155,24 @@ FILTERS = _Filters()
 
 
 def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture:  # noqa: A002
-    """Decode a picture file to grey. content: the bytes of the file, if they were already read.
+    """Decode the first frame of a picture file to grey. content: the bytes of the file, if they were already read.
 
     Raises OSError or ValueError, with the reason, for a file that cannot be read.
     """
+    return _load(file, id, content, 1)[0]
+
+
+def load_frames(file: Path, id: str, content: bytes | None = None) -> list[Picture]:  # noqa: A002
+    """Decode a picture file to grey: evenly spaced frames of an animation or a file of several pages, else one.
+
+    Raises as `load_picture`. An animation that is cut off is represented by the frames before the cut.
+    """
+    frames = _load(file, id, content, MAX_FRAMES)
+    places = {round(i * (len(frames) - 1) / (SAMPLED_FRAMES - 1)) for i in range(SAMPLED_FRAMES)}
+    return [frames[place] for place in sorted(places)]
+
+
+def _load(file: Path, id_: str, content: bytes | None, most: int) -> list[Picture]:
     image_module = pillow()
     with FILTERS.held(image_module.DecompressionBombWarning):
         try:
@@ -158,19 +180,41 @@ def load_picture(file: Path, id: str, content: bytes | None = None) -> Picture: 
                 orientation = _orientation(image)
                 width, height = image.size if orientation < 5 else image.size[::-1]
                 image.draft("L", (MIN_DECODED_PIXELS, MIN_DECODED_PIXELS))
-                if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
-                    image = image.convert("RGBA")
-                    paper = image_module.new("RGBA", image.size, "white")
-                    paper.alpha_composite(image)
-                    image = paper
-                grey = _upright(image.convert("L"), orientation)
-        except (Warning, image_module.DecompressionBombError) as warning:
-            raise ValueError(str(warning)) from warning
-        except SyntaxError as error:  # raised by Pillow for some broken files
-            raise ValueError(str(error)) from error
-    if min(grey.size) < 1:
+                frames = [_upright(_grey(image), orientation)]
+                if most > 1 and image.format in ANIMATED and getattr(image, "is_animated", False):
+                    frames += _more_frames(image, orientation, most)
+                nbytes = file.stat().st_size if content is None else len(content)
+        except OSError:
+            raise
+        except Exception as error:  # Pillow raises many types of errors for broken files
+            raise ValueError(str(error) or type(error).__name__) from error
+    if min(frames[0].size) < 1:
         raise ValueError("the picture has no pixels")
-    return Picture(id, grey, width, height, file.stat().st_size if content is None else len(content))
+    return [Picture(id_, frame, width, height, nbytes) for frame in frames]
+
+
+def _more_frames(image: Image, orientation: int, most: int) -> list[Image]:
+    """Return reduced copies of the frames after the first one, as far as they can be read."""
+    frames: list[Image] = []
+    for number in range(1, min(most, MAX_FRAME_PIXELS // max(1, image.width * image.height))):
+        try:
+            image.seek(number)
+            frame = _upright(_grey(image), orientation)
+        except Exception:  # the end, or a frame that is cut off; Pillow raises many types of errors
+            break
+        frame.thumbnail((MIN_DECODED_PIXELS, MIN_DECODED_PIXELS))
+        frames.append(frame)
+    return frames
+
+
+def _grey(image: Image) -> Image:
+    """Return a picture in grey, on white paper where it is transparent."""
+    if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = pillow().new("RGBA", image.size, "white")
+        paper.alpha_composite(image)
+        image = paper
+    return image.convert("L")
 
 
 def modified_ns(file: Path) -> int | None:
@@ -231,16 +275,24 @@ def reason_of(error: Exception, file: Path) -> str:
     'not a picture that Pillow knows'
     """
     if "cannot identify image file" in str(error):
+        if file.suffix.lower() in HEIF and find_spec("pillow_heif") is None:
+            return 'HEIC files need: pip install "lookalike[heic]"'
         return "not a picture that Pillow knows"
     text = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
     return text.replace(str(file), file.name)[:200]
 
 
+@cache
 def pillow() -> Any:
+    """Import Pillow, with the plug-in for HEIC files if it is installed."""
     try:
         from PIL import Image
     except ImportError as error:
         raise MissingExtra("reading pictures", "images") from error
+    if find_spec("pillow_heif") is not None:
+        import pillow_heif
+
+        pillow_heif.register_heif_opener()
     return Image
 
 

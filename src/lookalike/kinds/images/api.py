@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -98,6 +99,7 @@ def _run(
     sheet, force = job_options.pop("sheet", None), job_options.pop("force", False)
     if job_options.get("parts") is None:
         job_options.pop("parts", None)
+    job_options["cache"] = "" if job_options.get("cache") is None else os.fspath(job_options["cache"])
     if "max_bits" in job_options:
         job_options["threshold"] = job_options.pop("max_bits")
     if "hashes" in job_options:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.core.arrays import F64, U64
+from lookalike.core.arrays import F64, I64, U64
 from lookalike.kinds.images.hashes import U8, cut_windows, phashes
-from lookalike.kinds.images.kernels.features import match_codes
+from lookalike.kinds.images.kernels.features import KEY_BITS, match_codes, shared_keys, sort_by_key
 from lookalike.kinds.images.local_features import CODE_BITS, LocalFeatures, opencv
+from lookalike.runtime.local.pool import Pool
 
-KEY_BITS = 24  # bits of a code that make one key
 KEYS_PER_CODE = CODE_BITS // KEY_BITS
 NEIGHBORS_PER_KEY = 32  # features with the same key that are paired: bounds the work of features that are everywhere
+PICTURES_PER_TASK = 256  # pictures whose candidates are searched by one task
 MIN_VOTES = 4  # shared keys from which two pictures are compared
 MAX_CODE_BITS = 36  # of 128: bits in which matching features may differ
 CODE_MARGIN = 6  # bits by which the second best match of a feature must be farther away
@@ -49,45 +51,35 @@ class Overlap(NamedTuple):
     mirrored: bool
 
 
-def candidate_pairs(pictures: Sequence[LocalFeatures], *, mirrored: bool) -> Iterator[tuple[int, int, bool]]:
-    """Yield (left, right, whether left is mirrored) for pictures that share enough keys of features; left < right."""
-    sizes = [len(picture.codes) for picture in pictures]
-    owners = np.repeat(np.arange(len(pictures), dtype=np.uint64), sizes)
-    codes = np.concatenate([np.empty((0, 2), np.uint64), *(picture.codes for picture in pictures)])
-    yield from ((left, right, False) for left, right in _voted(codes, owners))
-    if mirrored:
-        flipped = np.concatenate([np.empty((0, 2), np.uint64), *(picture.mirrored for picture in pictures)])
-        both, n = np.concatenate([codes, flipped]), np.uint64(len(pictures))
-        for left, right in _voted(both, np.concatenate([owners, owners + n])):
-            if left < n <= right and left < right - int(n):  # a picture and another one's mirror image
-                yield left, right - int(n), True
+def candidate_pairs(codes: U64, ends: I64, pool: Pool) -> Iterator[tuple[int, int]]:
+    """Yield the pairs left < right of pictures whose codes share at least MIN_VOTES keys.
 
+    codes u64[m, 2]: of all pictures; ends i64[n + 1]: where those of each picture begin.
+    """
+    n, m = len(ends) - 1, len(codes)
+    dropped = max(0, KEY_BITS - max(1, m).bit_length())
+    owners = np.repeat(np.arange(n, dtype=np.uint32), np.diff(ends))
+    shape = (KEYS_PER_CODE, m)
+    keys, sorted_owners, slots = (np.empty(shape, np.uint32) for _ in range(3))
+    starts = np.zeros((KEYS_PER_CODE, (1 << KEY_BITS - dropped) + 1), np.uint32)
 
-def _voted(codes: U64, owners: U64) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of owners whose codes share at least MIN_VOTES keys."""
-    events = [np.empty(0, np.uint64)]
-    for number in range(KEYS_PER_CODE):
-        keys = _key(codes, number)
-        order = np.lexsort((owners, keys))
-        keys, owner = keys[order], owners[order]
-        for shift in range(1, NEIGHBORS_PER_KEY):
-            equal = np.flatnonzero(keys[shift:] == keys[:-shift])
-            if not len(equal):
-                break
-            left, right = owner[equal], owner[equal + shift]
-            events.append((left << np.uint64(32) | right)[left != right])
-    pairs, votes = np.unique(np.concatenate(events), return_counts=True)
-    for pair in pairs[votes >= MIN_VOTES].tolist():
-        yield pair >> 32, pair & 0xFFFFFFFF
+    def sort(number: int) -> None:
+        sort_by_key(codes, owners, number, dropped, starts[number], keys[number], sorted_owners[number], slots[number])
 
+    def search(span: tuple[int, int]) -> list[tuple[int, int]]:
+        at, stop = span
+        found: list[tuple[int, int]] = []
+        left, right = np.empty(2 * n, np.uint32), np.empty(2 * n, np.uint32)
+        while at < stop:
+            at, written = shared_keys(
+                ends, keys, sorted_owners, slots, starts, dropped, NEIGHBORS_PER_KEY, MIN_VOTES, at, stop, left, right
+            )
+            found += zip(left[:written].tolist(), right[:written].tolist(), strict=True)
+        return found
 
-def _key(codes: U64, number: int) -> U64:
-    """Return one key of each code: KEY_BITS consecutive bits of the 128."""
-    start = number * KEY_BITS
-    first = codes[:, start // 64] << np.uint64(start % 64)
-    if start % 64 + KEY_BITS > 64:
-        first |= codes[:, 1] >> np.uint64(64 - start % 64)
-    return first >> np.uint64(64 - KEY_BITS)
+    list(pool.map(sort, range(KEYS_PER_CODE)))
+    for found in pool.map(search, list(pairwise([*range(0, n, PICTURES_PER_TASK), n]))):
+        yield from found
 
 
 def overlap_of(left: LocalFeatures, right: LocalFeatures, *, mirrored: bool = False) -> Overlap | None:

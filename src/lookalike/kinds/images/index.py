@@ -26,8 +26,8 @@ from lookalike.kinds.bits.index import BitKind
 from lookalike.kinds.bits.multi_index import SegmentCosts, exact_plan
 from lookalike.kinds.images.hashes import SHAPES, WINDOW_POSITIONS
 from lookalike.kinds.images.kernels import views as kernels
-from lookalike.kinds.images.local import Feature, picture_views, view_of
 from lookalike.kinds.images.options import Hash
+from lookalike.kinds.images.reading import Feature, picture_views, view_of
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.pool import Pool, usable_cores
 

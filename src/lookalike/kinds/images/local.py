@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import I64, U64, Pairs
+from lookalike.core.arrays import I64, U32, Pairs
 from lookalike.core.exact_duplicates import Classes
 from lookalike.core.keep_policy import preference, preferred_column
 from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError
 from lookalike.io.collection import check_ids
-from lookalike.io.pictures import Picture, PictureFolder, left_out, load_picture, modified_ns, number_of_tags, reason_of
-from lookalike.kinds.images.hashes import U8, WINDOW_POSITIONS, hash_of, views_of
+from lookalike.io.pictures import PictureFolder, modified_ns, number_of_tags
+from lookalike.kinds.images.frames import pairs_of_files, sorted_pairs
+from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS
 from lookalike.kinds.images.kernels import views as codes
-from lookalike.kinds.images.local_features import LocalFeatures, local_features
-from lookalike.kinds.images.orientations import turned_hashes, turned_pairs
+from lookalike.kinds.images.orientations import turned_pairs
 from lookalike.kinds.images.parts import Proofs, part_pairs, proof_columns
+from lookalike.kinds.images.reading import Hashed, open_store, read_pictures
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.joins import Block, check_count, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -33,29 +31,8 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 
 IMAGES_PER_TASK = 64
 IMAGE_PAIR_BUFFER = 1 << 16
+PAIRS_AT_ONCE = 4096  # candidates whose thumbnails are compared together; with crops, a picture has 12 kB
 IMAGES_ADVICE = "Allow fewer bits, or raise `max_pairs`."
-
-
-@dataclass(frozen=True)
-class Hashed:
-    """The features of the readable pictures, in order.
-
-    readable i64[m]: their numbers among all files.
-
-    parts: local features, if they were asked for. turned u64[m, 7]: hashes of the other orientations, likewise.
-    """
-
-    readable: I64
-    whole: U64
-    windows: U64
-    thumbs: U8
-    shapes: I64
-
-    parts: tuple[LocalFeatures, ...] = ()
-    turned: U64 | None = None
-
-
-Feature = tuple[U64, U64, U8, int]
 
 
 def run(
@@ -63,8 +40,8 @@ def run(
 ) -> RunOutput:
     """Find the pairs of one folder, or the pairs between two; files that are not pictures are skipped."""
     column = preferred_column(keep)
-    with Pool(job.threads or usable_cores()) as pool:
-        hashed = _hash_all(folders, job, pool, trace)
+    with Pool(job.threads or usable_cores()) as pool, open_store(job, trace) as store:
+        hashed = read_pictures(folders, job, store, pool, trace)
         ids = [pa.chunked_array([pa.array(folder.ids, pa.string())]) for folder in folders]
         for folder, names in zip(folders, ids, strict=True):
             check_ids(names, name=folder.name)
@@ -79,10 +56,12 @@ def run(
         sides = np.full(len(classes), 3, np.uint8)
         if cross >= 0:
             sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
-        pairs = all_pairs(hashed, sides, job, pool, trace)
+        pairs = all_pairs(hashed, sides[hashed.owner], job, pool, trace)
         proofs: Proofs = {}
         if job.orientations or job.parts:
-            pairs = _with_more(pairs, hashed, sides, job, pool, trace, proofs)
+            pairs = _with_more(pairs, hashed, sides[hashed.owner], job, pool, trace, proofs)
+        if len(hashed.owner) > len(hashed.readable):
+            pairs, proofs = pairs_of_files(pairs, proofs, hashed.owner)
         choice = Choice("exact", {}, "all pairs of hashes are compared")
         return RunOutput(
             ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs,
@@ -96,11 +75,11 @@ def _with_more(
     """Add the pairs that only another orientation or a common part shows, and put their proofs into `proofs`."""
     known = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
     with trace.stage("parts"):
-        if hashed.turned is not None:
-            proofs |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs[:, 0], sides, job.bound, known)
-        if hashed.parts:
+        if job.orientations:
+            proofs |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs, sides, job.bound, known)
+        if job.parts:
             compared, parts = part_pairs(
-                hashed.parts, sides, job.bound, pool, known | proofs.keys(), mirrored=job.orientations
+                hashed, sides, job.bound, pool, known | proofs.keys(), mirrored=job.orientations
             )
             proofs |= parts
             trace.add(compared_parts=compared)
@@ -110,8 +89,7 @@ def _with_more(
     left, right = np.array(list(proofs), np.int64).T
     bits = np.array([-proof.bits for proof in proofs.values()], np.float64)
     left, right = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
-    order = np.lexsort((right, left))
-    return Pairs(left[order], right[order], np.concatenate([pairs.similarity, bits])[order])
+    return sorted_pairs(left, right, np.concatenate([pairs.similarity, bits]))
 
 
 def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:
@@ -139,119 +117,48 @@ def _criterion(folder: PictureFolder, column: str) -> pa.Array:
     raise InputError(f"no column {column!r} for pictures. Columns: {', '.join(names)}.")
 
 
-def _hash_all(folders: Sequence[PictureFolder], job: ImageJob, pool: Pool, trace: Trace) -> Hashed:
-    features: list[Feature] = []
-    parts: list[LocalFeatures] = []
-    turned: list[U64] = []
-    readable: list[int] = []
-    at = 0
-    with trace.stage("read") as report:
-        total = sum(len(folder.files) for folder in folders)
-        for folder in folders:
-            folder.broken.clear()
-            folder.described.clear()
-            for id_, (picture, made, more, reason) in zip(
-                folder.ids, pool.map(partial(_feature, job=job), zip(folder.files, folder.ids, strict=True)),
-                strict=True,
-            ):  # fmt: skip
-                known = {} if picture is None else {"width": picture[0], "height": picture[1], "bytes": picture[2]}
-                folder.described.append({"file": id_, "width": None, "height": None, "bytes": None, **known})
-                if made is None:
-                    folder.broken.append((id_, reason))
-                else:
-                    readable.append(at)
-                    features.append(made)
-                    parts += more.parts
-                    turned += more.turned
-                at += 1
-                report(at, total)
-            if unreadable := left_out(folder.name, folder.broken):
-                trace.warnings.append(unreadable)
-    trace.add(images=total, broken=total - len(readable))
-    if not features:
-        nothing = np.empty((0, 1), np.uint64)
-        return Hashed(np.empty(0, np.int64), nothing, nothing, np.empty((0, 1, 256), np.uint8), np.empty(0, np.int64))
-    whole, windows, thumbs, shapes = zip(*features, strict=True)
-    return Hashed(
-        np.array(readable), np.stack(whole), np.stack(windows), np.stack(thumbs), np.array(shapes),
-        tuple(parts), np.stack(turned) if turned else None,
-    )  # fmt: skip
-
-
-class _More(NamedTuple):
-    """What `parts` and `orientations` need of one picture; empty lists if they were not asked for."""
-
-    parts: list[LocalFeatures]
-    turned: list[U64]
-
-
-def _feature(
-    named: tuple[Path, str], *, job: ImageJob, content: bytes | None = None
-) -> tuple[tuple[int, int, int] | None, Feature | None, _More, str]:
-    file, id_ = named
-    try:
-        picture = load_picture(file, id_, content)
-        made = picture_views(picture, job)
-        parts = [local_features(picture.image)] if job.parts else []
-        turned = [turned_hashes(picture.image)] if job.orientations else []
-    except (OSError, ValueError) as error:
-        return None, None, _More([], []), reason_of(error, file)
-    return (picture.width, picture.height, picture.nbytes), made, _More(parts, turned), ""
-
-
-def view_of(
-    file: Path, id_: str, job: ImageJob, content: bytes | None = None
-) -> tuple[tuple[int, int, int] | None, Feature | None, str]:
-    """Read and hash a picture: ((width, height, bytes), features, ""), or (None, None, the reason of the failure).
-
-    content: the bytes of a file that was already read.
-    """
-    size, made, _, reason = _feature((file, id_), job=job, content=content)
-    return size, made, reason
-
-
-def picture_views(picture: Picture, job: ImageJob) -> Feature:
-    """Hash a picture and its windows; also return their thumbnails and the number of the picture's shape."""
-    windows, thumbs, shape = views_of(picture.image)
-    whole = np.array([hash_of(picture.image, name) for name in job.hashes], np.uint64)
-    return (whole, windows, thumbs, shape) if job.crops else (whole, windows[:1], thumbs[:1], shape)
-
-
 def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
     """Return every matching pair of pictures, as positions among the hashed ones."""
-    spans = _spans(len(hashed.readable))
-    thumbs = np.ascontiguousarray(hashed.thumbs).reshape(len(hashed.thumbs), hashed.thumbs[0:1].size)
+    n, cut = len(hashed.owner), int(job.threshold)
+    order = np.argsort(hashed.shapes, kind="stable")
+    ends = np.searchsorted(hashed.shapes[order], np.arange(len(SHAPES) + 1))
+    whole, windows = hashed.whole[order].T.copy(), hashed.windows[order].T.copy()
+    shapes, sorted_sides = hashed.shapes[order], sides[order]
+    spans = _spans(n)
 
-    def search(span: tuple[int, int]) -> tuple[Block, int]:
+    def search(span: tuple[int, int]) -> tuple[I64, I64]:
         at, stop = span
-        found: list[Block] = []
-        total = 0
+        found: list[tuple[U32, U32]] = [(np.empty(0, np.uint32), np.empty(0, np.uint32))]
+        size = max(IMAGE_PAIR_BUFFER, codes.ROWS_AT_ONCE * stop)
         while at < stop:
-            size = max(IMAGE_PAIR_BUFFER, stop)
-            left, right, bits = np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64)
-            at, count, compared = codes.near_views(
-                hashed.whole, hashed.windows, hashed.shapes, thumbs, len(WINDOW_POSITIONS), sides, int(job.threshold),
-                job.min_likeness, at, stop, left, right, bits,
-            )  # fmt: skip
-            total += compared
-            found.append((left[:count], right[:count], -bits[:count].astype(np.float64)))
-        whole = [np.concatenate(column) for column in zip(*found, strict=True)]
-        return (whole[0], whole[1], whole[2]), total
+            left, right = np.empty(size, np.uint32), np.empty(size, np.uint32)
+            at, count = codes.near_views(
+                whole, windows, shapes, ends, len(WINDOW_POSITIONS), sorted_sides, cut, at, stop, left, right
+            )
+            found.append((left[:count].copy(), right[:count].copy()))
+        one, other = (order[np.concatenate(column)] for column in zip(*found, strict=True))
+        return np.minimum(one, other), np.maximum(one, other)
+
+    def verified(left: I64, right: I64) -> Block:
+        pictures = np.unique(np.concatenate([left, right]))
+        row, bits = np.zeros(n, np.int64), np.empty(len(left), np.int64)
+        row[pictures] = np.arange(len(pictures))
+        codes.verify_views(
+            hashed.whole, hashed.windows, hashed.shapes, hashed.thumbs(pictures), row, len(WINDOW_POSITIONS), cut,
+            job.min_likeness, left, right, bits,
+        )  # fmt: skip
+        good = bits >= 0
+        return left[good].astype(np.uint32), right[good].astype(np.uint32), -bits[good].astype(np.float64)
 
     def pieces() -> Iterator[tuple[Block, int]]:
         with trace.stage("match") as report:
-            for done, piece in enumerate(pool.map(search, spans), 1):
+            for done, (left, right) in enumerate(pool.map(search, spans), 1):
                 report(done, len(spans))
-                yield piece
+                for low in range(0, len(left), PAIRS_AT_ONCE):
+                    some = slice(low, low + PAIRS_AT_ONCE)
+                    yield verified(left[some], right[some]), len(left[some])
 
-    return Pairs(
-        *scored(
-            pieces(),
-            trace,
-            job.max_pairs,
-            advice=IMAGES_ADVICE,
-        )
-    )
+    return sorted_pairs(*scored(pieces(), trace, job.max_pairs, advice=IMAGES_ADVICE))
 
 
 def _spans(items: int) -> list[tuple[int, int]]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.core.arrays import F32, F64, U64
+from lookalike.core.arrays import F32, U64
 from lookalike.errors import MissingExtra
 from lookalike.kinds.images.hashes import U8
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FEATURE_SIDE = 480  # long side, in pixels, of the picture from which features are taken
-MAX_FEATURES = 300  # strongest keypoints of a picture that are kept
+FEATURE_SIDE = 320  # long side, in pixels, of the picture from which features are taken
+MAX_FEATURES = 200  # strongest keypoints of a picture that are kept
 CONTRAST = 0.015  # OpenCV's default of 0.04 leaves smooth pictures without features
 CODE_BITS = 128
 OVERLAP_SIDE = 128  # long side, in pixels, of the copy in which overlaps are correlated
@@ -76,8 +76,8 @@ def codes_of(descriptors: F32) -> U64:  # f32[n, 128] -> u64[n, 2]
 
 
 @cache
-def _projections() -> F64:
-    return np.random.default_rng(CODE_SEED).standard_normal((128, CODE_BITS))
+def _projections() -> F32:
+    return np.random.default_rng(CODE_SEED).standard_normal((128, CODE_BITS)).astype(np.float32)
 
 
 @cache

@@ -56,6 +56,11 @@ class ImageOptions(shared.SparkOptions, total=False):
                local_only=True),
     ]  # fmt: skip
     force: Annotated[bool, Option(False, "Replace a sheet that exists.", python_only=True, local_only=True)]
+    cache: Annotated[
+        str | os.PathLike[str] | None,
+        Option(None, "Folder in which hashes are kept for later runs, or none.", unset="~/.cache/lookalike/pictures",
+               command_type=str | None, metavar="FOLDER", local_only=True),
+    ]  # fmt: skip
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads

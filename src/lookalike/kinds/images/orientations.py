@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookalike.core.arrays import U64
-from lookalike.kinds.images.hashes import THUMB, U8, cut_windows, phashes
-from lookalike.kinds.images.kernels.views import likeness
+from lookalike.core.arrays import I64, U64
+from lookalike.kinds.images.hashes import THUMB as THUMB_SIDE
+from lookalike.kinds.images.hashes import U8, cut_windows, phashes
+from lookalike.kinds.images.kernels.views import THUMB, likeness
 from lookalike.kinds.images.parts import WHOLE, Proof, Proofs
 
 if TYPE_CHECKING:
@@ -34,24 +36,30 @@ def turned_hashes(image: Image) -> U64:
 
 
 def turned_pairs(
-    codes: U64, turned: U64, thumbs: U8, sides: U8, bound: tuple[int, float], known: set[tuple[int, int]]
-) -> Proofs:
+    codes: U64, turned: U64, thumbs: Callable[[I64], U8], sides: U8, bound: tuple[int, float],
+    known: set[tuple[int, int]],
+) -> Proofs:  # fmt: skip
     """Find the pairs of which one picture matches the other in another orientation.
 
-    codes u64[n] and turned u64[n, 7]: hashes; thumbs u8[n, 256]. bound: largest number of bits, smallest likeness.
-    known: pairs that match as they are.
+    codes u64[n] and turned u64[n, 7]: hashes; thumbs: returns the thumbnails u8[k, ...] of pictures. bound: largest
+    number of bits, smallest likeness. known: pairs that match as they are.
     """
     proofs: Proofs = {}
     max_bits, min_likeness = bound
     for right in range(1, len(codes)):
         bits = np.bitwise_count(codes[:right, None] ^ turned[right])
-        for left, orientation in zip(*np.nonzero(bits <= max_bits), strict=True):
-            pair = (int(left), right)
-            if sides[left] | sides[right] != 3 or pair in known:
-                continue
-            shown = turn(thumbs[right].reshape(THUMB, THUMB), int(orientation) + 1).reshape(-1)
-            score = likeness(thumbs[left], np.ascontiguousarray(shown))
-            distance = int(bits[left, orientation])
+        near = [
+            (int(left), int(orientation))
+            for left, orientation in zip(*np.nonzero(bits <= max_bits), strict=True)
+            if sides[left] | sides[right] == 3 and (int(left), right) not in known
+        ]
+        if not near:
+            continue
+        pictures = thumbs(np.array([right, *(left for left, _ in near)]))[:, :THUMB]
+        for (left, orientation), other in zip(near, pictures[1:], strict=True):
+            shown = turn(pictures[0].reshape(THUMB_SIDE, THUMB_SIDE), orientation + 1).reshape(-1)
+            score = likeness(np.ascontiguousarray(other), np.ascontiguousarray(shown))
+            distance, pair = int(bits[left, orientation]), (left, right)
             if score >= min_likeness and (pair not in proofs or distance < proofs[pair].bits):
                 proofs[pair] = Proof(ORIENTATIONS[orientation], distance, 0, float(score), WHOLE, WHOLE)
     return proofs

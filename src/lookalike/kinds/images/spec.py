@@ -21,6 +21,7 @@ class ImageJob:
     `threshold` of 64 bits (the mean of several hashes) and the correlation of their thumbnails is at least
     `min_likeness`. parts: the same is asked of the part that two pictures have in common, if enough local features
     agree on one similarity transform. orientations: pictures that are rotated by 90 degrees or mirrored match too.
+    cache: the folder of the hashes of earlier runs; "none", or "" for the user's cache folder.
     """
 
     noun: ClassVar[str] = "images"
@@ -33,6 +34,7 @@ class ImageJob:
     min_likeness: float = IMAGE_DEFAULTS["min_likeness"]
     parts: bool = True
     orientations: bool = IMAGE_DEFAULTS["orientations"]
+    cache: str = ""
     max_pairs: int = IMAGE_DEFAULTS["max_pairs"]
     threads: int | None = IMAGE_DEFAULTS["threads"]
 

@@ -18,7 +18,7 @@ import lookalike as la
 from lookalike.errors import InputError, OutputError, UsageError
 from lookalike.io.pictures import FILTERS
 from lookalike.kinds.images.hashes import cut_windows, hash_of, own_shape, phashes, views_of
-from lookalike.kinds.images.kernels.views import likeness
+from lookalike.kinds.images.kernels.views import least_bits, likeness, near_views
 
 Image = pytest.importorskip("PIL.Image")
 imagehash = pytest.importorskip("imagehash")
@@ -244,3 +244,34 @@ def test_keep_knows_age_tags_folder_and_compression(tmp_path: Path) -> None:
         "max:exif": ["tagged.png"], "max:bytes_per_pixel": ["plain.bmp"], "min:modified": ["albums/old.png"],
         "priority:folder=albums": ["albums/old.png"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("hashes", [1, 2])
+@pytest.mark.parametrize("crops", [True, False])
+def test_the_fast_search_finds_what_comparing_two_at_a_time_finds(hashes: int, crops: bool) -> None:
+    random = np.random.default_rng(hashes)
+    n, places, kinds = 60, 5, 9
+    shapes = np.sort(random.integers(0, kinds, n))
+    base = random.integers(0, 1 << 63, 6, np.uint64)
+    noise = np.uint64(1) << random.integers(0, 64, (3, n, 46)).astype(np.uint64)
+    windows = base[random.integers(0, 6, (n, 46))] ^ np.bitwise_or.reduce(noise)
+    for one in range(n):
+        windows[one, 1 + shapes[one] * places : 1 + (shapes[one] + 1) * places] = windows[one, 0]
+    windows = windows if crops else windows[:, :1].copy()
+    whole = base[random.integers(0, 6, (n, hashes))]
+    whole[:, 0] = windows[:, 0]
+    sides = random.integers(1, 4, n).astype(np.uint8)
+    ends = np.searchsorted(shapes, np.arange(kinds + 1))
+    expected = set()
+    for x in range(n):
+        for y in range(x):
+            bits, _ = least_bits(whole[x], windows[x], shapes[x], whole[y], windows[y], shapes[y], places)
+            if bits <= 5 and sides[x] | sides[y] == 3:
+                expected.add((y, x))
+    left, right = np.empty(n * n, np.uint32), np.empty(n * n, np.uint32)
+    columns = whole.T.copy(), windows.T.copy()
+    reached, count = near_views(*columns, shapes, ends, places, sides, 5, 0, n, left, right)
+    found = set(zip(left[:count].tolist(), right[:count].tolist(), strict=True))
+    assert (reached, len(found)) == (n, count)
+    assert len(expected) > 10
+    assert found == expected

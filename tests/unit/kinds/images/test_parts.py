@@ -13,6 +13,7 @@ import lookalike as la
 from lookalike.kinds.images import geometry
 from lookalike.kinds.images.kernels.features import match_codes
 from lookalike.kinds.images.orientations import turn
+from lookalike.runtime.local.pool import Pool
 
 Image = pytest.importorskip("PIL.Image")
 ops = pytest.importorskip("PIL.ImageOps")
@@ -174,3 +175,31 @@ def test_turns_are_the_eight_of_a_square() -> None:
     square = np.arange(9).reshape(3, 3)
     assert len({turn(square, orientation).tobytes() for orientation in range(8)}) == 8
     assert (turn(square, 0) == square).all()
+
+
+def test_candidates_share_keys_with_a_bounded_number_of_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a slow version: each code meets the next codes of the same key, in the order of pictures."""
+    random = np.random.default_rng(0)
+    ends = np.concatenate([[0], np.cumsum(random.integers(0, 9, 40))])
+    codes = random.integers(0, 1 << 63, (12, 2), np.uint64)[random.integers(0, 12, ends[-1])]
+    codes[::3] ^= np.uint64(1) << np.uint64(60)
+    for neighbors in (3, 32):
+        monkeypatch.setattr(geometry, "NEIGHBORS_PER_KEY", neighbors)
+        votes: dict[tuple[int, int], int] = {}
+        for number in range(geometry.KEYS_PER_CODE):
+            bits = [f"{int(a):064b}{int(b):064b}"[number * 24 : number * 24 + 24] for a, b in codes]
+            owners = np.repeat(np.arange(40), np.diff(ends)).tolist()
+            rows = sorted(zip(bits, owners, strict=True))
+            for at, (key, owner) in enumerate(rows):
+                for other_key, other in rows[at + 1 : at + neighbors]:
+                    if other_key == key and other != owner:
+                        votes[owner, other] = votes.get((owner, other), 0) + 1
+        expected = {pair for pair, number in votes.items() if number >= geometry.MIN_VOTES}
+        with Pool(2) as pool:
+            assert set(geometry.candidate_pairs(codes, ends, pool)) == expected
+        assert len(expected) > 20
+
+
+def test_no_pictures_have_no_candidates() -> None:
+    with Pool(1) as pool:
+        assert list(geometry.candidate_pairs(np.empty((0, 2), np.uint64), np.zeros(1, np.int64), pool)) == []

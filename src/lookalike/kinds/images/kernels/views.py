@@ -16,6 +16,8 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.signs import ones
 
 THUMB = 256  # pixels of a thumbnail
+TILE = 1024  # pictures that are compared with ROWS_AT_ONCE others while they are in the nearest cache
+ROWS_AT_ONCE = 8
 FAR, UNLIKE = -1, -2  # the hashes differ in too many bits; the thumbnails differ
 
 
@@ -91,38 +93,95 @@ def match_views(
 
 @jit
 def near_views(
-    whole: Any,  # u64[n, h]
-    windows: Any,  # u64[n, w]
+    whole: Any,  # u64[h, n]: pictures are sorted by shape
+    windows: Any,  # u64[w, n]
     shapes: Any,  # i64[n]
-    thumbs: Any,  # u8[n, w * 256]
+    ends: Any,  # i64[shapes + 1]: where the pictures of each shape begin
     places: int,
     sides: Any,  # u8[n]
     cut: int,  # maximum number of bits in which a pair may differ
-    least: float,  # minimum likeness of the thumbnails
     x: int,
     stop: int,
-    out_left: Any,  # u32[>= n], out
+    out_left: Any,  # u32[>= stop * ROWS_AT_ONCE], out
     out_right: Any,  # u32, out
-    out_bits: Any,  # i64, out: the smallest difference
-) -> Any:  # (item reached, pairs written, pairs whose thumbnails were compared)
-    """Find the matching pairs y < x. Stops before an item whose pairs may not fit into the output."""
-    count = compared = 0
+) -> Any:  # (item reached, pairs written)
+    """Find the pairs y < x of which some view differs in at most `cut` bits; their thumbnails are compared later.
+
+    Stops before items whose pairs may not fit into the output. The innermost loops run over neighbours in memory, so
+    that the compiler can count the bits of several numbers at once.
+    """
+    count = 0
+    head, best = windows[0], np.empty(TILE, np.uint64)
     while x < stop:
-        if len(out_left) - count < x:
+        last = min(stop, x + ROWS_AT_ONCE)
+        if len(out_left) - count < (last - x) * last:
             break
-        for y in range(x):
-            if sides[x] | sides[y] != 3:
-                continue
-            bits = match_views(
-                whole[x], windows[x], shapes[x], thumbs[x], whole[y], windows[y], shapes[y], thumbs[y], places, cut,
-                least,
-            )  # fmt: skip
-            compared += int(bits != FAR)
-            if bits >= 0:
-                out_left[count], out_right[count], out_bits[count] = y, x, bits
-                count += 1
-        x += 1
-    return x, count, compared
+        for shape in range(len(ends) - 1):
+            for low in range(ends[shape], min(ends[shape + 1], last), TILE):
+                for one in range(x, last):
+                    high = min(low + TILE, ends[shape + 1], one)
+                    if high <= low:
+                        continue
+                    bits = best[: high - low]
+                    _bits_of_wholes(whole, one, low, bits)
+                    if len(windows) > 1:
+                        if shapes[one] == shape:  # windows of the own shape are the whole
+                            _lower(bits, head[one], head[low:high])
+                        else:
+                            for place in range(places):
+                                _lower(bits, windows[1 + shape * places + place, one], head[low:high])
+                                _lower(bits, head[one], windows[1 + shapes[one] * places + place, low:high])
+                    for at in range(len(bits)):
+                        if bits[at] <= cut and sides[one] | sides[low + at] == 3:
+                            out_left[count], out_right[count] = low + at, one
+                            count += 1
+        x = last
+    return x, count
+
+
+@jit
+def _bits_of_wholes(whole: Any, one: int, low: int, out: Any) -> None:
+    """Set out[i] to the mean number of bits, rounded up, in which the pictures `one` and low + i differ as a whole."""
+    kinds = len(whole)
+    for at in range(len(out)):
+        out[at] = 0
+    for kind in range(kinds):
+        code, others = whole[kind, one], whole[kind, low : low + len(out)]
+        for at in range(len(out)):
+            out[at] += ones(code ^ others[at])
+    if kinds > 1:
+        for at in range(len(out)):
+            out[at] = (out[at] + np.uint64(kinds - 1)) // np.uint64(kinds)
+
+
+@jit
+def _lower(out: Any, code: Any, others: Any) -> None:
+    """Lower out[i] to the number of bits in which `code` and others[i] differ."""
+    for at in range(len(out)):
+        out[at] = min(out[at], ones(code ^ others[at]))
+
+
+@jit
+def verify_views(
+    whole: Any,  # u64[n, h]
+    windows: Any,  # u64[n, w]
+    shapes: Any,  # i64[n]
+    thumbs: Any,  # u8[k, w * 256]: thumbnails of some pictures
+    row: Any,  # i64[n]: the row of a picture in `thumbs`
+    places: int,
+    cut: int,
+    least: float,  # minimum likeness of the thumbnails
+    left: Any,  # i64[c]
+    right: Any,  # i64[c]
+    out: Any,  # i64[c], out: the smallest difference, or FAR or UNLIKE
+) -> None:
+    """Compare pairs of pictures by their hashes and thumbnails."""
+    for i in range(len(left)):
+        x, y = right[i], left[i]
+        out[i] = match_views(
+            whole[x], windows[x], shapes[x], thumbs[row[x]], whole[y], windows[y], shapes[y], thumbs[row[y]], places,
+            cut, least,
+        )  # fmt: skip
 
 
 @jit
@@ -138,7 +197,7 @@ def score_views(
     least: float,
     out: Any,  # f64[c]: the number of differing bits, negated; -inf if the pictures do not match
 ) -> None:
-    """Compare each candidate with its query, as `near_views` does."""
+    """Compare each candidate with its query, as `verify_views` does."""
     first, last = 1 + hashes, 1 + hashes + windows
     size = queries.shape[1]
     for i in range(len(query)):

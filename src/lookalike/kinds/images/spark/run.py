@@ -19,7 +19,9 @@ from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError
 from lookalike.io.pictures import PICTURES, PictureFolder, left_out, no_pictures, open_pictures
-from lookalike.kinds.images.local import Hashed, all_pairs, view_of
+from lookalike.kinds.images.local import all_pairs
+from lookalike.kinds.images.local_features import LocalFeatures
+from lookalike.kinds.images.reading import Hashed, view_of
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.run_output import OutputKind
@@ -150,13 +152,18 @@ def hashed_of(views: Sequence[bytes]) -> Hashed:
     heads = np.array([np.frombuffer(one, np.int64, 4) for one in views])
     hashes, windows = (int(heads[0, 2]), int(heads[0, 3])) if len(views) else (1, 1)
     at, end = 32 + 8 * hashes, 32 + 8 * (hashes + windows)
+    thumbs = np.stack([np.frombuffer(one[end:], np.uint8) for one in views])
+    empty = np.empty((0, 2), np.uint64)
     return Hashed(
-        np.arange(len(views)),
+        np.arange(len(views)), np.arange(len(views)),
         np.stack([np.frombuffer(one[32:at], np.uint64) for one in views]),
         np.stack([np.frombuffer(one[at:end], np.uint64) for one in views]),
-        np.stack([np.frombuffer(one[end:], np.uint8).reshape(windows, -1) for one in views]),
-        heads[:, 1].copy(),
-    )
+        heads[:, 1].copy(), thumbs.__getitem__, empty, np.zeros(len(views) + 1, np.int64), _no_features, empty,
+    )  # fmt: skip
+
+
+def _no_features(frame: int) -> LocalFeatures:
+    raise NotImplementedError  # parts are compared on one machine
 
 
 @dataclass(frozen=True)
