@@ -60,7 +60,7 @@ class FileState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Features:
+class PictureFeatures:
     """The features of a picture, or of one frame of it.
 
     head: the shape, and the hashes of the whole, of the windows, and of the seven other orientations. thumbs
@@ -74,7 +74,7 @@ class Features:
     local: LocalFeatures | None = None
 
 
-class Loaded(NamedTuple):
+class StoredPicture(NamedTuple):
     """What every comparison needs of a stored picture. id: its number in the store."""
 
     id: int
@@ -114,7 +114,7 @@ def remove_cache(folder: Path) -> int:
 
 
 class FeatureStore:
-    """Features by content and recipe: the options and versions that set them. Without a folder, it is temporary."""
+    """PictureFeatures by content and recipe: the options and versions that set them. Without a folder, it is temporary."""
 
     def __init__(self, folder: Path | None, recipe: str) -> None:
         """Raises sqlite3.Error or OSError if the database cannot be used."""
@@ -156,10 +156,10 @@ class FeatureStore:
         if not self._database.in_transaction:
             self._database.execute("begin immediate")
 
-    def by_path(self, files: Sequence[tuple[str, FileState]]) -> dict[str, list[Loaded]]:
+    def by_path(self, files: Sequence[tuple[str, FileState]]) -> dict[str, list[StoredPicture]]:
         """Return the frames of the files that have not changed since they were stored."""
         states = {os.fsencode(path): state for path, state in files}
-        found: dict[str, list[Loaded]] = {}
+        found: dict[str, list[StoredPicture]] = {}
         for some in _portions(states):
             rows = self._select(
                 "select path, size, modified, changed, id, width, height, head, codes from files join pictures using "
@@ -168,18 +168,18 @@ class FeatureStore:
             )
             for path, size, modified, changed, *loaded in rows:
                 if states[path] == (size, modified, changed):
-                    found.setdefault(os.fsdecode(path), []).append(Loaded(*loaded))
+                    found.setdefault(os.fsdecode(path), []).append(StoredPicture(*loaded))
         return found
 
-    def by_content(self, content: bytes) -> list[Loaded]:
+    def by_content(self, content: bytes) -> list[StoredPicture]:
         """Return the frames of a picture, or an empty list if its content is not stored."""
         columns = "id, width, height, head, codes"
         rows = self._select(
             f"select {columns} from pictures where content = ? and recipe = ? order by frame", (content, self._recipe)
         )
-        return [Loaded(*row) for row in rows]
+        return [StoredPicture(*row) for row in rows]
 
-    def add(self, content: bytes, frames: Sequence[Features]) -> list[Loaded]:
+    def add(self, content: bytes, frames: Sequence[PictureFeatures]) -> list[StoredPicture]:
         """Store the frames of a picture."""
         added = []
         with self._lock:
@@ -203,7 +203,7 @@ class FeatureStore:
                 self._database.execute(
                     "insert or ignore into details values (?, ?, ?, ?, ?)", (number, made.thumbs.tobytes(), *parts)
                 )
-                added.append(Loaded(number, made.width, made.height, head, codes))
+                added.append(StoredPicture(number, made.width, made.height, head, codes))
         return added
 
     def remember(self, path: str, state: FileState, content: bytes) -> None:

@@ -20,7 +20,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import InputError
 from lookalike.io.pictures import Picture, PictureFolder, left_out, load_frames, load_picture, reason_of
 from lookalike.kinds.images import feature_store
-from lookalike.kinds.images.feature_store import DATABASE, Features, FeatureStore, FileState, Loaded
+from lookalike.kinds.images.feature_store import DATABASE, PictureFeatures, FeatureStore, FileState, StoredPicture
 from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS, hash_of, views_of
 from lookalike.kinds.images.kernels.views import THUMB
 from lookalike.kinds.images.local_features import LocalFeatures, local_features
@@ -63,8 +63,8 @@ class _Read:
     """What a thread made of one file: its content, and its features (new or stored) or the reason of a failure."""
 
     content: bytes = b""
-    made: Sequence[Features] = ()
-    stored: Sequence[Loaded] = ()
+    made: Sequence[PictureFeatures] = ()
+    stored: Sequence[StoredPicture] = ()
     reason: str = ""
 
 
@@ -97,7 +97,7 @@ def read_pictures(
     folders: Sequence[PictureFolder], job: ImageJob, store: FeatureStore, pool: Pool, trace: Trace
 ) -> Hashed:
     """Return the features of all readable pictures; fill the tables `described` and `broken` of the folders."""
-    loaded: list[Loaded] = []
+    loaded: list[StoredPicture] = []
     owner: list[int] = []
     readable: list[int] = []
     at = known = 0
@@ -130,7 +130,7 @@ def read_pictures(
 
 def _frames_of(
     files: Sequence[Path], job: ImageJob, store: FeatureStore, pool: Pool
-) -> Iterator[tuple[Sequence[Loaded], int, str, bool]]:
+) -> Iterator[tuple[Sequence[StoredPicture], int, str, bool]]:
     """Yield for each file its frames, its size, the reason if it cannot be read, and whether it was not decoded."""
     for low in range(0, len(files), FILES_AT_ONCE):
         some = [(file, os.path.abspath(file)) for file in files[low : low + FILES_AT_ONCE]]
@@ -184,11 +184,13 @@ def _read(file_and_state: tuple[Path, FileState], *, job: ImageJob, store: Featu
         return _Read(reason="it needs more memory than there is")
 
 
-def features_of(picture: Picture, job: ImageJob) -> Features:
+def features_of(picture: Picture, job: ImageJob) -> PictureFeatures:
     """Compute the features of a picture that a run compares."""
     whole, windows, thumbs, shape = picture_views(picture, job)
     head = np.concatenate([np.array([shape], np.uint64), whole, windows, turned_hashes(picture.image)])
-    return Features(picture.width, picture.height, head, thumbs, local_features(picture.image) if job.parts else None)
+    return PictureFeatures(
+        picture.width, picture.height, head, thumbs, local_features(picture.image) if job.parts else None
+    )
 
 
 def view_of(
@@ -212,7 +214,7 @@ def picture_views(picture: Picture, job: ImageJob) -> Feature:
     return (whole, windows, thumbs, shape) if job.crops else (whole, windows[:1], thumbs[:1], shape)
 
 
-def _hashed(readable: I64, owner: I64, loaded: Sequence[Loaded], job: ImageJob, store: FeatureStore) -> Hashed:
+def _hashed(readable: I64, owner: I64, loaded: Sequence[StoredPicture], job: ImageJob, store: FeatureStore) -> Hashed:
     windows = 1 + len(SHAPES) * len(WINDOW_POSITIONS) if job.crops else 1
     width = 1 + len(job.hashes) + windows + len(ORIENTATIONS)
     heads = np.frombuffer(b"".join(one.head for one in loaded), np.uint64).reshape(-1, width)
