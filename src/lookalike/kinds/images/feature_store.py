@@ -27,7 +27,7 @@ from lookalike.kinds.images.hashes import U8
 from lookalike.kinds.images.local_features import LocalFeatures
 
 DATABASE = "pictures-1.sqlite"  # the number is that of the tables
-ROWS_AT_ONCE = 500  # rows of one query
+ROWS_PER_QUERY = 500  # rows of one query
 COMMIT_SECONDS = 5.0  # an interrupted run loses at most the pictures of so many seconds
 BUSY_SECONDS = 60.0  # how long to wait for another run that writes
 UNSETTLED_NS = 2_000_000_000  # a file changed so shortly before it was read may change again with the same time
@@ -114,7 +114,7 @@ def remove_cache(folder: Path) -> int:
 
 
 class FeatureStore:
-    """PictureFeatures by content and recipe: the options and versions that set them. Without a folder, it is temporary."""
+    """Features by content and recipe: the options and versions that set them. Without a folder, it is temporary."""
 
     def __init__(self, folder: Path | None, recipe: str) -> None:
         """Raises sqlite3.Error or OSError if the database cannot be used."""
@@ -243,7 +243,7 @@ class FeatureStore:
 def _portions(values: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """Divide values into portions of one query each."""
     rest = iter(values)
-    while some := tuple(islice(rest, ROWS_AT_ONCE)):
+    while some := tuple(islice(rest, ROWS_PER_QUERY)):
         yield some
 
 

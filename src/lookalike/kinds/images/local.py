@@ -129,7 +129,7 @@ def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace
     def search(span: tuple[int, int]) -> tuple[I64, I64]:
         at, stop = span
         found: list[tuple[U32, U32]] = [(np.empty(0, np.uint32), np.empty(0, np.uint32))]
-        size = max(IMAGE_PAIR_BUFFER, codes.ROWS_AT_ONCE * stop)
+        size = max(IMAGE_PAIR_BUFFER, codes.PICTURES_PER_STRIP * stop)
         while at < stop:
             left, right = np.empty(size, np.uint32), np.empty(size, np.uint32)
             at, count = codes.near_views(

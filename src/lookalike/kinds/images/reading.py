@@ -20,7 +20,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import InputError
 from lookalike.io.pictures import Picture, PictureFolder, left_out, load_frames, load_picture, reason_of
 from lookalike.kinds.images import feature_store
-from lookalike.kinds.images.feature_store import DATABASE, PictureFeatures, FeatureStore, FileState, StoredPicture
+from lookalike.kinds.images.feature_store import DATABASE, FeatureStore, FileState, PictureFeatures, StoredPicture
 from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS, hash_of, views_of
 from lookalike.kinds.images.kernels.views import THUMB
 from lookalike.kinds.images.local_features import LocalFeatures, local_features

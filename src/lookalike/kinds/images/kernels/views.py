@@ -16,8 +16,10 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.signs import ones
 
 THUMB = 256  # pixels of a thumbnail
-TILE = 1024  # pictures that are compared with ROWS_AT_ONCE others while they are in the nearest cache
-ROWS_AT_ONCE = 8
+PICTURES_PER_TILE = (
+    1024  # pictures that are compared with PICTURES_PER_STRIP others while they are in the nearest cache
+)
+PICTURES_PER_STRIP = 8
 FAR, UNLIKE = -1, -2  # the hashes differ in too many bits; the thumbnails differ
 
 
@@ -102,7 +104,7 @@ def near_views(
     cut: int,  # maximum number of bits in which a pair may differ
     x: int,
     stop: int,
-    out_left: Any,  # u32[>= stop * ROWS_AT_ONCE], out
+    out_left: Any,  # u32[>= stop * PICTURES_PER_STRIP], out
     out_right: Any,  # u32, out
 ) -> Any:  # (item reached, pairs written)
     """Find the pairs y < x of which some view differs in at most `cut` bits; their thumbnails are compared later.
@@ -111,15 +113,15 @@ def near_views(
     that the compiler can count the bits of several numbers at once.
     """
     count = 0
-    head, best = windows[0], np.empty(TILE, np.uint64)
+    head, best = windows[0], np.empty(PICTURES_PER_TILE, np.uint64)
     while x < stop:
-        last = min(stop, x + ROWS_AT_ONCE)
+        last = min(stop, x + PICTURES_PER_STRIP)
         if len(out_left) - count < (last - x) * last:
             break
         for shape in range(len(ends) - 1):
-            for low in range(ends[shape], min(ends[shape + 1], last), TILE):
+            for low in range(ends[shape], min(ends[shape + 1], last), PICTURES_PER_TILE):
                 for one in range(x, last):
-                    high = min(low + TILE, ends[shape + 1], one)
+                    high = min(low + PICTURES_PER_TILE, ends[shape + 1], one)
                     if high <= low:
                         continue
                     bits = best[: high - low]
