@@ -28,7 +28,7 @@ from lookalike.kinds.images.local_features import LocalFeatures
 
 DATABASE = "pictures-1.sqlite"  # the number is that of the tables
 ROWS_PER_QUERY = 500  # rows of one query
-COMMIT_SECONDS = 5.0  # an interrupted run loses at most the pictures of so many seconds
+COMMIT_SECONDS = 5.0  # time between commits: an interrupted run loses these pictures at most
 BUSY_SECONDS = 60.0  # how long to wait for another run that writes
 UNSETTLED_NS = 2_000_000_000  # a file changed so shortly before it was read may change again with the same time
 DETAILS_KEPT = 512  # pictures whose details stay in memory
