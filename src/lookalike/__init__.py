@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lookalike.core.arrays import Recipe, ShingleRule
     from lookalike.cost_model.api import estimate
     from lookalike.evaluation.api import evaluate
+    from lookalike.evaluation.judged_quality import judging_sample, quality
     from lookalike.index.index import Index
     from lookalike.io.files import Files
     from lookalike.io.saved_result import load
@@ -76,6 +77,8 @@ _HOMES = {
     "Result": "lookalike.result",
     "load": "lookalike.io.saved_result",
     "Verdicts": "lookalike.io.verdicts",
+    "judging_sample": "lookalike.evaluation.judged_quality",
+    "quality": "lookalike.evaluation.judged_quality",
     "explore": "lookalike.web.exploring",
     "report": "lookalike.web.report",
 }
@@ -91,9 +94,9 @@ _MODULES = {
 __all__ = [
     "Classification", "Contamination", "Files", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe",
     "Result", "Scrubbed", "ShingleRule", "Verdicts", "baskets", "bits", "classify", "decontaminate", "dedup",
-    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "load", "metrics",
-    "nearest", "pairs", "passages", "plan", "records", "report", "scrub", "signatures", "stories", "strings",
-    "suggest_k", "textbook", "undo_scrub", "vectors",
+    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "judging_sample",
+    "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report", "scrub", "signatures",
+    "stories", "strings", "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

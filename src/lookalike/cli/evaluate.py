@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from lookalike.cli import options as o
-from lookalike.core.formatting import share
+from lookalike.core.formatting import count, readable_thresholds, share
 from lookalike.core.options import Option
+from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.core.arrays import Scale
     from lookalike.evaluation.agreement import GroupCurve, PairCurve
     from lookalike.evaluation.api import Evaluation
+    from lookalike.evaluation.judged_quality import JudgedQuality
     from lookalike.evaluation.reliability import Reliability
 
 TRUTH = "Truth"
-MAX_TABLE_ROWS = 20  # maximum steps of the threshold in a table: 0.05 from 0 to 1
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -37,6 +38,15 @@ class EvaluateOptions(TypedDict, total=False):
         bool | None,
         Option(None, "Left and right are ids of two tables.", unset="as the receipt of the answer says, else one",
                flags=("--two-tables/--one-table",), panel=TRUTH),
+    ]  # fmt: skip
+    verdicts: Annotated[
+        list[Path] | None,
+        Option(None, "Instead of a truth: files of verdicts on drawn pairs (repeatable).", unset="none", panel=TRUTH),
+    ]
+    target_precision: Annotated[
+        float | None,
+        Option(None, "With `verdicts`: choose the lowest threshold with a lower limit of the precision of this.",
+               unset="no choice", panel=TRUTH),
     ]  # fmt: skip
     groups: Annotated[
         bool, Option(False, "Also compare the groups that the pairs connect, at each threshold.", panel=o.WHAT)
@@ -65,16 +75,24 @@ def evaluate(
     pairs: Annotated[
         str, typer.Argument(help="Pairs (left, right, similarity or distance), groups (id, group), or a result folder.")
     ],
-    truth: Annotated[
-        str, o.option(TRUTH, help="True pairs (left, right, or the first two columns), or true groups (id, group).")
-    ],
     options: dict[str, Any],
+    truth: Annotated[
+        str | None,
+        o.option(
+            TRUTH,
+            help="True pairs (left, right, or the first two columns), or true groups (id, group).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Compare pairs or groups with the truth: precision, recall and F1 at every threshold, and the worst misses.
 
     Pairs of one table have no direction and count once; with --two-tables (7, 3) is not (3, 7), and (5, 5) is a
     pair. Groups are compared pairwise, by B-cubed and by the adjusted Rand index, over the ids of both sides; an id
     that one side does not list is a single-member group there.
+
+    With --verdicts, precision, recall among the pairs of the result and F1 are estimated with 95 % intervals from pairs
+    that were drawn at random and judged (see lookalike verdicts next).
     """
     from lookalike.cli.terminal import err
     from lookalike.evaluation.api import evaluate as compare
@@ -84,8 +102,16 @@ def evaluate(
 
     output: list[Path] = options.pop("output") or []
     force, as_json = options.pop("force"), options.pop("json")
+    verdicts, target = options.pop("verdicts"), options.pop("target_precision")
+    if (truth is None) == (not verdicts):
+        raise UsageError("expected one of `truth` and `verdicts`; they measure in different ways.")
     for path in output:
-        _check(path, force=force)
+        _check(path, force=force, judged=bool(verdicts))
+    if verdicts:
+        _judged(pairs, verdicts, target, output, force=force, as_json=as_json)
+        return
+    if target is not None:
+        raise UsageError("`target_precision` goes with `verdicts`.")
     evaluation = compare(pairs, truth, **options)
     for note in evaluation.notes:
         err.say("Note:", note, style="yellow")
@@ -102,12 +128,61 @@ def evaluate(
         err.say("Wrote", str(path))
 
 
-def _check(path: Path, *, force: bool) -> None:
-    """Raise an error, before any work, for an output that could not be written."""
-    from lookalike.errors import UsageError, nearest
+def _judged(
+    pairs: str, verdicts: list[Path], target: float | None, output: list[Path], *, force: bool, as_json: bool
+) -> None:
+    """Estimate the quality from verdicts, print it and write it."""
+    from lookalike.cli.terminal import err
+    from lookalike.evaluation.judged_quality import quality
+    from lookalike.io.json_rows import json_document
+    from lookalike.io.results import write_json
+
+    made = quality(pairs, verdicts, target_precision=target)
+    sys.stdout.write(json_document(made.as_dict()).decode() if as_json else judged_text(made))
+    for path in output:
+        write_json(made.as_dict(), path, force=force)
+        err.say("Wrote", str(path))
+
+
+def judged_text(made: JudgedQuality) -> str:
+    """Format the estimates as a table, with the chosen threshold."""
+    with_all = any(one.recall_of_all is not None for one in made.points)
+    whole = all(one.threshold.is_integer() for one in made.points) and made.column != "similarity"
+    rows = []
+    for one in made.points:
+        parts = [one.precision, one.recall, one.f1, *([one.recall_of_all] if with_all else [])]
+        cells = [f"{_share(part.value)} ({_share(part.low)} to {_share(part.high)})" if part else "–" for part in parts]
+        mark = "chosen" if one.threshold == made.chosen else ""
+        rows.append(
+            [format(one.threshold, ".6g" if whole else ".4f"), f"{one.reported:,}", f"{one.judged:,}", *cells, mark]
+        )
+    head = ["threshold", "pairs", "judged", "precision", "recall", "F1", *(["recall of all"] if with_all else []), ""]
+    drawn, known = made.counts["drawn"], made.counts["judged"]
+    others = f" · {known - drawn:,} others judged, not drawn" if known > drawn else ""
+    said = [f"verdicts: {count(drawn, 'drawn pairs')} judged, {made.counts['same']:,} of them the same{others}"]
+    said.append(_table(head, rows))
+    said.append("Estimates with 95 % intervals. Recall: of the true pairs of this result, the share at the threshold.")
+    if with_all:
+        said[-1] += " Recall of all:\ntimes the recall of the search, without true pairs beyond its threshold."
+    if made.target is not None:
+        said.append(_target_words(made))
+    return "\n\n".join(said) + "\n"
+
+
+def _target_words(made: JudgedQuality) -> str:
+    more = "" if made.more is None else f"; about {count(made.more, 'more verdicts')} may allow a lower one"
+    if made.chosen is not None:
+        return f"Threshold {made.chosen:g} keeps a precision of {made.target:g}{more}."
+    need = "" if made.more is None else f"; about {count(made.more, 'more verdicts')} may show one"
+    return f"No threshold is shown to keep a precision of {made.target:g}{need}."
+
+
+def _check(path: Path, *, force: bool, judged: bool = False) -> None:
+    """Raise an error, before any work, for an output that could not be written. judged: only JSON can be written."""
+    from lookalike.errors import nearest
     from lookalike.io.atomic import check_place
 
-    known, kind = (".json", ".svg", ".png", ".html"), path.suffix.lower()
+    known, kind = (".json",) if judged else (".json", ".svg", ".png", ".html"), path.suffix.lower()
     if kind not in known:
         raise UsageError(
             f"cannot write an evaluation as {path.suffix or path.name!r}.{nearest(kind, known)} "
@@ -157,26 +232,6 @@ def _rows(curve: PairCurve, cells: Any) -> list[list[str]]:
     whole = curve.sign < 0 and all(t.is_integer() for _, t in shown)
     kind = ".4f" if high <= 1.0 and not whole else ".6g"
     return [[format(t, kind), *cells(few, row), "best F1" if t == best else ""] for row, (_, t) in enumerate(shown)]
-
-
-def readable_thresholds(low: float, high: float) -> list[float]:
-    """Return the multiples of 1, 2 or 5 times a power of ten from low to high, at most 21 of them.
-
-    >>> readable_thresholds(0.62, 0.8)
-    [0.62, 0.63, 0.64, 0.65, 0.66, 0.67, 0.68, 0.69, 0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.8]
-    >>> readable_thresholds(0.5, 1.0)
-    [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0]
-    """
-    if not high > low or math.isinf(high - low):
-        return [high]
-    power = math.floor(math.log10((high - low) / MAX_TABLE_ROWS))
-    for mantissa, exponent in ((1, power), (2, power), (5, power), (1, power + 1)):
-        first = math.ceil(low / (mantissa * 10.0**exponent) - 1e-9)
-        last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
-        if last - first <= MAX_TABLE_ROWS:
-            break
-    # Via decimal text, 7 steps of 0.1 are exactly 0.7, so a similarity of 0.7 is at the threshold.
-    return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]
 
 
 def _threshold_head(scale: Scale) -> str:

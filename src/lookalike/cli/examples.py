@@ -90,7 +90,10 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "signatures": ("signatures entries.parquet -o signatures.parquet",),
     "explore": ("explore pairs.parquet",),
     "report": ("report pairs.parquet -o report.html",),
-    "evaluate": ("evaluate pairs.csv --truth truth.csv",),
+    "evaluate": (
+        "evaluate pairs.csv --truth truth.csv",
+        "evaluate pairs.csv --verdicts verdicts.jsonl --target-precision 0.95",
+    ),
     "verify": ("verify pairs.parquet",),
     "verdicts": (
         "verdicts add verdicts.jsonl 17 42 same",
@@ -98,6 +101,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "verdicts show": ("verdicts show verdicts.jsonl",),
     "verdicts add": ("verdicts add verdicts.jsonl 17 42 same",),
+    "verdicts next": ("verdicts next pairs.parquet --verdicts verdicts.jsonl -n 100 -o judge.csv",),
     "verdicts merge": ("verdicts merge ann.jsonl bob.jsonl -o verdicts.jsonl",),
     "undo": ("undo journal.jsonl",),
     "index": ("index create seen.index -t 0.8", "index add seen.index new.jsonl --if-new"),

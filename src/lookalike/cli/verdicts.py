@@ -59,6 +59,45 @@ def add(
         Verdicts(file).add(left, right, verdict, by=by, note=note)
 
 
+@app.command("next")
+@o.takes()
+def following(
+    result: Annotated[
+        Path, typer.Argument(help="A result folder, or a file of pairs with scores.", show_default=False)
+    ],
+    verdicts: Annotated[
+        Path | None,
+        o.option(o.RUN, help="The file of verdicts (.jsonl), new or not; it gets the plan of the sample.",
+                 show_default=False),
+    ] = None,
+    number: Annotated[int, o.option(o.RUN, "-n", "--number", help="How many pairs to draw.", min=1)] = 200,
+    output: Annotated[
+        Path | None, o.option(o.RUN, "-o", "--output", help="A table to fill in (.csv, .parquet).", show_default=False)
+    ] = None,
+    force: o.RunOptions.Force = False,
+) -> None:  # fmt: skip
+    """Draw the pairs that should be judged next, where verdicts tell most.
+
+    The pairs are in the order in which to judge them: whenever the judging stops, the verdicts so far are a random
+    sample with known weights. Fill in the column verdict, and give the table to --verdicts of other commands, or to
+    lookalike verdicts merge.
+    """
+    from lookalike.cli.output import print_lines
+    from lookalike.cli.terminal import err
+    from lookalike.evaluation.judged_quality import judging_sample
+    from lookalike.io.atomic import check_output
+    from lookalike.io.write import write_table
+
+    if output is not None:
+        check_output(output, force=force)
+    drawn = judging_sample(result, number, verdicts=verdicts)
+    if output is None:
+        print_lines(drawn)
+        return
+    write_table(drawn, output, force=force)
+    err.say("Wrote", f"{output} ({drawn.num_rows:,} pairs to judge)")
+
+
 @app.command("merge")
 @o.takes()
 def merge(

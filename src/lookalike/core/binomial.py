@@ -18,6 +18,15 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[f
     return low, high
 
 
+def beta_quantile(a: float, b: float, share: float) -> float:
+    """Return the quantile of a beta distribution.
+
+    >>> round(beta_quantile(99, 2, 0.025), 4)
+    0.9455
+    """
+    return _bisect(lambda p: _incomplete_beta(a, b, p) < share)
+
+
 def _bisect(below: Callable[[float], bool]) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):

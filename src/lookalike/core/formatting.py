@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+MAX_TABLE_ROWS = 20  # maximum steps of the threshold in a table: 0.05 from 0 to 1
 
 
 def size(nbytes: float) -> str:
@@ -53,3 +57,23 @@ def percent(value: float, places: int = 1) -> str:
 
 def _below_whole(value: float, places: int) -> float:
     return min(value, 1 - 10**-places) if value < 1 else value
+
+
+def readable_thresholds(low: float, high: float) -> list[float]:
+    """Return the multiples of 1, 2 or 5 times a power of ten from low to high, at most 21 of them.
+
+    >>> readable_thresholds(0.62, 0.8)
+    [0.62, 0.63, 0.64, 0.65, 0.66, 0.67, 0.68, 0.69, 0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78, 0.79, 0.8]
+    >>> readable_thresholds(0.5, 1.0)
+    [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0]
+    """
+    if not high > low or math.isinf(high - low):
+        return [high]
+    power = math.floor(math.log10((high - low) / MAX_TABLE_ROWS))
+    for mantissa, exponent in ((1, power), (2, power), (5, power), (1, power + 1)):
+        first = math.ceil(low / (mantissa * 10.0**exponent) - 1e-9)
+        last = math.floor(high / (mantissa * 10.0**exponent) + 1e-9)
+        if last - first <= MAX_TABLE_ROWS:
+            break
+    # Via decimal text, 7 steps of 0.1 are exactly 0.7, so a similarity of 0.7 is at the threshold.
+    return [t for n in range(first, last + 1) if low <= (t := float(f"{n * mantissa}e{exponent}")) <= high]

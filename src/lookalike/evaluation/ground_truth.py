@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,15 +112,15 @@ def _answer(table: OpenTable) -> Listed:
 
 def compared_two_tables(source: Any) -> bool:
     """Return whether two tables were compared, by the receipt of a result; False if it has no receipt."""
-    return len(_receipt_of(source).get("inputs", ())) == 2
+    return len(receipt_of(source).get("inputs", ())) == 2
 
 
 def states_probabilities(source: Any) -> bool:
     """Return whether similarities are match probabilities, by the receipt of a result; False if it has no receipt."""
-    return str(_receipt_of(source).get("compared", "")).startswith("probability ")
+    return str(receipt_of(source).get("compared", "")).startswith("probability ")
 
 
-def _receipt_of(source: Any) -> dict[str, Any]:
+def receipt_of(source: Any) -> dict[str, Any]:
     """Return the receipt of a result; an empty dict if it has none."""
     receipt = getattr(source, "receipt", None)
     if isinstance(source, str | os.PathLike):
@@ -145,10 +146,15 @@ def _tables(folder: Path) -> list[Path]:
     return found
 
 
+def score_scale(columns: Sequence[str]) -> Scale | None:
+    """Return the scale of the score that a table with these columns has, or None."""
+    return next((scale for scale in SIMILARITIES + DISTANCE_SCALES if scale.column in columns), None)
+
+
 def _pairs(table: OpenTable, left: str, right: str, *notes: str) -> Listed:
     if not table.columns:  # an empty JSON Lines file
         return Listed(name=table.name, ids=(NO_IDS, NO_IDS), similarity=np.empty(0))
-    scale = next((scale for scale in SIMILARITIES + DISTANCE_SCALES if scale.column in table.columns), None)
+    scale = score_scale(table.columns)
     rows = table.read([left, right] if scale is None else [left, right, scale.column])
     ids = tuple(as_ids(rows.column(name), what=f"column {name!r} in {table.name}") for name in (left, right))
     if scale is None:

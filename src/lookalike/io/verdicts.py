@@ -355,4 +355,5 @@ def write_verdicts(verdicts: VerdictSet, path: Path) -> None:
         for one in verdicts.pairs
         for by, verdict in one.votes.items()
     ]  # fmt: skip
-    Verdicts(path).append([*plans, *chosen, *votes])
+    lines = [json.dumps(event, ensure_ascii=False) for event in (VERDICTS_HEADER, *plans, *chosen, *votes)]
+    path.write_bytes(("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.cli.evaluate import readable_thresholds
+from lookalike.core.formatting import readable_thresholds
 from lookalike.evaluation.api import evaluate
 
 FOUND = "left,right,similarity\na,b,0.9\nc,b,0.8\nd,e,0.8\na,x,0.6\n"
