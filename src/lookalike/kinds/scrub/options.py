@@ -11,6 +11,7 @@ from lookalike.core.shingle_options import FoldCase
 CUT_PANEL = "What is cut"
 ONE_MACHINE = "they run on one machine, within its memory budget"
 SHORTEST = {"span": 50, "line": 8, "paragraph": 8}  # default min_tokens
+MOST_GAP = 64  # maximum tokens of an edit within a near copy
 SpanUnit = Literal["word", "char", "byte"]
 Level = Literal["span", "line", "paragraph"]
 Border = Literal["token", "sentence", "line", "paragraph"]
@@ -27,6 +28,11 @@ class ScrubOptions(shared.LocalOptions, total=False):
         Option(0, "Number of tokens of the shortest repeat that is removed.", panel=CUT_PANEL, range="[0, inf)",
                unset=f"{SHORTEST['span']}, {SHORTEST['line']} words of a line or paragraph",
                reason="shorter runs repeat in most texts without being copies"),
+    ]  # fmt: skip
+    gap: Annotated[
+        int,
+        Option(0, "Remove near copies too: largest number of words of an edit within one.", panel=CUT_PANEL,
+               range=f"[0, {MOST_GAP}]", expected=f"0 to {MOST_GAP} tokens"),
     ]  # fmt: skip
     unit: Annotated[
         SpanUnit, Option("word", "What a token is.", panel=CUT_PANEL, reason="text is cut, not divided into shingles")

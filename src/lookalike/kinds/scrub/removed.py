@@ -115,7 +115,7 @@ class RemovedColumns:
             "kept_end": as_arrow(places[:, 3], none),
             "kept_start_byte": as_arrow(places[:, 0], none),
             "kept_end_byte": as_arrow(places[:, 1], none),
-            "occurrences": as_arrow(pieces[:, 3], none),
+            "occurrences": as_arrow(pieces[:, 3], pieces[:, 3] == 0),
             "text": _as_text(batch.column("text")),
             "raw": batch.column("raw"),
             "dropped_row": batch.column("dropped_row"),

@@ -13,6 +13,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.scrub.kernels import cuts as kernel
 from lookalike.kinds.scrub.kernels.windows import NONE
+from lookalike.kinds.scrub.near import find_near_cuts
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import U8, ScrubTokens
 from lookalike.kinds.scrub.windows import Repeats, Windows, hash_table, steps
@@ -45,7 +46,10 @@ def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space:
     found: list[I64] = []
     rounds = 0
     with trace.stage("match") as report:
-        windows = Windows(read, gone, job, pool, space)
+        windows = Windows.of(read, gone, job, pool, space)
+        if job.gap:
+            found.append(find_near_cuts(read, job, gone, order, states, pool, space))
+            changed[_owners(read, found[0])] = 1
         while True:
             repeats = windows.repeated() if rounds == 0 else windows.repeated_across(changed)
             rounds += 1

@@ -42,30 +42,42 @@ class Selection:
 
 @dataclass(frozen=True)
 class Windows:
-    """All windows of the tokens that are not gone."""
+    """All windows of the tokens that are not gone. length: their tokens; short: tokens of their anchors, `length` if
+    they have none; max_times: how often a window may occur."""
 
     read: ScrubTokens
     gone: U8
-    job: ScrubJob
     pool: Pool
     space: Workspace
+    length: int
+    short: int
+    max_times: int = 1
 
-    @property
-    def short(self) -> int:
-        """Number of tokens of an anchor; all tokens of a window if windows have no anchors."""
-        length = self.job.length
-        return length if length < SHORTEST_ANCHORED else length - length // 2
+    @classmethod
+    def of(cls, read: ScrubTokens, gone: U8, job: ScrubJob, pool: Pool, space: Workspace) -> Windows:
+        """Return the windows among which a job searches repeats."""
+        length = job.length
+        short = length if length < SHORTEST_ANCHORED else length - length // 2
+        return cls(read, gone, pool, space, length, short, job.max_times)
 
     def repeated(self) -> Repeats:
         """Return the windows that occur more often than they may."""
         expected = len(self.read.tokens)
-        if self.short < self.job.length:
-            per_anchor = (self.job.length - self.short + 2) // 2
-            values, counts = self._counted(2, expected // per_anchor, Selection(), give_anchors=True)
+        if self.short < self.length:
+            values, counts = self.repeated_anchors()
             if not len(values):
                 return Repeats(values, counts, np.zeros(len(self.read), np.uint8))
-            return self._repeats(min(expected, per_anchor * int(counts.sum())), Selection(hash_set(values)))
+            return self._repeats(min(expected, self.per_anchor * int(counts.sum())), Selection(hash_set(values)))
         return self._repeats(expected, Selection())
+
+    @property
+    def per_anchor(self) -> int:
+        """Number of tokens for each anchor, on average."""
+        return (self.length - self.short + 2) // 2
+
+    def repeated_anchors(self) -> tuple[U64, I64]:
+        """Return the anchors that are at two places or more, and at how many."""
+        return self._counted(2, len(self.read.tokens) // self.per_anchor, Selection(), give_anchors=True)
 
     def repeated_across(self, changed: U8) -> Repeats:
         """Return the windows that occur more often than they may, and at least once across a cut.
@@ -74,7 +86,7 @@ class Windows:
         """
         anchors = kernel.ALL_HASHES
         nothing = Repeats(np.empty(0, np.uint64), np.empty(0, np.int64), np.zeros(len(self.read), np.uint8))
-        if self.short < self.job.length:
+        if self.short < self.length:
             values, _ = self._counted(1, 0, Selection(changed=changed), give_anchors=True)
             if len(values):
                 across = Selection(listed=hash_set(values))
@@ -89,7 +101,7 @@ class Windows:
 
     def _repeats(self, expected: int, those: Selection) -> Repeats:
         met = np.zeros(len(self.read), np.uint8)
-        hashes, counts = self._counted(self.job.max_times + 1, expected, those, met=met)
+        hashes, counts = self._counted(self.max_times + 1, expected, those, met=met)
         return Repeats(hashes, counts, met)
 
     def _counted(
@@ -112,7 +124,7 @@ class Windows:
                 first, last = span
                 given = (
                     read.tokens, read.flags, self.gone, read.offsets[first : last + 1], wanted[first:last],
-                    self.job.length, self.short, give_anchors, joins, those.anchors, those.listed, part,
+                    self.length, self.short, give_anchors, joins, those.anchors, those.listed, part,
                     parts,
                 )  # fmt: skip
                 tokens = int(read.offsets[last] - read.offsets[first])
