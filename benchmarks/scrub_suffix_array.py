@@ -1,8 +1,8 @@
 """Compare `lookalike scrub` with removal by a suffix array: python benchmarks/scrub_suffix_array.py --megabytes 50
 
 The text is that of `benchmarks/scrub.py`. The suffix array is built by pydivsufsort (pip install pydivsufsort) over the
-words, numbered, with a number of its own after each document; a word is removed if it is in a run of 50 words that
-occurs twice, all copies of it, or all but the first. Each way runs in a process of its own. Printed are seconds, core
+words as numbers, with a unique number after each document; a word is removed if it is in a run of 50 words that
+occurs twice, all copies of it, or all but the first. Each runs in a separate process. Printed are seconds, core
 seconds, peak memory, the runs of 50 words that repeat before, the words removed, and what still repeats afterwards
 according to another suffix array.
 """
@@ -33,7 +33,7 @@ Numbers = np.ndarray[Any, Any]
 
 
 def numbered(path: Path) -> tuple[Numbers, Numbers]:
-    """Return the words of all documents as numbers, a number of its own after each document, and where these are."""
+    """Return the words of all documents as numbers, a unique number after each document, and where these are."""
     known: defaultdict[str, int] = defaultdict(count().__next__)
     documents = [
         np.array([known[word] for word in re.findall(r"\w+", json.loads(line)["text"].lower())], np.int64)

@@ -32,7 +32,9 @@ Open = Annotated[
 def report(
     result: Annotated[
         Path,
-        typer.Argument(help="A result folder (-o FOLDER of pairs, groups or dedup), or a file of pairs or groups."),
+        typer.Argument(
+            help="A result folder (-o FOLDER of pairs, groups, dedup or scrub), or a file of pairs or groups."
+        ),
     ],
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
     input: Inputs = None,  # noqa: A002  (the option's name)
@@ -46,13 +48,17 @@ def report(
     """
     from lookalike.cli.terminal import err
     from lookalike.io.atomic import check_place
+    from lookalike.kinds.scrub.page import is_scrub_folder
     from lookalike.web.report import report as write
     from lookalike.web.result_loader import open_result
 
     check_place(output, force=force)
-    opened = open_result(result, inputs=input)
-    path = write(opened, output, force=force)
-    _tell(opened.notes)
+    if is_scrub_folder(result):
+        path = write(result, output, force=force)
+    else:
+        opened = open_result(result, inputs=input)
+        path = write(opened, output, force=force)
+        _tell(opened.notes)
     if not quiet:
         err.say("Wrote", f"{path} ({size(path.stat().st_size)})")
     open_page(path.absolute().as_uri(), wanted=open)
@@ -71,6 +77,7 @@ def explore(
     host: Annotated[str, o.option(WHERE, help="127.0.0.1: this machine only.")] = "127.0.0.1",
 ) -> None:
     """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
+    from lookalike.kinds.scrub.page import is_scrub_folder
     from lookalike.web.exploring import explore as run
     from lookalike.web.exploring import is_index
     from lookalike.web.result_loader import Opened, open_result
@@ -78,7 +85,7 @@ def explore(
 
     check_installed()
     shown: str | Opened = source
-    if not is_index(source):
+    if not is_index(source) and not is_scrub_folder(source):
         shown = open_result(source, inputs=input)
         _tell(shown.notes)
     if not is_loopback(host):

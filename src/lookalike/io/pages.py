@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 BASE = Path(__file__).with_name("page_base")  # shared by all pages: colours, controls, small functions
@@ -26,6 +27,20 @@ def framed(folder: Path, styles: Sequence[str], scripts: Sequence[str], *, conne
     )
     before, after = frame.replace("$RULES", rules).split("$DATA")
     return before.replace("$STYLE", style), after.replace("$SCRIPT", script)
+
+
+def static_page(title: str, summary: str, body: str) -> str:
+    """Return a page without scripts and requests. body: HTML; title and summary: text."""
+    style = (BASE / "static.css").read_text(encoding="utf-8")
+    rules = f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n<p>{escape(summary)}</p>\n{body}\n</body>\n</html>\n"
+    )
 
 
 def block(name: str, value: object) -> str:

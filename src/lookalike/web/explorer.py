@@ -38,6 +38,17 @@ class View(Protocol):
     def find(self, text: str) -> dict[str, Any]: ...
 
 
+def static(page: str) -> FastAPI:
+    """Return an application with one page, which loads nothing."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/")
+    def home() -> Response:
+        return Response(page.encode("utf-8", "replace"), headers=SAFE, media_type="text/html")
+
+    return app
+
+
 def explorer(view: View) -> FastAPI:
     """Return the application: the page at /, its data under /api. Requests are answered one at a time."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)

@@ -28,13 +28,18 @@ def explore(
     ready: called with the address as soon as connections are accepted.
     """
     serving.check_installed()
-    from lookalike.web.explorer import View, explorer
+    from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
+    from lookalike.web.explorer import View, explorer, static
     from lookalike.web.index_view import IndexView
     from lookalike.web.result_loader import open_result
     from lookalike.web.view import ResultView
 
     with ExitStack() as stack:
         view: View
+        if is_scrub_folder(source):
+            shown = static(page_of_cuts(source))
+            serving.run(shown, host, port, title=f"Exploring {name or _name(source)}", ready=ready)
+            return
         if isinstance(source, Index):
             view = IndexView(source)
         elif is_index(source):

@@ -16,6 +16,7 @@ from lookalike.core.arrays import I64
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.contents import Content
 from lookalike.io.pages import block, framed
+from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
 from lookalike.web import highlighting
 from lookalike.web.result_loader import open_result
 from lookalike.web.view import MATRIX, ResultView
@@ -55,10 +56,18 @@ def report(
 ) -> Path:  # fmt: skip
     """Write a report of a result (or its folder): one self-contained HTML file. Return its path.
 
+    Of a folder that `scrub` wrote, the page shows the documents that lost most, with their cuts marked.
+
     inputs: paths from which to read the items, by default those of the run.
     """
     path = Path(path)
     check_place(path, force=force)
+    if is_scrub_folder(source):
+        with replacing(path, force=force) as draft:
+            page = page_of_cuts(source)
+            draft.nbytes += len(page)
+            draft.path.write_text(page, encoding="utf-8", errors="replace")
+        return path
     view = ResultView(open_result(source, inputs=inputs))
     before, after = framed(EXPLORER_PAGE, STYLES, SCRIPTS)
     with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8", errors="replace") as file:

@@ -108,6 +108,10 @@ class GateOptions(TypedDict, total=False):
     matches: Annotated[
         Path | None, Option(None, "Where to write each contaminated item with its document.", unset="nowhere")
     ]
+    report: Annotated[
+        Path | None,
+        Option(None, "Where to write a page with the worst matches side by side (.html).", unset="nowhere"),
+    ]
     fail_over: Annotated[
         float | None,
         Option(None, "Exit with code 3 if a larger share of the items of a benchmark is contaminated.",
@@ -131,10 +135,11 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
 
     from lookalike.cli import output as show
     from lookalike.cli import terminal
+    from lookalike.io.atomic import check_place
     from lookalike.io.results import write_json
 
     target, against = o.Target.of(options, options.pop("removed")), options.pop("against")
-    matches, fail_over = options.pop("matches"), options.pop("fail_over")
+    matches, fail_over, page = options.pop("matches"), options.pop("fail_over"), options.pop("report")
     if not against:
         raise UsageError("--against is missing; name the files with the test items.")
     if fail_over is not None and not 0 <= fail_over < 1:
@@ -142,6 +147,8 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
     if target.removed is not None and target.output is None:
         raise UsageError("--removed needs -o OUT, the training set without what was removed.")
     outputs = show.Outputs.check(target.output, target.removed, matches, force=target.force)
+    if page is not None:
+        check_place(page, force=target.force)
     options["beside"] = o.beside(target.output)
     source, benchmarks = o.paths(inputs), o.paths(against)
     from lookalike.kinds.scrub.api import decontaminate as run
@@ -154,11 +161,13 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
                 write_json(result.receipt, show.receipt_of(target.output), force=target.force)
             if matches is not None:
                 outputs.write_table(result.matches, matches)
+            if page is not None:
+                result.report(page, force=target.force)
     if not target.json:
         show.print_rows(result.table, "benchmarks")
     show.print_receipt(result.receipt, json=target.json)
     if not target.quiet:
-        for path in outputs.paths:
+        for path in [*outputs.paths, *([] if page is None else [page])]:
             terminal.err.say("Wrote", str(path))
     result.done()
     if fail_over is not None and result.worst_share > fail_over:

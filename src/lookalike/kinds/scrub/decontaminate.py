@@ -18,7 +18,9 @@ from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError
+from lookalike.io.atomic import check_place, replacing
 from lookalike.io.read import by_lines, open_collection
+from lookalike.kinds.scrub.items_page import SHOWN_ITEMS, SharedWords, page_of_items
 from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
 from lookalike.kinds.scrub.kernels import grams as kernel
 from lookalike.kinds.scrub.kernels.windows import NONE
@@ -121,6 +123,7 @@ class Contamination(ArrowRows):
     matches: pa.Table
     receipt: dict[str, Any]
     cleaned: Scrubbed
+    worst: list[SharedWords]
 
     def to_arrow(self) -> pa.Table:
         """Return the table of benchmarks."""
@@ -134,6 +137,16 @@ class Contamination(ArrowRows):
     def write(self, path: str | Path, *, removed: str | Path | None = None, force: bool = False) -> Path:
         """Write the training set without the documents or spans; `undo_scrub` restores it from the table `removed`."""
         return self.cleaned.write(path, removed=removed, force=force)
+
+    def report(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a page with the table of benchmarks and the worst matches, items and documents side by side."""
+        path = Path(path)
+        check_place(path, force=force)
+        page = page_of_items(self.table, self.worst, self.matches.num_rows, self.cleaned.collection, self.receipt)
+        with replacing(path, force=force) as draft:
+            draft.nbytes += len(page)
+            draft.path.write_text(page, encoding="utf-8", errors="replace")
+        return path
 
     def done(self) -> None:
         """Delete the checkpoints and temporary files of the run."""
@@ -180,7 +193,10 @@ def run(source: Any, benchmarks: Any, given: dict[str, Any]) -> Contamination:
         "versions": versions(),
     }  # fmt: skip
     cleaned = Scrubbed(job=job, collection=collection, read=read, cuts=cuts, receipt=receipt, space=space)
-    result = Contamination(table=table, matches=matched.drop_columns("number"), receipt=receipt, cleaned=cleaned)
+    result = Contamination(
+        table=table, matches=matched.drop_columns("number"), receipt=receipt, cleaned=cleaned,
+        worst=_worst(matches, read, items),
+    )  # fmt: skip
     if place.beside is None:
         result.done()
     return result
@@ -310,6 +326,21 @@ def _with(windows: list[tuple[int, int]], start: int, end: int) -> list[tuple[in
     else:
         windows.append((start, end))
     return windows
+
+
+def _worst(found: Sequence[ItemMatch], read: ScrubTokens, items: BenchmarkItems) -> list[SharedWords]:
+    """Return the worst matches for the page."""
+    first = {(match.item, match.document): match for match in reversed(found)}
+    best = sorted(first.values(), key=lambda match: (-match.share, -match.longest, match.item, match.document))
+    out = []
+    for match in best[:SHOWN_ITEMS]:
+        start = int(read.offsets[match.document])
+        words = [(a - start, b - start) for a, b in match.windows]
+        name = f"{items.names[match.item]}, {items.fields[match.item]}, {items.ids[match.item]}"
+        shown = read.ids[match.document].as_py()
+        text = items.texts[match.item]
+        out.append(SharedWords(name, text, str(shown), match.document, words, match.longest, match.share))
+    return out
 
 
 def _matches(found: Sequence[ItemMatch], read: ScrubTokens, items: BenchmarkItems) -> pa.Table:

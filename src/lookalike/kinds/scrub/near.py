@@ -25,7 +25,7 @@ def find_near_cuts(
     seeds, _ = windows.repeated_anchors()
     check_memory(space.keeper, SEED_BYTES * len(seeds), lambda: f"a table of {len(seeds):,} repeated seeds")
     keys = hash_set(seeds)
-    places = np.full((len(keys), kernel.PLACES), NONE, np.int64)
+    places = np.full((len(keys), kernel.SEED_PLACES), NONE, np.int64)
     stays = space.array((len(read.tokens),), read.tokens.dtype)
     stays_at = space.array((len(read.tokens),), np.int64)
     ends = np.zeros(len(read), np.int64)

@@ -77,6 +77,23 @@ def test_a_folder_holds_everything(shop: Path, lookalike) -> None:
     assert pq.read_table(folder / "kept.parquet")["n"].to_pylist() == [1, 1, 1]
 
 
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "shows the 200 documents that lost most")
+def test_a_page_with_the_cuts_marked(tmp_path: Path, lookalike) -> None:
+    texts = [f"<b>One</b> é. {RETURNS} Two.", f"Three. {RETURNS} Four.", RETURNS]
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"<{n}>", "text": text}) + "\n" for n, text in enumerate(texts)))
+    given = ("scrub", path, "--min-tokens", 8, "--max-loss", 0.9, "-o", tmp_path / "all")
+    assert lookalike(*given).code == 0
+    page = tmp_path / "page.html"
+    assert lookalike("report", tmp_path / "all", "-o", page, "--no-open").code == 0
+    shown = page.read_text()
+    assert f'Three. <del title="stays in &lt;0&gt;, at 14; occurs 3 times">{RETURNS} </del>Four.' in shown
+    assert "&lt;2&gt; <small>10 tokens removed, dropped</small>" in shown
+    assert "<b>One" not in shown
+    assert "<script" not in shown
+    assert "Free returns" in shown.split("<article>")[0]
+
+
 def test_cuts_at_sentences_and_the_best_document(shop: Path, lookalike) -> None:
     out = shop.with_name("out.jsonl")
     done = lookalike("scrub", shop, "--min-tokens", 5, "--at", "sentence", "--keep", "shortest", "-o", out)

@@ -95,6 +95,16 @@ def test_spans_are_removed_and_restored(files: Path, lookalike) -> None:
     assert (files / "again.jsonl").read_bytes() == (files / "train.jsonl").read_bytes()
 
 
+@pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "`--report page.html` writes a page")
+def test_a_page_with_items_beside_documents(files: Path, lookalike) -> None:
+    given = ("decontaminate", files / "train.jsonl", "--against", files / "quiz.jsonl", "--question", "q", "-q")
+    assert lookalike(*given, "--report", files / "page.html").code == 0
+    page = (files / "page.html").read_text()
+    assert "<p class=text><mark>What is the capital city of the country of France today</mark>?</p>" in page
+    assert "Intro. <mark>What is the capital city of the country of France today</mark>? It is Paris." in page
+    assert "<td>0.5000" in page or "<td>1.0000" in page
+
+
 def test_bad_input_gets_one_line(files: Path, lookalike) -> None:
     assert "--against is missing" in lookalike("decontaminate", files / "train.jsonl").err
     (files / "empty.jsonl").write_text("")

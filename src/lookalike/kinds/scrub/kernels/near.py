@@ -18,8 +18,8 @@ from lookalike.kinds.scrub.kernels.cuts import CUT, DROPPED, ORDINARY, part_word
 from lookalike.kinds.scrub.kernels.tokens import WALL
 from lookalike.kinds.scrub.kernels.windows import NO_HASH, NONE, final, find, power, term
 
-PLACES = 4  # places of a seed that are compared
-MAX_PASSES = 64  # limit of the comparisons that lead to no cut, in passes over the tokens of a document
+SEED_PLACES = 4  # places of a seed that are compared
+MAX_FRUITLESS_PASSES = 64  # limit of the comparisons that lead to no cut, in passes over the tokens of a document
 
 
 @jit
@@ -101,8 +101,8 @@ def cut_near(
     """Cut the near copies in the documents of `order`, in this order; return the pieces that were cut.
 
     order i64: document numbers; least: equal tokens of a near copy; a document that would lose more than max_loss loses
-    none of them. keys u64, places i64[slots, PLACES], NONE: table of seeds and their first places in `stays`. stays
-    u32, stays_at i64: tokens that stay, and their numbers; ends i64: where each document ends there; number: of
+    none of them. keys u64, places i64[slots, SEED_PLACES], NONE: table of seeds and their places in `stays`. stays u32,
+    stays_at i64: tokens that stay, and their numbers; ends i64: where each document ends there; number: of
     documents before; out i64[any, 4].
     """
     used = longest = 0
@@ -133,9 +133,9 @@ def cut_near(
                 size += 1
             copied = p
             found = False
-            for c in range(PLACES):
+            for c in range(SEED_PLACES):
                 q = places[slot, c]
-                if q == NONE or states[d] != ORDINARY or work > MAX_PASSES * m:
+                if q == NONE or states[d] != ORDINARY or work > MAX_FRUITLESS_PASSES * m:
                     break
                 low, high = begin, size
                 if q < begin:
@@ -163,7 +163,7 @@ def cut_near(
                 found = True
                 break
             if not found:
-                for c in range(PLACES):
+                for c in range(SEED_PLACES):
                     if places[slot, c] == NONE:
                         places[slot, c] = size
                         break
