@@ -112,6 +112,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "index info": ("index info seen.index",),
     "index merge": ("index merge seen.index other.index",),
     "index compact": ("index compact seen.index",),
+    "index recall": ("index recall seen.index --sample 300",),
     "index check": ("index check seen.index",),
     "index export": ("index export seen.index -o items.parquet",),
     "serve": ("serve seen.index --port 8000",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
+from lookalike.cli import index_recall as recall
 from lookalike.cli import options as o
 from lookalike.cli import summary
 from lookalike.cli.help import App
@@ -20,7 +21,6 @@ from lookalike.core import run_options as shared
 from lookalike.core.options import Option
 from lookalike.errors import UsageError
 from lookalike.index.options import IndexOptions
-from lookalike.planning.amplification import rounded_down
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,6 +206,11 @@ class IndexQueryOptions(TypedDict, total=False):
     id: shared.Id
     lines: Annotated[bool, Option(False, "Read text files line by line; without, each file is a document.")]
     output: o.OutputFile
+    audit: Annotated[
+        int | None,
+        Option(None, "Number of queries whose recall is measured, each compared with all items (0: none).",
+               unset="as many as take about a second", range="[0, inf)", panel=o.WHAT),
+    ]  # fmt: skip
     force: o.Force
     quiet: o.Quiet
 
@@ -229,7 +234,11 @@ def query(
     from lookalike.cli import terminal
     from lookalike.index import sources
     from lookalike.index.index import Index
+    from lookalike.io.results import write_receipt
 
+    audit, threshold, nearest = options["audit"], options["threshold"], options["nearest"]
+    if audit is not None and audit < 0:
+        raise UsageError(f"audit is {audit}; expected a number of queries, or 0 for none.")
     text, output, quiet = options["text"], options["output"], options["quiet"]
     where = {name: options[name] for name in ("column", "id", "lines")}
     if bool(inputs) == bool(text):
@@ -242,25 +251,31 @@ def query(
             )
         source = None if inputs is None else _opened(index, inputs, **where)
         batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
-        tables, first, asked = [index.query_table([])], 0, 0
+        tables, first, asked, sample = [index.query_table([])], 0, 0, recall.sample_for(index, audit)
         for items, ids in _counted(iter(batches), progress):
-            table = index.query_table(items, threshold=options["threshold"], k=options["nearest"])
+            table = index.query_table(items, threshold=threshold, k=nearest, sample=sample)
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
             first += len(items)
             asked += len(items)
         matches = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
-        recall = recall_line(index.kind.name, index.kind.plan()["recall_at_threshold"])
+        measured = None
+        if sample is not None:
+            measured = index.recall_of(sample, threshold=threshold, sample=audit, progress=progress)
+        facts = recall.query_receipt(index, measured, threshold=threshold, nearest=nearest)
     _warn_left_out(source)
     if output is not None:
-        outputs.write_table(matches, output)
+        with outputs.together():
+            outputs.write_table(matches, output)
+            receipt = facts | {"counts": {"matches": matches.num_rows, "queries": asked}}
+            write_receipt(receipt, show.receipt_of(output), [output], force=options["force"])
     else:
         _print_rows(matches, "matches")
     if not quiet:
         _say_read(source, asked)
-        if recall:
-            _say("Recall", recall)
+        if line := recall.line(facts["recall_at_threshold"], measured, recall.MEASURE_QUERIES):
+            _say("Recall", line)
         _say(
             "Found",
             f"{formatting.count(matches.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
@@ -280,12 +295,12 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
         sys.stdout.write(json_module.dumps(facts, indent=2, default=str) + "\n")
         return
     plan = facts["plan"]
-    recall = recall_line(facts["kind"], plan["recall_at_threshold"])
+    said = recall.line(plan["recall_at_threshold"], None, recall.MEASURE_INDEX.format(place=facts["place"]))
     lines = {
         "Index": f"{facts['place']} (format {facts['format']})",
         "Items": formatting.count(facts["items"], facts["kind"]),
-        "Compared": f"{compared} · {plan['shape']}" + ("" if recall else " · none missed"),
-        **({"Recall": recall} if recall else {}),
+        "Compared": f"{compared} · {plan['shape']}" + ("" if said else " · none missed"),
+        **({"Recall": said} if said else {}),
         "Groups": f"{facts['groups']:,} of two or more"
         + (f" · {formatting.count(facts['ungrouped'], 'items')} not looked at yet" if facts["ungrouped"] else ""),
         "Stored": f"{formatting.size(facts['bytes'])}, {'with' if facts['store_items'] else 'without'} the items",
@@ -293,6 +308,38 @@ def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As 
     }
     for name, line in lines.items():
         sys.stdout.write(f"{name:<9}{line}\n")
+
+
+class RecallOptions(TypedDict, total=False):
+    """The options of `recall`."""
+
+    threshold: Annotated[
+        float | None,
+        Option(None, "Measure it for items that are at least as near.", unset="that of the index",
+               flags=("-t", "--threshold"), panel=o.WHAT),
+    ]  # fmt: skip
+    sample: Annotated[
+        int, Option(300, "Number of stored items to compare with all others.", range="[1, inf)", panel=o.WHAT)
+    ]
+    seed: Annotated[int, Option(42, "Seed of the sample.")]
+    json: Annotated[bool, Option(False, "Print JSON.")]
+    quiet: o.Quiet
+
+
+@app.command("recall")
+@o.takes(RecallOptions)
+def measure_recall(place: Place, options: dict[str, Any]) -> None:
+    """Measure the recall of an index: compare a sample of its items with all others, and count what queries find."""
+    from lookalike.cli import terminal
+    from lookalike.index.index import Index
+
+    with Index.open(place, read_only=True) as index, terminal.progress(options["quiet"]) as progress:
+        chosen = {name: options[name] for name in ("threshold", "sample", "seed")}
+        measured = index.measure_recall(**chosen, progress=progress)
+    if options["json"]:
+        sys.stdout.write(json_module.dumps(measured.as_dict(), indent=2) + "\n")
+    else:
+        sys.stdout.write(f"Recall   {recall.line(measured.planned, measured, '', exact=True)}\n")
 
 
 @app.command()
@@ -364,24 +411,6 @@ def export(
         index.export(output, force=force)
         if not quiet:
             _say("Wrote", f"{output}: {len(index):,} {index.kind.name}")
-
-
-MEASURING = {  # commands that measure the recall of the corresponding search
-    "documents": "`lookalike pairs NEW --against OLD`",
-    "sets": "`lookalike pairs NEW --against OLD`",
-    "vectors": "`lookalike vectors pairs NEW --against OLD`",
-    "bits": "`lookalike bits pairs NEW --against OLD`",
-    "records": "`lookalike records pairs NEW --against OLD`",
-    "faces": "`lookalike faces query PROBES --gallery OLD`",
-}
-
-
-def recall_line(kind: str, planned: float | None) -> str | None:
-    """Describe the recall of queries and groups of an index; None if it misses none."""
-    if planned is not None and planned >= 1:
-        return None
-    promise = "not planned" if planned is None else f"planned {rounded_down(planned)} at the threshold"
-    return f"{promise} · not measured: an index looks up keys only; {MEASURING[kind]} measures it on the same items"
 
 
 def _compared(index: Index) -> str:

@@ -22,7 +22,7 @@ class Costs:
     The defaults were measured on two cores of an AMD EPYC virtual machine, otherwise idle.
     """
 
-    start: float = 2.0  # start of a process, with compiled kernels, until the first item
+    start: float = 0.3  # start of a process, with compiled kernels, until the first item
     byte_kept: float = 1.8  # to allocate a byte of zeroed memory
     byte_read: float = 0.7  # to read a byte of text from a zstd Parquet file
     byte_shingled: float = 2.1  # to convert a byte of text to a set of hashed word shingles

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.options import accepts
+from lookalike.core.run_options import Progress, silent
 from lookalike.errors import LeftOutWarning, UsageError
 from lookalike.index import grouping, sources, stores, transfer
 from lookalike.index.inspection import Checked
@@ -21,6 +23,7 @@ from lookalike.index.items import Batch, ids_of
 from lookalike.index.kinds import IndexKind, kind_again, make_kind
 from lookalike.index.new_items import NewItemFilter, blocks
 from lookalike.index.options import IndexOptions
+from lookalike.index.recall import RECALL_SAMPLE, IndexRecall, QuerySample, of_queries, of_stored
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, WorkLimit, matches, query_spans, shown
 from lookalike.index.store import Block, Id, Store, StoreCandidates, TooManyCandidates
@@ -206,6 +209,22 @@ class Index:
         """
         return self._query(items, threshold, k)
 
+    def measure_recall(
+        self, *, threshold: float | None = None, sample: int = RECALL_SAMPLE, seed: int = 42,
+        progress: Progress = silent,
+    ) -> IndexRecall:  # fmt: skip
+        """Measure the recall of queries: of what a sample of the stored items matches, how much do their keys find?
+
+        Each item of the sample is compared with all other items, exactly, so that the time is that of `sample` times
+        all items. threshold: a stricter threshold than that of the index. sample: number of items; seed: of the sample.
+        """
+        limit = self.kind.check(threshold)
+        if sample < 1:
+            raise UsageError(f"sample is {sample}; expected at least 1.")
+        return of_stored(
+            self.store, self.kind, limit, size=sample, seed=seed, report=partial(progress, "measure recall")
+        )
+
     def query_within(
         self, items: Any, limit: WorkLimit, *, threshold: float | None = None, k: int | None = None
     ) -> list[list[Match]] | None:
@@ -216,8 +235,9 @@ class Index:
             return None
 
     def _query(
-        self, items: Any, threshold: float | None, k: int | None, work: WorkLimit | None = None
-    ) -> list[list[Match]]:
+        self, items: Any, threshold: float | None, k: int | None, work: WorkLimit | None = None,
+        sample: QuerySample | None = None,
+    ) -> list[list[Match]]:  # fmt: skip
         limit = self.kind.check(threshold)
         if k is not None and k < 1:
             raise UsageError(f"k is {k}; expected at least 1.")
@@ -225,14 +245,21 @@ class Index:
         budget = Budget()
         for piece in self.kind.pieces(items):
             features = self.kind.features(piece)
+            if sample is not None:
+                sample.add(features)
             for low, high in query_spans(self.kind, len(features)):
                 part = features.part(low, high)
                 out += matches(self.store, self.kind, part, self.kind.probes(part), limit, k, budget, work)
         return out
 
-    def query_table(self, items: Any, *, threshold: float | None = None, k: int | None = None) -> pa.Table:
-        """Return the matches of `query` as a table: query (position of the item), id, and similarity or distance."""
-        results = self.query(items, threshold=threshold, k=k)
+    def query_table(
+        self, items: Any, *, threshold: float | None = None, k: int | None = None, sample: QuerySample | None = None,
+    ) -> pa.Table:  # fmt: skip
+        """Return the matches of `query` as a table: query (position of the item), id, and similarity or distance.
+
+        sample: keeps some of the queries, whose recall `recall_of` measures.
+        """
+        results = self._query(items, threshold, k, sample=sample)
         rows = [(number, *match) for number, matches in enumerate(results) for match in matches]
         query, ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
         kind = self.store.id_type() or pa.int64()
@@ -243,6 +270,19 @@ class Index:
                 self.kind.scale.column: pa.array(scores, pa.float64()),
             }
         )
+
+    def recall_of(
+        self, queries: QuerySample, *, threshold: float | None = None, sample: int | None = None,
+        progress: Progress = silent,
+    ) -> IndexRecall | None:  # fmt: skip
+        """Measure the recall of queries that `query_table` answered, with or without its k.
+
+        sample: number of queries to compare with all items; by default, as many as take about a second, and None is
+        returned if these would be too few.
+        """
+        limit = self.kind.check(threshold)
+        report = partial(progress, "measure recall")
+        return of_queries(self.store, self.kind, queries, limit, asked=sample, report=report)
 
     def compare(self, a: Any, b: Any) -> float | None:
         """Return the exact similarity (or distance) of two items, whether they match or not.
@@ -377,4 +417,4 @@ class Index:
         return number
 
 
-__all__ = ["Added", "Checked", "Index", "Match", "Stored"]
+__all__ = ["Added", "Checked", "Index", "IndexRecall", "Match", "QuerySample", "Stored"]

@@ -119,7 +119,8 @@ def facts(receipt: Receipt) -> list[tuple[str, str]]:
     ]
     planned, measured = receipt["recall_at_threshold"], receipt["recall_measured"]
     if planned is not None:
-        rows.append(("Recall at the threshold", "1, none missed" if planned == 1 else f"{share(planned)} planned"))
+        where = (receipt["plan"] or {}).get("recall_is", "at the threshold")
+        rows.append(("Recall planned", "1, none missed" if planned == 1 else f"{share(planned)} {where}"))
     if measured and measured["recall"] is not None:
         low, high = measured["interval_95"]
         said = f"{share(measured['recall'])} ({share(low)} to {share(high)}), "

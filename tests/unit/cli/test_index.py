@@ -19,10 +19,11 @@ ONE = "id,text\na,the quick brown fox jumps over the lazy dog\nb,nothing alike a
 TWO = "id,text\nc,The quick brown fox jumps over the lazy dog!\nd,a third text that is new\n"
 
 
-RECALL = (
-    "Recall   planned 0.9922 at the threshold · not measured: an index looks up keys only; "
-    "`lookalike pairs NEW --against OLD` measures it on the same items\n"
-)
+def recall(words: str) -> str:
+    return f"Recall   planned 0.9922 at the threshold · {words}\n"
+
+
+MEASURED = recall("measured 1.0000 (1.0000 to 1.0000) on 1 pair of 1 query")
 
 
 @pytest.fixture
@@ -47,12 +48,14 @@ def test_a_text_file_is_one_document(seen: Path, lookalike) -> None:
     done = lookalike("index", "query", "seen", "whole.txt")
     assert (done.out, done.err) == (
         "query\tid\tsimilarity\nwhole.txt\twhole.txt\t1\n",
-        f"Read     1 file as a document\n{RECALL}Found    1 match of 1 item\n",
+        f"Read     1 file as a document\n{MEASURED}Found    1 match of 1 item\n",
     )
     done = lookalike("index", "query", "seen", "whole.txt", "--lines")
     assert (done.out, done.err) == (
         "query\tid\tsimilarity\n",
-        f"Read     2 lines as documents\n{RECALL}Found    0 matches of 2 items\n",
+        "Read     2 lines as documents\n"
+        + recall("not measured: no match in a comparison of 2 queries with 3 items")
+        + "Found    0 matches of 2 items\n",
     )
     lookalike("index", "create", "words", "--kind", "strings", "-q")
     assert lookalike("index", "add", "words", "whole.txt").err.startswith("Added    2 strings")
@@ -64,7 +67,9 @@ def test_a_text_file_is_one_document(seen: Path, lookalike) -> None:
 def test_query(seen: Path, lookalike) -> None:
     done = lookalike("index", "query", "seen", "two.csv")
     assert (done.code, done.out) == (0, "query\tid\tsimilarity\nc\ta\t1\n")
-    assert done.err == f"{RECALL}Found    1 match of 2 items\n"
+    assert done.err == (
+        recall("measured 1.0000 (1.0000 to 1.0000) on 1 pair of 2 queries") + "Found    1 match of 2 items\n"
+    )
     assert lookalike("index", "query", "seen", "--text", "nothing alike at all", "-q").out.splitlines()[1:] == [
         "nothing alike at all\tb\t1"
     ]
@@ -94,7 +99,7 @@ def test_replace_remove_info_compact_export(seen: Path, lookalike, monkeypatch: 
     reported = lookalike("index", "info", "seen").out
     assert "Items    2 documents\n" in reported
     assert "16 bands of 6 rows\n" in reported
-    assert RECALL in reported
+    assert recall("not measured: `lookalike index recall seen` measures it") in reported
     assert lookalike("index", "export", "seen", "-o", "all.parquet").err == "Wrote    all.parquet: 2 documents\n"
     table = pq.read_table("all.parquet")
     assert table["id"].to_pylist() == ["c", "d"]

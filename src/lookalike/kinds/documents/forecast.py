@@ -33,21 +33,30 @@ from lookalike.kinds.documents.rehearsal import (  # fmt: skip
     Interval,
     Rehearsal,
     different,
+    most_candidates,
     rehearse,
     scaled,
     touched_candidates,
     touched_pairs,
 )
+from lookalike.kinds.documents.run_resources import (  # fmt: skip
+    Range,
+    RunSize,
+    core_seconds,
+    disk,
+    elapsed,
+    peak_memory,
+    within_budget,
+)
 from lookalike.kinds.documents.spec import Job
 from lookalike.planning.banding import Plan
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import ResourceLimits
-from lookalike.runtime.local.workspace import RUN_MEMORY_PER_TEXT_BYTE, RUN_MEMORY_WITHOUT_TEXT, is_large
+from lookalike.runtime.local.workspace import is_large
 
 SAMPLED_POSITIONS = 32  # positions, spread evenly over the collection, at which documents are read
 READ_BYTES = 64 << 20  # bytes of text to read; a collection of at most this size is read completely
 REHEARSED = 2e9  # nanoseconds that the trial join may take, by the shipped costs
-TIME_FACTOR = 2.0  # factor by which the speed and load of a machine may differ from the cost model
 
 
 @dataclass(frozen=True)
@@ -56,8 +65,10 @@ class Forecast:
 
     documents, bytes: of the whole collection. sampled: documents read, at `places` positions; complete: whether these
     are all documents. exact_copies: the share of exact duplicates in the sample. method, why, pairs, candidates: the
-    choice and the counts of the run. An interval is expected to hold in at least nine of ten collections, and is a
-    single number if everything was read and joined. crowds: descriptions of the largest groups of near-copies.
+    choice and the counts of the run. An interval is expected to hold in at least nine of ten collections; that of a
+    count is a single number if everything was read and joined. crowds: descriptions of the largest groups of
+    near-copies.
+    core_seconds: processor time; seconds: elapsed time on a machine without other load. memory: bytes of the peak.
     work_folder: whether arrays are stored in files; disk: bytes of these files.
     """
 
@@ -76,11 +87,15 @@ class Forecast:
     crowds: list[str]
     seconds: float
     seconds_interval: tuple[float, float]
+    core_seconds: float
+    core_seconds_interval: tuple[float, float]
     threads: int
     memory: int
+    memory_interval: tuple[int, int]
     budget: int
     work_folder: bool
     disk: int
+    disk_interval: tuple[int, int]
     warnings: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -178,13 +193,22 @@ def forecast(collection: Collection, job: Job, place: ResourceLimits) -> Forecas
             drawn = drawn.thinned(share, job.seed)
         kept, number = np.unique(drawn.number, return_inverse=True)
         drawn = replace(drawn, number=number)
-        rehearsal = rehearse(items.take(kept), choice, job, planned, pool)
+        joined_items = items.take(kept)
+        rehearsal = rehearse(joined_items, choice, job, planned, pool)
         pairs, candidates = _scaled(rehearsal, drawn, len(kept), count, sampled / max(1, total))
+        if choice.method == "exact" and choice.way == "prefixes" and not candidates.is_exact:
+            candidates = candidates.up_to(most_candidates(joined_items, count))
         work = sum(reading(_load(nbytes, total, mean, sampled, len(read.sets.elements)), costs).values())
         work += costed(count, costs, limit) / 1e9
     folder = is_large(nbytes, place.memory)
-    memory = int(RUN_MEMORY_WITHOUT_TEXT + RUN_MEMORY_PER_TEXT_BYTE * nbytes)
-    seconds = costs.start + work / threads
+    signature = job.num_hashes * 4 + planned.bands * 8 if choice.method == "lsh" and planned is not None else 0
+    amount = RunSize(
+        total, nbytes, len(read.sets.elements) * grow, Range(pairs.value, pairs.low, pairs.high), signature
+    )
+    core = core_seconds(work, costs)
+    seconds = elapsed(core, threads, costs)
+    memory = within_budget(peak_memory(amount, threads), place.memory, folder=folder)
+    files = disk(amount) if folder else Range(0, 0, 0)
     return Forecast(
         documents=total, bytes=nbytes, sampled=sampled, places=read.places, complete=read.complete,
         exact_copies=1 - len(classes) / len(classes.members) if len(classes) else 0.0,
@@ -195,9 +219,10 @@ def forecast(collection: Collection, job: Job, place: ResourceLimits) -> Forecas
             for group in size.crowds
             if group.size >= MIN_SAMPLED_MEMBERS
         ],
-        seconds=seconds, seconds_interval=(seconds / TIME_FACTOR, seconds * TIME_FACTOR), threads=threads,
-        memory=min(memory, place.memory) if folder else memory, budget=place.memory, work_folder=folder,
-        disk=round(8 * len(read.sets.elements) * grow + total * 4 * job.num_hashes * 2) if folder else 0,
+        seconds=seconds.value, seconds_interval=(seconds.low, seconds.high), core_seconds=core.value,
+        core_seconds_interval=(core.low, core.high), threads=threads, memory=round(memory.value),
+        memory_interval=memory.interval, budget=place.memory, work_folder=folder, disk=round(files.value),
+        disk_interval=files.interval,
         warnings=trace.warnings if choice.method == "lsh" else [],
     )  # fmt: skip
 

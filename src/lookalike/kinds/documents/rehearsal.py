@@ -44,6 +44,10 @@ class Interval:
     def is_exact(self) -> bool:
         return self.low == self.high
 
+    def up_to(self, most: int) -> Interval:
+        """Raise the upper limit to at least `most`."""
+        return Interval(self.value, self.low, max(self.high, most))
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -198,6 +202,18 @@ def scaled(seen: Touched, sizes: I64, total: float, *, near: bool, neighbours: f
     return Interval(
         round(value), max(round(seen.total), math.floor(value / factor)), math.ceil(value * factor + unseen)
     )
+
+
+def most_candidates(items: Items, count: float) -> int:
+    """Estimate the pairs that share an element, out of all pairs of `count` items, from a sample of them.
+
+    The prefix join compares fewer. It orders the elements by their frequency in a sample of fixed size, which tells the
+    rare ones from the common ones worse in a larger collection, so its candidates grow faster than the square.
+    """
+    elements = np.concatenate([items.elements[s : s + n] for s, n in zip(items.starts, items.sizes, strict=True)])
+    held = np.unique(elements, return_counts=True)[1].astype(np.float64) if len(elements) else np.zeros(0)
+    shared = float((held * (held - 1)).sum()) / 2
+    return math.ceil(min(count * (count - 1) / 2, shared * (count / max(1, len(items))) ** 2))
 
 
 def different(number: I64, total: int) -> int:

@@ -55,8 +55,8 @@ def run(sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace
                 return replace(found, pairs=_exact(rows, job, pool, trace, np.arange(len(rows))))
         if job.tables is None and plan.recall_at_threshold < job.recall:
             trace.warnings.append(
-                f"{plan.bands} tables reach a recall of {plan.recall_at_threshold:.3f} at the threshold, not "
-                f"{job.recall:g}. Ask for `method='exact'`, or for a larger share."
+                f"{plan.bands} tables reach a recall of {plan.recall_at_threshold:.3f} at the threshold, on average "
+                f"over sampled pairs, not {job.recall:g}. Ask for `method='exact'`, or for a larger share."
             )
         join = RangeJoin(rows, job, plan, offsets, pool, trace)
         got = join.pairs(trace)
