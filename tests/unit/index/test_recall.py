@@ -55,12 +55,12 @@ def test_a_whole_sample_is_brute_force(place: str) -> None:
             partners = {other for other, score in zip(others, near, strict=True) if score is not None}
             true += len(partners)
             found += len(partners & {match.id for match in index.query([items[number]])[0]})
-        told = index.measure_recall(sample=1000)
-        assert (told.sampled, told.queried, told.items) == (148, 148, 148)
-        assert (told.share.true, told.share.found) == (true, found)
+        measured = index.measure_recall(sample=1000)
+        assert (measured.sampled, measured.queried, measured.items) == (148, 148, 148)
+        assert (measured.share.true, measured.share.found) == (true, found)
         assert 0.1 < found / true < 0.9
-        assert told.recall == pytest.approx(found / true)
-        assert told.interval == pytest.approx((found / true, found / true))
+        assert measured.recall == pytest.approx(found / true)
+        assert measured.interval == pytest.approx((found / true, found / true))
         sample = QuerySample()
         index.query_table(items[:20], k=1, sample=sample)
         asked = index.recall_of(sample)
@@ -78,8 +78,8 @@ def test_the_interval_covers(tmp_path: Path) -> None:
             index.add(items)
             truth = index.measure_recall(sample=len(items)).recall
             assert truth is not None
-            told = [index.measure_recall(sample=100, seed=seed).interval for seed in range(200)]
-            held = sum(interval is not None and interval[0] <= truth <= interval[1] for interval in told)
+            measured = [index.measure_recall(sample=100, seed=seed).interval for seed in range(200)]
+            held = sum(interval is not None and interval[0] <= truth <= interval[1] for interval in measured)
             assert held >= 180, (name, held)
 
 
@@ -97,9 +97,9 @@ def test_keys_that_are_lost_are_noticed(tmp_path: Path, monkeypatch: pytest.Monk
             return replace(whole, values=np.where(whole.values % 3 == 0, whole.values, np.uint64(1)))
 
         monkeypatch.setattr(kind, "probes", fewer)
-        told = index.measure_recall(sample=80).recall
-        assert told is not None
-        assert told < 0.9
+        measured = index.measure_recall(sample=80).recall
+        assert measured is not None
+        assert measured < 0.9
 
 
 def test_a_sample_of_queries_in_batches_is_uniform() -> None:
