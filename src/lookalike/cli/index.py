@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
-from lookalike.cli import index_recall as recall
 from lookalike.cli import options as o
 from lookalike.cli import summary
 from lookalike.cli.help import App
@@ -230,6 +229,7 @@ def query(
     """
     import pyarrow as pa
 
+    from lookalike.cli import index_recall as recall
     from lookalike.cli import output as show
     from lookalike.cli import terminal
     from lookalike.index import sources
@@ -286,6 +286,7 @@ def query(
 @app.command()
 def info(place: Place, json: Annotated[bool, o.option(o.RUN, "--json", help="As JSON.")] = False) -> None:
     """What an index is and holds."""
+    from lookalike.cli import index_recall as recall
     from lookalike.index.index import Index
 
     with Index.open(place, read_only=True) as index:
@@ -330,6 +331,7 @@ class RecallOptions(TypedDict, total=False):
 @o.takes(RecallOptions)
 def measure_recall(place: Place, options: dict[str, Any]) -> None:
     """Measure the recall of an index: compare a sample of its items with all others, and count what queries find."""
+    from lookalike.cli import index_recall as recall
     from lookalike.cli import terminal
     from lookalike.index.index import Index
 
