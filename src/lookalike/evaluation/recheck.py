@@ -26,7 +26,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 SEAL = "0" * 64  # replaces the seal while the receipt is hashed
-TABLES = {"pairs": "pairs", "groups": "groups", "dedup": "kept"}  # what was asked, and the table of the answer
+CHECKED_TABLES = {"pairs": "pairs", "groups": "groups", "dedup": "kept"}  # what was asked, and the table of the answer
 PLAIN_SAMPLE = 1000  # pairs whose scores are computed again by default
 SHOWN_PROBLEMS = 20
 RELATIVE_ERROR = 1e-6  # of a score in floating point; counts and ratios of integers are compared more strictly
@@ -84,8 +84,10 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
         seal, outputs = receipt["seal"], dict(receipt["outputs"])
     except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{receipt_file} is not a sealed receipt ({type(error).__name__}: {error}).") from error
-    if receipt.get("asked") not in TABLES:
-        raise Unreadable(f"{receipt_file} is of `{receipt.get('asked')}`; expected the result of {', '.join(TABLES)}.")
+    if receipt.get("asked") not in CHECKED_TABLES:
+        raise Unreadable(
+            f"{receipt_file} is of `{receipt.get('asked')}`; expected the result of {', '.join(CHECKED_TABLES)}."
+        )
     unsealed = text.replace(str(seal).encode(), SEAL.encode())
     report.expect(hashlib.sha256(unsealed).hexdigest() == seal, f"{receipt_file.name}: its bytes differ from its seal")
     tables = {}
@@ -98,7 +100,7 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
         if digest != known["sha256"]:
             report.problems.append(f"{name}: its bytes differ from those that the receipt names")
             continue
-        table = TABLES[receipt["asked"]]
+        table = CHECKED_TABLES[receipt["asked"]]
         if path.is_dir():
             table = file.stem
         elif name != path.name:
