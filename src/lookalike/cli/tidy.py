@@ -100,11 +100,17 @@ class Tidy:
             (ours[gone], theirs[kept])
             for gone, kept in zip(removed["id"].to_pylist(), removed["kept"].to_pylist(), strict=True)
         ]
+        more: set[tuple[str, str]] = getattr(result.source, "shows_more", set())
+        spared = {
+            ours[gone]: "it shows more than the file that is kept"
+            for gone, kept in zip(removed["id"].to_pylist(), removed["kept"].to_pylist(), strict=True)
+            if (gone, kept) in more
+        }
         action = Action.parse(self.apply)
         journal = self.journal or Path(time.strftime("lookalike-%Y%m%d-%H%M%S.journal"))
         outcome = apply(
             removals, action, seen, journal if self.yes and removals else None, root=_root(ours),
-            protected=[Path(folder) for folder in self.protect or ()],
+            protected=[Path(folder) for folder in self.protect or ()], spared=spared,
         )  # fmt: skip
         if not quiet:
             sys.stderr.write(self._words(outcome, action.mode, journal))

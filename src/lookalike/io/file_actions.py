@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 from lookalike.core.formatting import count
@@ -85,12 +86,13 @@ def look(files: Iterable[Path]) -> dict[Path, Seen]:
 
 def apply(
     removals: Sequence[tuple[Path, Path]], action: Action, seen: Mapping[Path, Seen], journal: Path | None, *,
-    root: Path | None = None, protected: Sequence[Path] = (),
+    root: Path | None = None, protected: Sequence[Path] = (), spared: Mapping[Path, str] = MappingProxyType({}),
 ) -> Outcome:  # fmt: skip
     """Change the first file of each pair; the second one is kept. journal: None checks everything and changes nothing.
 
     seen: the files as they were compared; what is different now is left alone. root: the folder below which "move"
-    keeps the names of subfolders. protected: folders whose files are never changed.
+    keeps the names of subfolders. protected: folders whose files are never changed. spared: files to
+    leave alone, with the reason.
     """
     outcome = Outcome()
     kept_files = {kept for _, kept in removals}
@@ -100,6 +102,7 @@ def apply(
             reason = _obstacle(file, kept, seen, action.mode)
             if file in kept_files:
                 reason = "another file is removed in favour of it"
+            reason = spared.get(file, reason)
             if any(file.resolve().is_relative_to(folder) for folder in guarded):
                 reason = "it is in a protected folder"
             if reason is None and log is not None:

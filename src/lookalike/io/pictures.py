@@ -34,6 +34,7 @@ ANIMATED = ("GIF", "WEBP", "PNG", "TIFF", "AVIF")  # formats whose files may hav
 MAX_FRAMES = 200  # frames of a file that are looked at
 MAX_FRAME_PIXELS = 400_000_000  # pixels of all frames together after which no further one is read
 SAMPLED_FRAMES = 5  # evenly spaced frames that stand for a file with several
+EXIF_DETAILS, CAPTURE_TIME, CAPTURE_SUBSECOND = 0x8769, 0x9003, 0x9291  # tags of the moment of a photo
 EXIF_ORIENTATION = 0x0112  # the tag that says how a camera was held
 
 
@@ -52,7 +53,8 @@ class Picture:
 class PictureFolder:
     """The pictures of files and folders, sorted by name. broken: (id, reason) per unreadable file, filled by reading.
 
-    described: one row per picture that was read, for the rows of a result.
+    described: one row per picture that was read, for the rows of a result. shows_more: (file, other file) that match
+    while the first shows more: it is not removed in favour of the other.
     """
 
     name: str
@@ -61,6 +63,7 @@ class PictureFolder:
     given: tuple[str, ...] = ()
     broken: list[tuple[str, str]] = field(default_factory=list)
     described: list[dict[str, Any]] = field(default_factory=list)
+    shows_more: set[tuple[str, str]] = field(default_factory=set)
 
     columns = ("file", "width", "height", "bytes")
 
@@ -232,6 +235,19 @@ def number_of_tags(file: Path) -> int | None:
             return len(image.getexif())
     except Exception:  # Pillow raises many types of errors for broken metadata
         return None
+
+
+def capture_time(file: Path) -> tuple[str, str] | None:
+    """Return when a photo was taken, as the camera recorded it: date and time, and digits after the second or ""."""
+    try:
+        with pillow().open(file) as image:
+            tags = image.getexif().get_ifd(EXIF_DETAILS)
+    except Exception:  # Pillow raises many types of errors for broken metadata
+        return None
+    taken = tags.get(CAPTURE_TIME)
+    if not isinstance(taken, str) or not taken.strip(" :0\0"):
+        return None
+    return taken.strip(" \0"), str(tags.get(CAPTURE_SUBSECOND, "")).strip(" \0")
 
 
 def _orientation(image: Image) -> int:

@@ -102,8 +102,8 @@ def _run(
     job_options["cache"] = "" if job_options.get("cache") is None else os.fspath(job_options["cache"])
     if "max_bits" in job_options:
         job_options["threshold"] = job_options.pop("max_bits")
-    if "hashes" in job_options:
-        job_options["hashes"] = tuple(job_options["hashes"])
+    for name in {"hashes", "relations"} & job_options.keys():
+        job_options[name] = tuple(job_options[name])
     if cluster is not None:
         from lookalike.kinds.images.spark.run import run_images
         from lookalike.runtime.spark.result import SparkResult

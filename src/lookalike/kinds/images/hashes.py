@@ -74,6 +74,16 @@ def views_of(image: Image) -> tuple[U64, U8, int]:
     return hashes[at], thumbs[at], own
 
 
+def window_part(width: float, height: float, shape: int, place: int) -> tuple[float, float, float, float]:
+    """Return a window as fractions of the picture: left, top, right, bottom.
+
+    >>> window_part(400, 300, SHAPES.index(1.0), 0)
+    (0.0, 0.0, 0.75, 1.0)
+    """
+    left, top, right, bottom = _box(width, height, SHAPES[shape], WINDOW_POSITIONS[place])
+    return left / width, top / height, right / width, bottom / height
+
+
 def cut_windows(pixels: U8, boxes: F64) -> F64:  # pixels u8[h, w]; boxes f64[k, 4]: left, top, right, bottom
     """Reduce each window to 32 by 32 averages of equal areas: f64[k, 32, 32]."""
     sums = np.zeros((pixels.shape[0] + 1, pixels.shape[1] + 1))

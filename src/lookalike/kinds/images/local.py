@@ -19,11 +19,12 @@ from lookalike.errors import InputError
 from lookalike.io.collection import check_ids
 from lookalike.io.pictures import PictureFolder, modified_ns, number_of_tags
 from lookalike.kinds.images.frames import pairs_of_files, sorted_pairs
-from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS
+from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS, window_part
 from lookalike.kinds.images.kernels import views as codes
 from lookalike.kinds.images.orientations import turned_pairs
-from lookalike.kinds.images.parts import Proofs, part_pairs, proof_columns
+from lookalike.kinds.images.parts import WHOLE, Proof, Proofs, part_pairs
 from lookalike.kinds.images.reading import Hashed, open_store, read_pictures
+from lookalike.kinds.images.relations import Relations
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.joins import Block, check_count, scored
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -56,16 +57,23 @@ def run(
         sides = np.full(len(classes), 3, np.uint8)
         if cross >= 0:
             sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
-        pairs = all_pairs(hashed, sides[hashed.owner], job, pool, trace)
         proofs: Proofs = {}
+        pairs = all_pairs(hashed, sides[hashed.owner], job, pool, trace, proofs)
         if job.orientations or job.parts:
             pairs = _with_more(pairs, hashed, sides[hashed.owner], job, pool, trace, proofs)
         if len(hashed.owner) > len(hashed.readable):
             pairs, proofs = pairs_of_files(pairs, proofs, hashed.owner)
+        files = [file for folder in folders for file in folder.files]
+        relations = Relations([files[at] for at in hashed.readable.tolist()], proofs)
+        pairs = relations.chosen(pairs, job.relations, trace)
+        frames = np.bincount(hashed.owner, minlength=len(hashed.readable))
+        folders[0].shows_more = relations.losses(
+            pairs, frames, [names for one in ids for names in one.to_pylist()], hashed.readable
+        )
         choice = Choice("exact", {}, "all pairs of hashes are compared")
         return RunOutput(
             ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs,
-            details=partial(proof_columns, proofs, number) if job.orientations or job.parts else None,
+            details=partial(relations.columns, number),
         )  # fmt: skip
 
 
@@ -74,6 +82,7 @@ def _with_more(
 ) -> Pairs:
     """Add the pairs that only another orientation or a common part shows, and put their proofs into `proofs`."""
     known = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    windows = len(proofs)
     with trace.stage("parts"):
         if job.orientations:
             proofs |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs, sides, job.bound, known)
@@ -83,11 +92,12 @@ def _with_more(
             )
             proofs |= parts
             trace.add(compared_parts=compared)
-    if not proofs:
+    more = dict(list(proofs.items())[windows:])
+    if not more:
         return pairs
-    check_count(len(known) + len(proofs), job.max_pairs, IMAGES_ADVICE)
-    left, right = np.array(list(proofs), np.int64).T
-    bits = np.array([-proof.bits for proof in proofs.values()], np.float64)
+    check_count(len(known) + len(more), job.max_pairs, IMAGES_ADVICE)
+    left, right = np.array(list(more), np.int64).T
+    bits = np.array([-proof.bits for proof in more.values()], np.float64)
     left, right = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
     return sorted_pairs(left, right, np.concatenate([pairs.similarity, bits]))
 
@@ -117,8 +127,8 @@ def _criterion(folder: PictureFolder, column: str) -> pa.Array:
     raise InputError(f"no column {column!r} for pictures. Columns: {', '.join(names)}.")
 
 
-def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace) -> Pairs:
-    """Return every matching pair of pictures, as positions among the hashed ones."""
+def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace, crops: Proofs | None = None) -> Pairs:
+    """Return every matching pair of pictures, as positions among the hashed ones. crops: gets those that are crops."""
     n, cut = len(hashed.owner), int(job.threshold)
     order = np.argsort(hashed.shapes, kind="stable")
     ends = np.searchsorted(hashed.shapes[order], np.arange(len(SHAPES) + 1))
@@ -141,13 +151,18 @@ def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace
 
     def verified(left: I64, right: I64) -> Block:
         pictures = np.unique(np.concatenate([left, right]))
-        row, bits = np.zeros(n, np.int64), np.empty(len(left), np.int64)
+        row, scores = np.zeros(n, np.int64), np.empty((len(left), 2), np.int64)
         row[pictures] = np.arange(len(pictures))
         codes.verify_views(
             hashed.whole, hashed.windows, hashed.shapes, hashed.thumbs(pictures), row, len(WINDOW_POSITIONS), cut,
-            job.min_likeness, left, right, bits,
+            job.min_likeness, left, right, scores,
         )  # fmt: skip
+        bits, views = scores.T
         good = bits >= 0
+        if crops is not None:
+            for at in np.flatnonzero(good & (views != 0)).tolist():
+                one, other = int(left[at]), int(right[at])
+                crops[one, other] = _crop(hashed, one, other, int(views[at]), int(bits[at]))
         return left[good].astype(np.uint32), right[good].astype(np.uint32), -bits[good].astype(np.float64)
 
     def pieces() -> Iterator[tuple[Block, int]]:
@@ -159,6 +174,14 @@ def all_pairs(hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace
                     yield verified(left[some], right[some]), len(left[some])
 
     return sorted_pairs(*scored(pieces(), trace, job.max_pairs, advice=IMAGES_ADVICE))
+
+
+def _crop(hashed: Hashed, left: int, right: int, view: int, bits: int) -> Proof:
+    """Return the proof of a pair of which one picture is a window of the other; view: of `match_views`."""
+    whole, other = (left, right) if view > 0 else (right, left)
+    width, height = hashed.sizes[other].tolist()
+    part = window_part(width, height, int(hashed.shapes[whole]), abs(view) - 1)
+    return Proof("hash", bits, None, None, WHOLE if view > 0 else part, part if view > 0 else WHOLE)
 
 
 def _spans(items: int) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option
 
 Hash = Literal["ahash", "phash", "dhash", "whash"]
+Relation = Literal["copy", "part", "frame", "burst"]
 
 
 class ImageOptions(shared.SparkOptions, total=False):
@@ -50,6 +51,11 @@ class ImageOptions(shared.SparkOptions, total=False):
             local_only=True,
         ),
     ]
+    relations: Annotated[
+        list[Relation] | tuple[Relation, ...],
+        Option(("copy", "part", "frame"), "What matching pictures may be to each other (repeatable).",
+               flags=("--relation",), panel=SIMILARITY_PANEL, local_only=True),
+    ]  # fmt: skip
     sheet: Annotated[
         str | os.PathLike[str] | None,
         Option(None, "Path of an HTML page that shows the groups.", unset="none", command_type=Path | None,

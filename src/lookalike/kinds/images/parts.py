@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from lookalike.core.arrays import F64, I64
 from lookalike.kinds.images.geometry import Box, Overlap, candidate_pairs, overlap_of
 from lookalike.kinds.images.hashes import U8
 from lookalike.runtime.local.pool import Pool
@@ -22,14 +20,14 @@ WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 class Proof(NamedTuple):
     """Why two pictures match: evidence, the differing bits of what was compared, and the parts that correspond.
 
-    features: local features that agree with the transform, 0 if none was needed. likeness: correlation of what was
-    compared, or None if it was not kept. left_part, right_part: left, top, right and bottom,
+    features: local features that agree with the transform, 0 or None if none was needed. likeness: correlation of
+    what was compared, or None if it was not kept. left_part, right_part: left, top, right and bottom,
     as fractions of the upright picture.
     """
 
     evidence: str
     bits: int
-    features: int
+    features: int | None
     likeness: float | None
     left_part: Box
     right_part: Box
@@ -62,7 +60,7 @@ def part_pairs(
     for (left, right, _), overlap in zip(candidates, pool.map(compare, candidates), strict=True):
         if overlap is None or overlap.bits > max_bits or overlap.likeness < min_likeness:
             continue
-        if (left, right) not in proofs or overlap.features > proofs[left, right].features:
+        if (left, right) not in proofs or overlap.features > (proofs[left, right].features or 0):
             evidence = "mirrored part" if overlap.mirrored else "part"
             proofs[left, right] = Proof(
                 evidence, overlap.bits, overlap.features, overlap.likeness, overlap.left_box, overlap.right_box
@@ -81,24 +79,3 @@ def _candidates(hashed: Hashed, pool: Pool, *, mirrored: bool) -> Iterator[tuple
         for left, right in candidate_pairs(*both, pool):
             if left < n <= right and left < right - n:  # a picture and another one's mirror image
                 yield left, right - n, True
-
-
-def proof_columns(proofs: Proofs, number: I64, left: I64, right: I64, _bits: F64) -> dict[str, pa.Array]:
-    """Return the columns that say why two files match. number i64[files]: their numbers among the readable ones."""
-    rows = [proofs.get(pair) for pair in zip(number[left].tolist(), number[right].tolist(), strict=True)]
-    return {
-        "evidence": pa.array(["hash" if row is None else row.evidence for row in rows], pa.string()),
-        "features": pa.array([None if row is None else row.features for row in rows], pa.int64()),
-        "likeness": pa.array([row.likeness and round(row.likeness, 4) if row else None for row in rows], pa.float64()),
-        "left_part": pa.array([None if row is None else _shown(row.left_part) for row in rows], pa.string()),
-        "right_part": pa.array([None if row is None else _shown(row.right_part) for row in rows], pa.string()),
-    }
-
-
-def _shown(part: Box) -> str:
-    """Return a part as left, top, right and bottom in percent of the picture.
-
-    >>> _shown((0.0, 0.25, 0.5, 1.0))
-    '0 25 50 100'
-    """
-    return " ".join(f"{100 * edge:.0f}" for edge in part)

@@ -44,6 +44,7 @@ class Hashed:
     `readable`. whole u64[n, h], windows u64[n, w], shapes i64[n]: hashes of the frames. thumbs: returns the thumbnails
     u8[k, w * 256] of given frames. codes u64[c, 2] and ends i64[n + 1]: codes of local features, those of a frame
     together. local: returns the local features of a frame. turned u64[n, 7]: hashes of the other orientations.
+    sizes i64[n, 2]: width and height.
     """
 
     readable: I64
@@ -56,6 +57,7 @@ class Hashed:
     ends: I64
     local: Callable[[int], LocalFeatures]
     turned: U64
+    sizes: I64
 
 
 @dataclass(frozen=True)
@@ -232,4 +234,5 @@ def _hashed(readable: I64, owner: I64, loaded: Sequence[StoredPicture], job: Ima
         readable, owner, heads[:, 1:first].copy(), heads[:, first : first + windows].copy(),
         heads[:, 0].astype(np.int64), thumbs, codes, ends, lambda frame: store.local(int(ids[frame])),
         heads[:, first + windows :].copy(),
+        np.array([(one.width, one.height) for one in loaded], np.int64).reshape(-1, 2),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from lookalike.core.arrays import Scale
 from lookalike.core.options import check_choice, check_values, declared, defaults
 from lookalike.errors import UsageError
-from lookalike.kinds.images.options import Hash, ImageOptions
+from lookalike.kinds.images.options import Hash, ImageOptions, Relation
 
 IMAGE_DEFAULTS = defaults(ImageOptions)
 
@@ -34,6 +34,7 @@ class ImageJob:
     min_likeness: float = IMAGE_DEFAULTS["min_likeness"]
     parts: bool = True
     orientations: bool = IMAGE_DEFAULTS["orientations"]
+    relations: tuple[Relation, ...] = IMAGE_DEFAULTS["relations"]
     cache: str = ""
     max_pairs: int = IMAGE_DEFAULTS["max_pairs"]
     threads: int | None = IMAGE_DEFAULTS["threads"]
@@ -42,6 +43,8 @@ class ImageJob:
         known = declared(ImageOptions)
         for name in self.hashes:
             check_choice("hash", name, known["hashes"].choices)
+        for relation in self.relations:
+            check_choice("relation", relation, known["relations"].choices)
         if not self.hashes:
             raise UsageError(f"no hash is given; expected one or more of {', '.join(known['hashes'].choices)}.")
         check_values(ImageOptions, self.__dict__, threshold="max_bits")
@@ -62,4 +65,4 @@ class ImageJob:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "hashes": list(self.hashes)}
+        return {**self.__dict__, "hashes": list(self.hashes), "relations": list(self.relations)}

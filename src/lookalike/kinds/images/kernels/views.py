@@ -70,27 +70,30 @@ def least_bits(
 def match_views(
     whole_x: Any, windows_x: Any, shape_x: int, thumbs_x: Any, whole_y: Any, windows_y: Any, shape_y: int,
     thumbs_y: Any, places: int, cut: int, least: float,
-) -> int:  # fmt: skip
-    """Return the smallest number of bits in which views of two pictures differ, or FAR or UNLIKE.
+) -> Any:  # (bits, view)  # fmt: skip
+    """Return the smallest number of bits in which views of two pictures differ, or FAR or UNLIKE, and the view.
+
+    view: 0 for the wholes, 1 + place for a window of x and the whole of y, -1 - place for the whole of x and a window
+    of y.
 
     FAR: more than `cut` bits. UNLIKE: no pair of views at that distance has thumbnails with a likeness of at least
     `least`. The result is symmetric.
     """
     best, is_whole = least_bits(whole_x, windows_x, shape_x, whole_y, windows_y, shape_y, places)
     if best > cut:
-        return FAR
+        return FAR, 0
     if is_whole and likeness(thumbs_x[:THUMB], thumbs_y[:THUMB]) >= least:
-        return best
+        return best, 0
     if len(windows_x) > 1 and (best > 0 or not is_whole):
         for place in range(places):
             a, b = 1 + shape_y * places + place, 1 + shape_x * places + place
             if int(ones(windows_x[a] ^ windows_y[0])) == best:
                 if likeness(thumbs_x[a * THUMB : (a + 1) * THUMB], thumbs_y[:THUMB]) >= least:
-                    return best
+                    return best, 1 + place
             if int(ones(windows_x[0] ^ windows_y[b])) == best:
                 if likeness(thumbs_x[:THUMB], thumbs_y[b * THUMB : (b + 1) * THUMB]) >= least:
-                    return best
-    return UNLIKE
+                    return best, -1 - place
+    return UNLIKE, 0
 
 
 @jit
@@ -175,12 +178,12 @@ def verify_views(
     least: float,  # minimum likeness of the thumbnails
     left: Any,  # i64[c]
     right: Any,  # i64[c]
-    out: Any,  # i64[c], out: the smallest difference, or FAR or UNLIKE
+    out: Any,  # i64[c, 2], out: the smallest difference, or FAR or UNLIKE, and the view in which it occurs
 ) -> None:
     """Compare pairs of pictures by their hashes and thumbnails."""
     for i in range(len(left)):
         x, y = right[i], left[i]
-        out[i] = match_views(
+        out[i, 0], out[i, 1] = match_views(
             whole[x], windows[x], shapes[x], thumbs[row[x]], whole[y], windows[y], shapes[y], thumbs[row[y]], places,
             cut, least,
         )  # fmt: skip
@@ -204,7 +207,7 @@ def score_views(
     size = queries.shape[1]
     for i in range(len(query)):
         x, y = queries[query[i]], data[starts[i] : starts[i] + size]
-        bits = match_views(
+        bits, _ = match_views(
             x[1:first], x[first:last], np.int64(x[0]), x[last:].view(np.uint8),
             y[1:first], y[first:last], np.int64(y[0]), y[last:].view(np.uint8), places, cut, least,
         )  # fmt: skip

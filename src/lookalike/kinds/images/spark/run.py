@@ -159,6 +159,7 @@ def hashed_of(views: Sequence[bytes]) -> Hashed:
         np.stack([np.frombuffer(one[32:at], np.uint64) for one in views]),
         np.stack([np.frombuffer(one[at:end], np.uint64) for one in views]),
         heads[:, 1].copy(), thumbs.__getitem__, empty, np.zeros(len(views) + 1, np.int64), _no_features, empty,
+        np.ones((len(views), 2), np.int64),
     )  # fmt: skip
 
 
