@@ -1,4 +1,4 @@
-"""Copies, parts, frames and bursts are told apart, and no picture is removed that shows more than the one kept."""
+"""The relations of pictures are recognised, and no picture is removed that shows more than the one that is kept."""
 
 from __future__ import annotations
 
