@@ -132,9 +132,11 @@ class Result(ArrowRows):
     def sizes(self) -> pa.Table:
         """The kept rows that stand for others: id, group_size (rows of the group), copies (its equal rows).
 
-        A row that is not listed has the size 1. The sizes of all groups and the single rows add up to the input.
+        A row that is not listed has the size 1. The sizes of all groups and the single rows add up to the input. With
+        `against`, the rows are those of the other collection, each counted with the rows that were removed for it.
         """
-        self._need_one("sizes")
+        if self.found.split >= 0:
+            return self._sizes_of_the_other
         group_sizes, copies = self._sizes_of_items
         representative = self._stars.representative
         kept = np.flatnonzero((group_sizes > 1) & (representative == np.arange(len(representative))))
@@ -143,6 +145,21 @@ class Result(ArrowRows):
                 "id": self.found.ids[0].take(as_arrow(kept)),
                 "group_size": as_arrow(group_sizes[kept]),
                 "copies": as_arrow(copies[kept]),
+            }
+        )
+
+    @property
+    def _sizes_of_the_other(self) -> pa.Table:
+        gone = np.flatnonzero(self._gone)
+        number = self.found.classes.class_of(len(self.found))
+        kept = self._stars.representative[gone]
+        items, place, sizes = np.unique(kept, return_inverse=True, return_counts=True)
+        copies = np.bincount(place[number[gone] == number[kept]], minlength=len(items))
+        return pa.table(
+            {
+                "id": self.found.ids[-1].take(as_arrow(items - self.found.split)),
+                "group_size": as_arrow(1 + sizes.astype(np.int64)),
+                "copies": as_arrow(1 + copies.astype(np.int64)),
             }
         )
 

@@ -111,8 +111,8 @@ class KindCommands:
             self.check(options)
         aside = {name: options.pop(name) for name in declared(self.aside)}
         sizes = given.pop("sizes", None)
-        if sizes is not None and (options.get("engine") == "spark" or given.get("against")):
-            raise UsageError("--sizes is for one collection on one machine; leave out --against and --engine spark.")
+        if sizes is not None and options.get("engine") == "spark":
+            raise UsageError("--sizes is for one machine; leave out --engine spark.")
         if options.get("engine") == "spark":
             from lookalike.cli.spark import run_on_spark
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -128,3 +129,19 @@ def test_scores_without_common_shingles_are_not_called_wrong(tmp_path: Path, loo
     done = lookalike("verify", tmp_path / "out", "--all")
     assert done.code == 0, done.out
     assert "max_share" in done.out
+
+
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "`group_size - 1` is what the first table grows by")
+def test_sizes_of_the_other_collection() -> None:
+    text = "the quick brown fox jumps over the lazy dog on a day in may"
+    first = pa.table({"id": ["x", "y"], "text": [text, "nothing of this kind is in the other one at all"]})
+    second = pa.table({"id": ["a", "b", "c", "d"], "text": [text, text, f"{text} again", "alone in here, by itself"]})
+    result = la.dedup(second, against=first, threshold=0.7)
+    assert result.sizes.to_pylist() == [{"id": "x", "group_size": 4, "copies": 3}]
+
+
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "whose near copies all went to other")
+def test_a_document_whose_near_copy_went_to_another_one_stays() -> None:
+    texts = ["a b c d e f g h", "c d e f g h i j", "e f g h i j k l"]  # the first and the last share less than half
+    result = la.dedup(texts, threshold=0.5, k=1, exact=True, drop_all=True)
+    assert result.kept["text"].to_pylist() == texts[2:]

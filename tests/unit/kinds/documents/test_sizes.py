@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.errors import UsageError
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), max_size=12)
 
@@ -35,11 +33,8 @@ def test_sizes_on_the_command_line(tmp_path: Path, lookalike) -> None:
     given = ("dedup", tmp_path / "in.txt", "-o", tmp_path / "out.txt", "--sizes", tmp_path / "sizes.csv")
     assert lookalike(*given).code == 0
     assert (tmp_path / "sizes.csv").read_text() == '"id","group_size","copies"\n0,3,3\n'
-    done = lookalike(*given, "--force", "--against", tmp_path / "in.txt")
+    assert lookalike(*given, "--force", "--against", tmp_path / "in.txt").code == 0
+    assert (tmp_path / "sizes.csv").read_text() == '"id","group_size","copies"\n0,4,4\n3,2,2\n'
+    done = lookalike(*given, "--force", "--engine", "spark")
     assert done.code == 2
-    assert "--sizes is for one collection" in done.err
-
-
-def test_sizes_need_one_collection() -> None:
-    with pytest.raises(UsageError, match="made within one collection"):
-        _ = la.dedup(["a b c d e f"], against=["a b c d e f"]).sizes
+    assert "--sizes is for one machine" in done.err
