@@ -211,6 +211,42 @@ def model_numbers(rng: Rng) -> Case:
     return two_tables(rng, (left, list(range(600))), (right, list(range(300, 900))))
 
 
+def model_elsewhere(rng: Rng) -> Case:
+    """Two shops: one has the model number in a column, the other in the title or nowhere; titles name other features."""
+    things = goods(rng, 900)
+    extra = [w.lower() for w in words(rng, 60, 1, 2)]
+
+    def title(t: dict[str, Any], *more: str) -> str:
+        shown = [w for w in t["words"] if rng.random() < 0.5]
+        return " ".join([t["maker"], *shown, *(extra[i] for i in rng.integers(0, 60, 2)), t["thing"], *more])
+
+    left = [{"title": title(t), "model": t["model"]} for t in things[:600]]
+    right: list[Row] = []
+    for t in things[300:]:
+        where = rng.random()
+        right.append({"title": title(t, t["model"]) if where < 0.7 else title(t),
+                      "model": t["model"] if 0.6 < where < 0.9 else None})  # fmt: skip
+    return two_tables(rng, (left, list(range(600))), (right, list(range(300, 900))))
+
+
+def one_name(rng: Rng) -> Case:
+    """One column of company names: common words in other combinations, legal forms that vary, slips."""
+    vocabulary, trades = [w.lower() for w in words(rng, 1500)], words(rng, 15)
+    forms = (("Inc", "Incorporated"), ("Ltd", "Limited"), ("Corp", "Corporation"))
+    rows: list[Row] = []
+    who: list[int] = []
+    for entity in range(1200):
+        parts = [common(rng, vocabulary) for _ in range(int(rng.integers(1, 3)))]
+        if rng.random() < 0.7:
+            parts.append(trades[int(rng.integers(15))])
+        form = forms[int(rng.integers(3))]
+        for copy in range(1 + (rng.random() < 0.25)):
+            name = " ".join(parts)
+            rows.append({"name": f"{typo(rng, name) if copy and rng.random() < 0.3 else name} {form[copy]}"})
+            who.append(entity)
+    return one_table(rng, rows, who)
+
+
 def units(rng: Rng) -> Case:
     """Goods in several sizes: 16 GB is 16GB and not 32 GB; 1 TB is 1000 GB; inches have a sign."""
     names = words(rng, 150)
@@ -306,7 +342,20 @@ def unequal(rng: Rng) -> Case:
 
 CASES: dict[str, Callable[[Rng], Case]] = {
     draw.__name__: draw
-    for draw in (wide, households, few_fields, applicants, model_numbers, units, lists, swapped, versions, unequal)
+    for draw in (
+        wide,
+        households,
+        few_fields,
+        applicants,
+        model_numbers,
+        model_elsewhere,
+        one_name,
+        units,
+        lists,
+        swapped,
+        versions,
+        unequal,
+    )
 }
 
 

@@ -31,6 +31,7 @@ RULES = RecordRules(
         FieldRule(column="born", compare="date", weight=1.0),
         FieldRule(column="pay", compare="number", weight=0.5, keys=()),
         FieldRule(column="town", weight=0.7),
+        FieldRule(column="(codes)", compare="codes", weight=0.5, keys=("words",), sources=("name", "phone")),
     ),
     whole=0.4,
     rivals=False,

@@ -25,6 +25,9 @@ def compare(field: Field, left: U32, right: U32) -> F32:
     if kind == "words":
         likeness.compare_words(field.words, a, b, out)
         return out
+    if kind == "codes":
+        likeness.compare_codes_shared(field.words, a, b, out)
+        return out
     if kind in ("code", "date"):
         likeness.compare_codes(field.letters, field.offsets, a, b, out)
         return np.fmax(out, _days_apart(field, a, b)) if kind == "date" else out

@@ -50,9 +50,11 @@ def fit_from_fields(table: PairTable) -> Chances | None:
 def all_pairs_model(table: PairTable) -> tuple[Chances, bool] | None:
     """Fit the model with u-probabilities of all pairs; None where there are fewer than three fields or no pairs.
 
-    Returns the model, with a class of related pairs if there is one, and whether the dependence between fields could be
+    Derived fields are left out: they would count what they are derived from once more. Returns the model of the columns
+    of the input, with a class of related pairs if there is one, and whether the dependence between fields could be
     measured.
     """
+    table = table.of_columns()
     if table.population is None or len(table.fields) < ENOUGH_FIELDS or not len(table):
         return None
     seen = EMData.of(table, table.population)

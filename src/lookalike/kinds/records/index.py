@@ -18,6 +18,7 @@ from lookalike.index.items import ITEMS_PER_CHUNK, Batch
 from lookalike.index.store import Blobs, StoreCandidates, StoredKeys, ends_of
 from lookalike.kernels import hashing
 from lookalike.kinds.records.blocking import CROSSED, MAX_BLOCK_SIZE, ValueKeys
+from lookalike.kinds.records.codes import columns_of, field_values
 from lookalike.kinds.records.comparisons import WholeRecords, compare
 from lookalike.kinds.records.em import weigh
 from lookalike.kinds.records.fields import Field, make_field, number_hashes, rarity
@@ -185,9 +186,10 @@ class RecordKind:
 
     def features(self, piece: pa.Table) -> Blobs:
         """Return the texts of the fields of each record, as a JSON list."""
-        names = [rule.column for rule in self.rules.fields]
-        columns = open_records(piece).read(names)
-        rows = zip(*(columns.column(name).to_pylist() for name in names), strict=True)
+        names = columns_of(self.rules.fields)
+        read = open_records(piece).read(names)
+        columns = {name: read.column(name) for name in names}
+        rows = zip(*(field_values(columns, rule).to_pylist() for rule in self.rules.fields), strict=True)
         return Blobs.of([json.dumps(row, ensure_ascii=False).encode() for row in rows])
 
     def _fields(self, rows: Sequence[bytes]) -> list[Field]:
@@ -264,7 +266,8 @@ class RecordKind:
 
 
 def _rules_of(made: Mapping[str, Any]) -> RecordRules:
-    fields = [{**field, "keys": tuple(field["keys"])} for field in made["fields"]]
+    fields = [{**field, "keys": tuple(field["keys"]), "sources": tuple(field.get("sources", ()))}
+              for field in made["fields"]]  # fmt: skip
     for field in fields:
         if "bits" in field:
             field["bits"] = tuple(field["bits"])

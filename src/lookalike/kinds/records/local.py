@@ -19,6 +19,7 @@ from lookalike.core.recall_audit import Audit
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError, listed, nearest
 from lookalike.kinds.records.audit import audit
+from lookalike.kinds.records.codes import columns_of, field_values
 from lookalike.kinds.records.column_selection import telling_fields
 from lookalike.kinds.records.equal_records import equal_records
 from lookalike.kinds.records.fields import Field, make_field
@@ -74,7 +75,7 @@ def load(
     """
     column = preferred_column(keep)
     with trace.stage("read"):
-        wanted = [rule.column for rule in rules.fields] if rules else list(names or common_columns(tables))
+        wanted = columns_of(rules.fields) if rules else list(names or common_columns(tables))
         read = [_read(table, wanted, column if number == 0 else None) for number, table in enumerate(tables)]
         ids = [table.ids(made) for table, made in zip(tables, read, strict=True)]
         both = pa.concat_tables([made.select(wanted) for made in read])
@@ -89,10 +90,11 @@ def load(
                     f"no column of {tables[0].name} tells its records apart: all are empty or always the same. "
                     f"Columns: {listed(wanted)}."
                 )
-            columns = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
+            made = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
             # With only one field, its words are those of the whole record.
-            rules = RecordRules(fields=columns) if len(columns) > 1 else RecordRules(fields=columns, whole=0.0)
-        fields = list(pool.map(lambda rule: make_field(both.column(rule.column), rule), rules.fields))
+            rules = RecordRules(fields=made) if len(made) > 1 else RecordRules(fields=made, whole=0.0)
+        columns = {name: both.column(name) for name in wanted}
+        fields = list(pool.map(lambda rule: make_field(field_values(columns, rule), rule), rules.fields))
         if inferred and not names:
             fields, left_out = telling_fields(fields, split)
             if left_out:
@@ -194,7 +196,8 @@ def common_columns(tables: Sequence[RecordTable]) -> list[str]:
 
 def _lengths(table: pa.Table, rules: RecordRules) -> I64:
     """Return the total size of the fields of each record in bytes."""
-    sizes = [pc.fill_null(pc.binary_length(table.column(rule.column)), 0).to_numpy() for rule in rules.fields]
+    names = [rule.column for rule in rules.fields if not rule.sources]
+    sizes = [pc.fill_null(pc.binary_length(table.column(name)), 0).to_numpy() for name in names]
     return np.asarray(np.sum(sizes, axis=0, dtype=np.int64))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.core.arrays import F64
-from lookalike.kinds.records.em import Explained
-from lookalike.kinds.records.em_composite import estimate
+from lookalike.kinds.records.em import Chances, Explained
+from lookalike.kinds.records.em_composite import LEVEL_COUNT, estimate
 from lookalike.kinds.records.em_three_class import MIN_MATCHES, all_pairs_model
 from lookalike.kinds.records.pair_table import PairTable
 from lookalike.kinds.records.rules import Basis
@@ -64,7 +64,19 @@ def match_model(table: PairTable) -> MatchModel:
     basis: Basis = "measured" if dependence_measured else "assumed"
     if chances.chance.sum() / table.drawn < MIN_MATCHES:
         basis = "few matches"
-    return MatchModel(chances.prior, chances.bits, chances.explained, basis, mean_partners(table, chances.chance))
+    bits, explained = _of_all_fields(chances, table)
+    return MatchModel(chances.prior, bits, explained, basis, mean_partners(table, chances.chance))
+
+
+def _of_all_fields(chances: Chances, table: PairTable) -> tuple[list[tuple[float, ...]], list[Explained]]:
+    """Return match weights and explained bits of all fields, given those of the columns; derived fields have 0 bits."""
+    kept = table.own_fields
+    bits: list[tuple[float, ...]] = [(0.0,) * LEVEL_COUNT for _ in table.fields]
+    explained: list[Explained] = [{} for _ in table.fields]
+    for place, number in enumerate(kept):
+        bits[number] = chances.bits[place]
+        explained[number] = {kept[by]: lift for by, lift in chances.explained[place].items()}
+    return bits, explained
 
 
 def further_partners(table: PairTable, chance: F64) -> float:

@@ -59,6 +59,20 @@ class PairTable:
         """Return the standard candidates: what is learned does not depend on how many others were requested."""
         return self if self.standard is None else replace(self.take(np.flatnonzero(self.standard)), standard=None)
 
+    def of_columns(self) -> PairTable:
+        """Return the table without derived fields: their evidence is that of the columns they are derived from."""
+        kept = self.own_fields
+        if len(kept) == len(self.fields) or self.population is None:
+            return self
+        return replace(self, fields=[self.fields[n] for n in kept], population=self.population.select(kept))
+
+    @property
+    def own_fields(self) -> list[int]:
+        """Return the numbers of the fields that are columns of the input."""
+        known = self.population.fields if self.population else ()
+        derived = {number for number, field in enumerate(known) if field.rule.sources}
+        return [number for number in range(len(self.fields)) if number not in derived]
+
     def with_more(self, other: PairTable) -> PairTable:
         """Return the pairs of both tables, concatenated."""
         return replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,14 @@ class RandomPairs:
         pairs = first * others / (1 if split >= 0 else 2)
         known, equal = (np.array(part) for part in zip(*counts, strict=True))
         return cls(fields, pairs, known, equal, random, (left, right), sharing)
+
+    def select(self, kept: Sequence[int]) -> RandomPairs:
+        """Return the statistics of these fields."""
+        at = np.array(kept, np.int64)
+        sharing = [[some[n] for n in kept] if len(some) else [] for some in (self.sharing[n] for n in kept)]
+        random = [self.random[n] for n in kept]
+        return replace(self, fields=[self.fields[n] for n in kept], known=self.known[at], equal=self.equal[at],
+                       random=random, sharing=sharing)  # fmt: skip
 
     @property
     def usual(self) -> F64:

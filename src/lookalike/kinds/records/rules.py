@@ -12,9 +12,10 @@ from lookalike.core.options import check_similarity
 from lookalike.errors import UsageError
 
 # words: words are matched one by one, rare ones with higher weights. code: few edits in a number, a phone number, an
-# id. The last four are computed by RapidFuzz on the folded text.
+# id. codes: the codes that both have, by weight, relative to the record with fewer. The last
+# four are computed by RapidFuzz on the folded text.
 COMPARISONS = (
-    "words", "code", "number", "date", "exact", "edit", "jaro_winkler", "token_set", "token_sort",
+    "words", "code", "codes", "number", "date", "exact", "edit", "jaro_winkler", "token_set", "token_sort",
 )  # fmt: skip
 BY_RAPIDFUZZ = ("edit", "jaro_winkler", "token_set", "token_sort")
 COMPACT = ("code", "date", "number")  # compared without blanks and punctuation
@@ -43,7 +44,8 @@ class FieldRule:
 
     weight: None if it is to be learned. bits: the match weight of each comparison level (`EDGES`) in the
     Fellegi-Sunter model. explained: the number of bits of each level that agreement in another column takes away, with
-    term-frequency adjustment; None to use the match weights unadjusted.
+    term-frequency adjustment; None to use the match weights unadjusted. sources: the columns of a derived field, whose
+    values are the codes in them; empty if the field is the column itself.
     """
 
     column: str
@@ -52,11 +54,14 @@ class FieldRule:
     weight: float | None = None
     bits: tuple[float, ...] | None = None
     explained: Mapping[str, tuple[float, ...]] | None = None
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("comparison", self.compare, COMPARISONS)
         for key in self.keys:
             check_choice("key", key, KEYS)
+        if self.sources and self.compare != "codes":
+            raise UsageError(f"{self.column!r} has sources; a field of codes alone is made from other columns.")
         if self.weight is not None and not self.weight >= 0:
             raise UsageError(f"the weight of {self.column!r} is {self.weight}; expected 0 or more.")
         if self.bits is not None and len(self.bits) != len(EDGES) + 1:
@@ -74,6 +79,8 @@ class FieldRule:
 
     def as_dict(self) -> dict[str, Any]:
         made: dict[str, Any] = {"column": self.column, "compare": self.compare, "keys": list(self.keys)}
+        if self.sources:
+            made["sources"] = list(self.sources)
         if self.weight is not None:
             made["weight"] = self.weight
         if self.bits is not None:

@@ -19,7 +19,7 @@ HEAD = f"""\
 """
 SURVIVE = "survive"
 OF_RULES = ("threshold", "whole", "rivals", "prior", "basis", SURVIVE, "fields")
-OF_FIELDS = ("column", "compare", "keys", "weight", "bits", "explained")
+OF_FIELDS = ("column", "compare", "keys", "sources", "weight", "bits", "explained")
 
 
 def write_settings(rules: RecordRules, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -96,7 +96,7 @@ def read_settings(path: str | os.PathLike[str]) -> RecordRules | None:
 
 def _field(made: dict[str, Any], name: str) -> FieldRule:
     _check_names(made, OF_FIELDS, name)
-    lists: dict[str, Any] = {key: tuple(made[key]) for key in ("keys", "bits") if key in made}
+    lists: dict[str, Any] = {key: tuple(made[key]) for key in ("keys", "sources", "bits") if key in made}
     if "explained" in made:
         lists["explained"] = {column: tuple(lift) for column, lift in made["explained"].items()}
     return FieldRule(**{**made, **lists})

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lookalike.core.arrow import as_arrow
 from lookalike.errors import UsageError
+from lookalike.kinds.records.codes import code_rule
 from lookalike.kinds.records.dates import standard_date
 from lookalike.kinds.records.rules import FieldRule
 
@@ -39,12 +40,14 @@ def infer_fields(table: pa.Table, names: Sequence[str]) -> tuple[FieldRule, ...]
             "distinguish the records with `fields`."
         )
     few = len(guessed) <= FEW_FIELDS
-    return tuple(
+    made = tuple(
         FieldRule(
             column=name, compare=kind, keys=_keys(kind, forgiving=few and _mean_words(samples[name]) <= MAX_FIELD_WORDS)
         )
         for name, kind in guessed.items()
     )
+    codes = code_rule(made, samples)
+    return made if codes is None else (*made, codes)
 
 
 def _mean_words(values: Sequence[str]) -> float:

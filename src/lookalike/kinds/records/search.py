@@ -16,8 +16,9 @@ from lookalike.core.trace import Trace
 from lookalike.kinds.records.assignment import one_to_one
 from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE, index_keys, two_hop_pairs
 from lookalike.kinds.records.blocking_analysis import describe_oversized_blocks
+from lookalike.kinds.records.chance_pairs import above_chance, chance_pairs
 from lookalike.kinds.records.comparisons import WholeRecords, compare
-from lookalike.kinds.records.em import weigh
+from lookalike.kinds.records.em import ENOUGH_FIELDS, weigh
 from lookalike.kinds.records.exact_blocking import exact_candidates
 from lookalike.kinds.records.explain import explain_pairs
 from lookalike.kinds.records.fields import Field
@@ -26,7 +27,15 @@ from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
 from lookalike.kinds.records.rules import RIVALS_OF, RecordRules
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
-from lookalike.kinds.records.threshold import LEARNED, infer_cardinality, learn, settled, standing_cut, standing_scores
+from lookalike.kinds.records.threshold import (
+    LEARNED,
+    MIN_PAIRS,
+    infer_cardinality,
+    learn,
+    settled,
+    standing_cut,
+    standing_scores,
+)
 from lookalike.runtime.local.pool import Pool
 
 STANDARD_NEIGHBOURS = 10  # weights and thresholds are learned from this number of candidates per record
@@ -65,6 +74,7 @@ class Search:
     whole: WholeRecords
     table: PairTable
     number: I64  # the class of each record, -1 for a record without values
+    sizes: I64  # the number of records of each class
     apart: I64 | None = None  # classes with the same number are never compared, except those with -1
 
     @classmethod
@@ -103,7 +113,7 @@ class Search:
             similarities = [in_pieces(partial(compare, field), left, right, pool) for field in own]
         n = len(firsts)
         table = PairTable(left, right, similarities, alike, n, side, RandomPairs.of(own, n, side), standard=standard)
-        return cls(own, whole, table, number, of_classes)
+        return cls(own, whole, table, number, classes.counts, of_classes)
 
     @staticmethod
     def _by_keys(own: Sequence[Field], side: int, pool: Pool, trace: Trace, k: int) -> list[U64]:
@@ -153,11 +163,20 @@ class Search:
         rivals = self.table.split >= 0 and any(sides)
         if cut is None:
             cut = standing_cut(usual, usual_score, sides).at if rivals else learned.cut.at
+            if self.table.split < 0 and len(usual.own_fields) < ENOUGH_FIELDS and len(usual) >= MIN_PAIRS:
+                cut = max(cut, self._cut_above_chance(rules, usual, usual_score))
         rules = replace(rules, threshold=cut)
         if not single:
             return rules, self._standing(score, sides) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
+
+    def _cut_above_chance(self, rules: RecordRules, table: PairTable, score: F32) -> float:
+        """Return the threshold above which more pairs are found than by chance; for one table with few fields."""
+        alone, stands_for = chance_pairs(self.fields, self.sizes, STANDARD_NEIGHBOURS)
+        pairs = (self.sizes[table.left] * self.sizes[table.right]).astype(np.float64)
+        by_chance = alone.similarity([rule.weight or 0.0 for rule in rules.fields], rules.whole)
+        return above_chance(score, pairs, by_chance, stands_for)
 
     def _evidence(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
         """Score the candidates by the match weights of the Fellegi-Sunter model; the score is a match probability."""

@@ -243,6 +243,31 @@ def compare_codes(letters: Any, offsets: Any, left: Any, right: Any, out: Any) -
 
 
 @jit
+def compare_codes_shared(words: Any, left: Any, right: Any, out: Any) -> None:
+    """out[p] = the weight of the words that both values have, over that of the value with less; NaN for a missing one.
+
+    Values have few words, each once. left, right i32[p], -1 for a missing value; out f32[p].
+    """
+    for p in range(len(left)):
+        u, v = left[p], right[p]
+        if u < 0 or v < 0:
+            out[p] = np.nan
+            continue
+        one, other, shared = 0.0, 0.0, 0.0
+        for i in range(words.offsets[u], words.offsets[u + 1]):
+            one += words.weights[words.ids[i]]
+        for j in range(words.offsets[v], words.offsets[v + 1]):
+            w = words.weights[words.ids[j]]
+            other += w
+            for i in range(words.offsets[u], words.offsets[u + 1]):
+                if words.ids[i] == words.ids[j]:
+                    shared += w
+                    break
+        least = min(one, other)
+        out[p] = shared / least if least > 0.0 else np.float32(u == v)
+
+
+@jit
 def compare_sets(words: Any, offsets: Any, weights: Any, left: Any, right: Any, out: Any) -> None:
     """out[p] = the cosine similarity of the weighted words of records left[p] and right[p]; 0 where one has no weight.
 

@@ -18,6 +18,7 @@ from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.texts import OnBadText, as_values, is_text
 from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE
+from lookalike.kinds.records.codes import columns_of, field_values
 from lookalike.kinds.records.local import KEYS_COMPARED, ONE_TABLE, load, searched
 from lookalike.kinds.records.pair_table import Sides
 from lookalike.kinds.records.rules import RIVALS_OF, FieldRule, RecordRules
@@ -65,7 +66,7 @@ def run_records(
     session = open_session(**cluster)
     opened = [open_rows(session, one, reading.id, several=sources[1] is not None) for one in sources if one is not None]
     tune(session, [one.frame for one in opened])
-    names = [rule.column for rule in rules.fields] if rules else list(reading.fields or common_fields(opened))
+    names = columns_of(rules.fields) if rules else list(reading.fields or common_fields(opened))
     check_fields(opened, names)
     threshold = options.pop("threshold", None)
     if rules is None or _undecided(rules, threshold, several=len(opened) == 2, single=options["one_to_one"]):
@@ -96,7 +97,7 @@ def _learned(
     options: dict[str, Any], trace: Trace, on_bad_text: OnBadText,
 ) -> RecordRules:  # fmt: skip
     """Learn the rules from a sample, with the local engine. chosen: the columns to compare; None to select them."""
-    names = [rule.column for rule in rules.fields] if rules else list(chosen or common_fields(opened))
+    names = columns_of(rules.fields) if rules else list(chosen or common_fields(opened))
     samples = [rows.sample(names, SAMPLED_RECORDS) for rows in opened]
     tables = [open_records(sample, on_bad_text=on_bad_text) for sample in samples]
     if rules is None:
@@ -137,7 +138,7 @@ class RecordRun(SparkRun):
 
     @cached_property
     def things(self) -> DataFrame:
-        rules, names = self.job.rules, [rule.column for rule in self.job.rules.fields]
+        rules, names = self.job.rules, columns_of(self.job.rules.fields)
         texts = ", ".join(f"{name} string" for name in text_columns(rules))
         several = len(self.origins) == 2
         origins = [one.with_struct(names) for one in self.origins]
@@ -146,13 +147,14 @@ class RecordRun(SparkRun):
 
         def make(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, dict[str, pa.Array]]]:
             items = numbers(batch, "item")
-            texts = []
+            columns: dict[str, pa.ChunkedArray] = {}
             for name, values in zip(names, batch["text"].flatten(), strict=True):
                 if is_text(values.type):
                     where = partial(_where, items, name)
-                    texts.append(as_values(values, on_bad_text=on_bad, where=where))
+                    columns[name] = pa.chunked_array([as_values(values, on_bad_text=on_bad, where=where)])
                 else:
-                    texts.append(as_text(values))
+                    columns[name] = pa.chunked_array([as_text(values)])
+            texts = [field_values(columns, rule).combine_chunks() for rule in rules.fields]
             yield batch, features(texts, rules)
 
         read = read_items(origins, make, f"{RECORD_FEATURES}, {texts}", preferred=preferred_column(self.keep))
