@@ -23,14 +23,18 @@ from lookalike.kinds.records.blocking import index_keys
 from lookalike.kinds.records.comparisons import WholeRecords, compare, folded_texts
 from lookalike.kinds.records.fields import Field, make_field
 from lookalike.kinds.records.pair_table import PairTable
+from lookalike.kinds.records.threshold import NOISE
 
-SAMPLED = 10_000  # maximum number of permuted rows, and of records that these are compared with,
-SAMPLED_LETTERS = 1_000_000  # or fewer: this divided by the mean length of a record, since words are compared crosswise
-FEWEST_SAMPLED = 500
-MARGIN = 1.1  # pairs must exceed this multiple of the pairs by chance: the words of a real table are not independent
-SPREADS = 2  # and that by this many standard deviations of a count
-NOISE = 3  # thresholds whose expected F1 differs by this many pairs or fewer count as equally good
-GRID = 401  # number of thresholds that are compared
+PERMUTED_ROWS = 10_000  # maximum number of permuted rows, and of records that these are compared with,
+PERMUTED_LETTERS = (
+    1_000_000  # or fewer: this divided by the mean length of a record, since words are compared crosswise
+)
+FEWEST_PERMUTED = 500
+CHANCE_MARGIN = (
+    1.1  # pairs must exceed this multiple of the pairs by chance: the words of a real table are not independent
+)
+CHANCE_SPREADS = 2  # and that by this many standard deviations of a count
+THRESHOLDS_TRIED = 401  # number of thresholds that are compared
 
 
 def permuted(field: Field, records: I64, rng: np.random.Generator) -> list[str | None]:
@@ -56,7 +60,7 @@ def chance_pairs(fields: Sequence[Field], sizes: I64, neighbours: int) -> tuple[
     """
     rng = np.random.default_rng(0)
     n, rows = len(sizes), int(sizes.sum())
-    most = min(SAMPLED, max(FEWEST_SAMPLED, int(SAMPLED_LETTERS * n / max(sum(map(_letters, fields)), 1))))
+    most = min(PERMUTED_ROWS, max(FEWEST_PERMUTED, int(PERMUTED_LETTERS * n / max(sum(map(_letters, fields)), 1))))
     kept = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     drawn = np.repeat(np.arange(n), sizes)
     if len(drawn) > most:
@@ -104,9 +108,9 @@ def above_chance(score: F32, pairs: F64, chance: F32, by_chance: F64) -> float:
     True
     """
     top = max(float(score.max(initial=0.0)), 1e-6)
-    cuts = np.linspace(0, top, GRID)
+    cuts = np.linspace(0, top, THRESHOLDS_TRIED)
     found, wrong = _reached(score, pairs, cuts), _reached(chance, by_chance, cuts)
-    right = np.maximum(found - MARGIN * wrong - SPREADS * np.sqrt(wrong), 0)
+    right = np.maximum(found - CHANCE_MARGIN * wrong - CHANCE_SPREADS * np.sqrt(wrong), 0)
     most = float(right.max())
     if most < 1:
         return min(1.0, 1.01 * top)

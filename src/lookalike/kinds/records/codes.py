@@ -15,13 +15,13 @@ import pyarrow as pa
 from lookalike.kinds.records.rules import FieldRule
 from lookalike.kinds.records.units import NAMES, with_units
 
-CODES = "(codes)"
-TYPICAL = 0.1  # minimum share of the values of a text column that contain a code
-MIXED = 0.5  # minimum share of the values of a column of codes that contain letters and digits
-MIN_MIXED, MIN_DIGITS = 4, 5  # minimum length of a code of letters and digits, and of one of digits only
-WORD = re.compile(r"[^\W_]+(?:[-/.][^\W_]+)*")
-PART = re.compile(r"[-/.]")
-MAIL = re.compile(r"\S+@\S+")
+CODE_FIELD = "(codes)"
+MIN_CODED = 0.1  # minimum share of the values of a text column that contain a code
+MIN_LETTERED = 0.5  # minimum share of the values of a column of codes that contain letters and digits
+MIN_MIXED_LETTERS, MIN_CODE_DIGITS = 4, 5  # minimum length of a code of letters and digits, and of one of digits only
+CODED_WORD = re.compile(r"[^\W_]+(?:[-/.][^\W_]+)*")
+CODE_SEPARATOR = re.compile(r"[-/.]")
+MAIL_ADDRESS = re.compile(r"\S+@\S+")
 # Quantities, ordinals, decades and sizes such as 10x15 have letters and digits too.
 NO_CODE = re.compile(rf"\d+(p\d+)?({NAMES}|st|nd|rd|th|s|x\d+)")
 
@@ -33,8 +33,8 @@ def codes_of(text: str) -> list[str]:
     (['kxtg6700b', 'tg6700b', '99871'], [])
     """
     found: dict[str, None] = {}
-    for word in WORD.findall(with_units(MAIL.sub(" ", text)).lower()):
-        for code in (PART.sub("", word), *PART.split(word)):
+    for word in CODED_WORD.findall(with_units(MAIL_ADDRESS.sub(" ", text)).lower()):
+        for code in (CODE_SEPARATOR.sub("", word), *CODE_SEPARATOR.split(word)):
             if _is_code(code):
                 found[code] = None
     return list(found)
@@ -42,9 +42,9 @@ def codes_of(text: str) -> list[str]:
 
 def _is_code(word: str) -> bool:
     digits = sum(c.isdigit() for c in word)
-    if not digits or len(word) < MIN_MIXED:
+    if not digits or len(word) < MIN_MIXED_LETTERS:
         return False
-    return len(word) >= MIN_DIGITS if digits == len(word) else NO_CODE.fullmatch(word) is None
+    return len(word) >= MIN_CODE_DIGITS if digits == len(word) else NO_CODE.fullmatch(word) is None
 
 
 def code_rule(rules: Sequence[FieldRule], samples: Mapping[str, Sequence[str]]) -> FieldRule | None:
@@ -53,15 +53,16 @@ def code_rule(rules: Sequence[FieldRule], samples: Mapping[str, Sequence[str]]) 
     samples: values of each column.
     """
     texts = [rule.column for rule in rules if rule.compare == "words"]
-    holding = [name for name in texts if _share(bool(codes_of(value)) for value in samples[name]) >= TYPICAL]
-    if not holding or CODES in samples:
+    holding = [name for name in texts if _share(bool(codes_of(value)) for value in samples[name]) >= MIN_CODED]
+    if not holding or CODE_FIELD in samples:
         return None
     columns = [
         rule.column
         for rule in rules
-        if rule.compare == "code" and _share(any(c.isalpha() for c in value) for value in samples[rule.column]) >= MIXED
+        if rule.compare == "code"
+        and _share(any(c.isalpha() for c in value) for value in samples[rule.column]) >= MIN_LETTERED
     ]
-    return FieldRule(column=CODES, compare="codes", keys=("words",), sources=(*holding, *columns))
+    return FieldRule(column=CODE_FIELD, compare="codes", keys=("words",), sources=(*holding, *columns))
 
 
 def _share(true: Iterable[bool]) -> float:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.errors import UsageError
-from lookalike.kinds.records.codes import CODES, codes_of, columns_of, field_values
+from lookalike.kinds.records.codes import CODE_FIELD, codes_of, columns_of, field_values
 from lookalike.kinds.records.comparisons import compare
 from lookalike.kinds.records.fields import make_field
 from lookalike.kinds.records.rules import FieldRule
@@ -20,7 +20,7 @@ from lookalike.kinds.records.rules_file import read_settings, write_settings
 from lookalike.kinds.records.schema_inference import infer_fields
 from record_cases import CASES
 
-RULE = FieldRule(column=CODES, compare="codes", keys=("words",), sources=("title", "model"))
+RULE = FieldRule(column=CODE_FIELD, compare="codes", keys=("words",), sources=("title", "model"))
 
 
 @pytest.mark.promise("docs/how-to/records.md", "quantities, ordinals and e-mail addresses are none")
@@ -63,15 +63,15 @@ def test_shared_codes_against_plain_python(rows: list[list[str]]) -> None:
 
 def test_persons_have_no_field_of_codes_and_shops_have_one() -> None:
     people = CASES["households"](np.random.default_rng(1)).tables[0]
-    assert CODES not in [rule.column for rule in infer_fields(people, people.column_names)]
+    assert CODE_FIELD not in [rule.column for rule in infer_fields(people, people.column_names)]
     shop = CASES["model_elsewhere"](np.random.default_rng(1)).tables[1]
     rules = infer_fields(shop, shop.column_names)
-    assert [(rule.column, rule.sources) for rule in rules if rule.sources] == [(CODES, ("title", "model"))]
+    assert [(rule.column, rule.sources) for rule in rules if rule.sources] == [(CODE_FIELD, ("title", "model"))]
     assert columns_of(rules) == ["title", "model"]
 
 
 def test_a_column_of_that_name_is_taken_as_it_is() -> None:
-    table = pa.table({"title": ["red TX200", "red TX300"], CODES: ["x", "y"]})
+    table = pa.table({"title": ["red TX200", "red TX300"], CODE_FIELD: ["x", "y"]})
     assert [rule.sources for rule in infer_fields(table, table.column_names)] == [(), ()]
 
 
