@@ -1,9 +1,8 @@
 """Agreement by chance in free text: how many pairs of unrelated records would reach each score.
 
-With one or two columns, two classes of pairs cannot be told apart by how their fields agree: any division fits
-(`em.ENOUGH_FIELDS`). What can be measured is the number of pairs that agree by chance. The words of each column are
-permuted over its rows, so that every value keeps its number of words and every word its frequency, but no row means
-anything any more. Whatever such rows match, they match by chance (the decoys of proteomics).
+With one or two columns, two classes of pairs are not identifiable from the agreement of fields (`em.ENOUGH_FIELDS`). What can be measured is the number of pairs that agree by chance. The words of each column are
+permuted over its rows, so that every value keeps its number of words and every word its frequency, but no row describes
+an entity. All matches of such rows are matches by chance (like those of decoys in proteomics).
 
 Words of a real table are not independent: names of one kind share phrases. The number of pairs by chance is therefore
 a lower bound, and the threshold that follows from it is used where it is the stricter one.
@@ -54,7 +53,7 @@ def permuted(field: Field, records: I64, rng: np.random.Generator) -> list[str |
 
 
 def chance_pairs(fields: Sequence[Field], sizes: I64, neighbours: int) -> tuple[PairTable, F64]:
-    """Return the candidates among permuted rows and records of one table, and the number of pairs that each stands for.
+    """Return the candidates among permuted rows and records of one table, and the number of pairs that each represents.
 
     sizes i64[classes]: the number of records of each class, which are equal. Records are on the left side.
     """
@@ -100,7 +99,7 @@ def _with_permuted(field: Field, kept: I64, drawn: I64, rng: np.random.Generator
 def above_chance(score: F32, pairs: F64, chance: F32, by_chance: F64) -> float:
     """Return the threshold with the best expected F1, given the scores of candidates and of pairs by chance.
 
-    score f32[p], pairs f64[p]: the candidates, and the number of pairs of records that each stands for; chance,
+    score f32[p], pairs f64[p]: the candidates, and the number of pairs of records that each represents; chance,
     by_chance: the same for pairs by chance. Above every score where no score is reached more often than by chance.
 
     >>> score, chance = np.array([0.9] * 30 + [0.2] * 50, np.float32), np.full(50, 0.2, np.float32)

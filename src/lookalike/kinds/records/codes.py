@@ -1,4 +1,4 @@
-"""Model numbers and other codes in text, as a field of their own.
+"""Model numbers and other codes in text, as a separate field.
 
 In a title, the model number is one word among ten, though it alone may tell a thing from the next one of its series;
 and one shop writes it into the title, the other into a column. The codes of all text columns of a record are therefore

@@ -64,7 +64,7 @@ def features(texts: Sequence[pa.Array], rules: RecordRules) -> dict[str, pa.Arra
             mine[there] = hashes[field.values[there]]
             hashing.mix_all(chain + mine + there.astype(np.uint64), salt, chain)
         full |= there
-        if not field.rule.sources:  # what is derived is no text of its own
+        if not field.rule.sources:  # derived values are not counted twice
             length += pc.fill_null(pc.binary_length(text), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     keys, ends = _keys(fields, n)
     return {
