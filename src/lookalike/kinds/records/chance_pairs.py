@@ -1,8 +1,9 @@
 """Agreement by chance in free text: how many pairs of unrelated records would reach each score.
 
-With one or two columns, two classes of pairs are not identifiable from the agreement of fields (`em.ENOUGH_FIELDS`). What can be measured is the number of pairs that agree by chance. The words of each column are
-permuted over its rows, so that every value keeps its number of words and every word its frequency, but no row describes
-an entity. All matches of such rows are matches by chance (like those of decoys in proteomics).
+With one or two columns, two classes of pairs are not identifiable from the agreement of fields (`em.ENOUGH_FIELDS`).
+What can be measured is the number of pairs that agree by chance. The words of each column are permuted over its rows:
+every value keeps its number of words and every word its frequency, but no row describes an entity. All matches of
+such rows are matches by chance (like those of decoys in proteomics).
 
 Words of a real table are not independent: names of one kind share phrases. The number of pairs by chance is therefore
 a lower bound, and the threshold that follows from it is used where it is the stricter one.
