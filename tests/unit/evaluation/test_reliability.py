@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import lookalike as la
 from lookalike.errors import UsageError
 from lookalike.evaluation.reliability import BIN_EDGES, reliability
+from record_cases import people as generated_people
+from record_cases import slips
 
 TOWNS = ["york", "leeds", "bath", "hull", "derby", "luton"]
 
@@ -108,6 +110,30 @@ def test_no_probability_where_records_have_several_partners() -> None:
     for other in (table, None):
         result = la.records.pairs(table, against=other, weights="em", audit=0)
         assert result.job.rules.basis == "several partners"
+
+
+@pytest.mark.promise("docs/how-to/records.md", "whose records have more than five partners")
+@pytest.mark.promise("docs/how-to/records.md", "where records of both tables have several")
+def test_probabilities_are_withheld_in_large_groups_and_where_both_tables_have_several_partners() -> None:
+    """The model still decides, as the dependence between fields is measured; what it states is withheld."""
+    rng = np.random.default_rng(4)
+    rows = [slips(rng, row, 0.1) for row in households(150) for _ in range(8)]
+    one = pa.Table.from_pylist(rows)
+    half = pa.Table.from_pylist(rows[::3]), pa.Table.from_pylist(rows[1::3])
+    for table, other in ((one, None), half):
+        result = la.records.pairs(table, against=other, weights="em", audit=0, id="none")
+        rules = result.job.rules
+        assert any(field.explained for field in rules.fields)
+        assert rules.basis == "several partners"
+        assert result.job.words().startswith("score at least")
+
+
+def households(count: int) -> list[dict[str, str | None]]:
+    """People of whom three live together, so that name, street and town depend on each other."""
+    rng = np.random.default_rng(6)
+    homes = generated_people(rng, count)
+    firsts = generated_people(rng, count)
+    return [{**homes[n // 3], "first": row["first"]} for n, row in enumerate(firsts)]
 
 
 def test_reliability_needs_probabilities() -> None:

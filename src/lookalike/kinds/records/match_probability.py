@@ -2,8 +2,10 @@
 
 The u-probabilities are measured on all pairs of the table, not on the candidates, which share a block because they
 agree somewhere; the m-probabilities are learned from the candidates. Match probabilities are close to the share of true
-matches where the dependence between fields can be measured too, and mostly where it cannot. Where the data cannot
-support a probability, the score only ranks pairs, and the basis says why.
+matches where the dependence between fields can be measured too, and mostly where it cannot. They are too low in groups
+of many records. Between two tables where records of both have several likely partners, these are copies, or others that
+are alike, and the fields do not say which. Where the data cannot support a probability, the score only ranks pairs, and
+the basis says why.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class MatchModel:
 
     prior: the match weight before any field is compared (log2 of the prior odds); bits: the match weight of each
     comparison level of each field; explained: the reduction of match weights by agreement in other fields, None where
-    the weights are used unadjusted; partners: the number of partners of the record of an average expected match.
+    the weights are used unadjusted; partners: the number of partners of the record of an average expected match;
+    dependence_measured: whether the dependence between fields was measured.
     """
 
     prior: float
@@ -41,6 +44,7 @@ class MatchModel:
     explained: Sequence[Explained] | None
     basis: Basis
     partners: float = 0.0
+    dependence_measured: bool = False
 
 
 def is_well_founded(model: MatchModel, *, one_table: bool) -> bool:
@@ -49,7 +53,10 @@ def is_well_founded(model: MatchModel, *, one_table: bool) -> bool:
     It does where the dependence between fields was measured, and entities have few records: in large groups, most of a
     record's candidates are matches, and their common values look like values shared by chance.
     """
-    return model.basis in (("measured", "assumed") if one_table else ("measured",)) and model.partners <= MAX_PARTNERS
+    if model.basis in ("few fields", "few matches"):
+        return False
+    founded = model.dependence_measured or (one_table and model.basis == "assumed")
+    return founded and model.partners <= MAX_PARTNERS
 
 
 def match_model(table: PairTable) -> MatchModel:
@@ -59,13 +66,17 @@ def match_model(table: PairTable) -> MatchModel:
         return _ranking_only(table, "few fields")
     chances, dependence_measured = model
     most = FURTHER_WITHIN if table.split < 0 else FURTHER_ACROSS
-    if not dependence_measured and further_partners(table, chances.chance) > most:
+    several = further_partners(table, chances.chance) > most
+    if not dependence_measured and several:
         return _ranking_only(table, "several partners")
+    partners = mean_partners(table, chances.chance)
     basis: Basis = "measured" if dependence_measured else "assumed"
+    if partners > MAX_PARTNERS or (several and table.split >= 0):
+        basis = "several partners"
     if chances.chance.sum() / table.drawn < MIN_MATCHES:
         basis = "few matches"
     bits, explained = _of_all_fields(chances, table)
-    return MatchModel(chances.prior, bits, explained, basis, mean_partners(table, chances.chance))
+    return MatchModel(chances.prior, bits, explained, basis, partners, dependence_measured)
 
 
 def _of_all_fields(chances: Chances, table: PairTable) -> tuple[list[tuple[float, ...]], list[Explained]]:

@@ -33,7 +33,7 @@ BASES: dict[Basis, str] = {
     "few fields": "fewer than three fields cannot distinguish matches from other pairs",
     "few matches": "fewer than 20 matches are expected, too few to learn from",
     "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
-    "that are alike",
+    "that are alike, or groups are too large to see what is shared by chance",
 }
 EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # lower edges of the comparison levels of a field, above the first one
 
