@@ -16,7 +16,7 @@ import pyarrow as pa
 from lookalike.core.formatting import size
 from lookalike.errors import OutputError, UsageError, listed
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
-from lookalike.io.paths import KNOWN, kind_of
+from lookalike.io.paths import KNOWN, is_written, kind_of
 
 
 def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence[str] = ()) -> None:
@@ -34,7 +34,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
     if not path.suffix:
         check_folder(path, force=force)
         return
-    if kind_of(path) is None:
+    if not is_written(path):
         raise UsageError(
             f"{path} has the unknown extension {path.suffix!r}. Known: {KNOWN}. "
             "A name without an extension is a folder for all tables of a result."

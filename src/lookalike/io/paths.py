@@ -25,6 +25,7 @@ FORMATS = {
     ".tsv": "TSV",
     ".txt": "text lines",
 }
+ONLY_READ = {".warc": "a web archive", ".wet": "a web archive"}
 BINARY = ("Parquet", "Arrow")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 SNIFFED_BYTES = 4096  # bytes of a file with an unknown extension that are checked for binary content
@@ -52,8 +53,17 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     """
     name = os.path.basename(path).lower()
     bare = name.removesuffix(".gz").removesuffix(".zst")
-    kind = FORMATS.get(os.path.splitext(bare)[1])
+    kind = (FORMATS | ONLY_READ).get(os.path.splitext(bare)[1])
     return None if kind in BINARY and bare != name else kind
+
+
+def is_written(path: str | os.PathLike[str]) -> bool:
+    """Return whether the extension indicates a format that can be written.
+
+    >>> is_written("a.jsonl.gz"), is_written("a.warc.gz"), is_written("a.xlsx")
+    (True, False, False)
+    """
+    return kind_of(path) in FORMATS.values()
 
 
 def readable(path: str | os.PathLike[str]) -> str:

@@ -155,6 +155,10 @@ def open_file(kind: str, file: Path, limit: ReadLimit | None = None, form: TextF
             return ArrowFile(file, str(file))
         case "JSON lines":
             return JsonLines(file, str(file), limit, form.encoding)
+        case "a web archive":
+            from lookalike.io.web_archives import WebArchive
+
+            return WebArchive(file, str(file))
         case "text lines":
             return TextLines(file, str(file), form.encoding)
         case _:
