@@ -15,9 +15,9 @@ from lookalike.io.unchanged import watched
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
-HTML = ("text/html", "application/xhtml+xml")
-PLAIN = ("text/plain",)
-FOUND = 200  # the HTTP status of a page that was found
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+PLAIN_TYPES = ("text/plain",)
+STATUS_FOUND = 200  # the HTTP status of a page that was found
 ROWS = pa.schema([("id", pa.string()), ("url", pa.string()), ("date", pa.string()), ("text", pa.large_string())])
 
 
@@ -127,21 +127,21 @@ def _text_of(record: WarcRecord, content: bytes) -> bytes | None:
         record.set_bytes_content(content)
         try:
             record.parse_http(auto_decode="all")
-            if record.http_headers.status_code != FOUND:
+            if record.http_headers.status_code != STATUS_FOUND:
                 return None
             content = record.reader.read()
         except (OSError, ValueError):  # headers or an encoding that no browser would read
             return None
         kind, charset = _type_of(record.http_headers.get("Content-Type") or "")
-    if kind in HTML:
+    if kind in HTML_TYPES:
         return _text_of_html(content, charset)
-    return _decoded(content, charset).encode() if kind in PLAIN else None
+    return _decoded(content, charset).encode() if kind in PLAIN_TYPES else None
 
 
 def _type_of(content_type: str) -> tuple[str, str | None]:
     """Return the media type and the character set of a Content-Type.
 
-    >>> _type_of("Text/HTML; charset=ISO-8859-1")
+    >>> _type_of("Text/HTML_TYPES; charset=ISO-8859-1")
     ('text/html', 'ISO-8859-1')
     """
     kind, *parameters = content_type.split(";")
