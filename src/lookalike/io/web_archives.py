@@ -141,7 +141,7 @@ def _text_of(record: WarcRecord, content: bytes) -> bytes | None:
 def _type_of(content_type: str) -> tuple[str, str | None]:
     """Return the media type and the character set of a Content-Type.
 
-    >>> _type_of("Text/HTML_TYPES; charset=ISO-8859-1")
+    >>> _type_of("Text/HTML; charset=ISO-8859-1")
     ('text/html', 'ISO-8859-1')
     """
     kind, *parameters = content_type.split(";")
