@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
-PLAIN_TYPES = ("text/plain",)
+TEXT_TYPES = ("text/plain",)
 STATUS_FOUND = 200  # the HTTP status of a page that was found
-ROWS = pa.schema([("id", pa.string()), ("url", pa.string()), ("date", pa.string()), ("text", pa.large_string())])
+ARCHIVE_COLUMNS = pa.schema(
+    [("id", pa.string()), ("url", pa.string()), ("date", pa.string()), ("text", pa.large_string())]
+)
 
 
 class WebArchive(ByteReader):
@@ -27,7 +29,7 @@ class WebArchive(ByteReader):
     Columns: id (the id of the record), url, date, text. Other records (requests, images, redirects) are left out.
     """
 
-    schema = ROWS
+    schema = ARCHIVE_COLUMNS
 
     def __init__(self, path: Path, name: str) -> None:
         try:
@@ -48,7 +50,7 @@ class WebArchive(ByteReader):
                 yield b"".join(buffer.to_pybytes() for buffer in batch.column("text").buffers() if buffer)
 
         for _ in watched(self, texts()):
-            yield last[0].select([name for name in ROWS.names if name in schema.names])
+            yield last[0].select([name for name in ARCHIVE_COLUMNS.names if name in schema.names])
 
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         return without_first(self.batches(schema), start)
@@ -111,7 +113,9 @@ class _Counted:
 def _batch(rows: list[tuple[str, str, str, bytes]]) -> pa.RecordBatch:
     *others, texts = (list(column) for column in zip(*rows, strict=True))
     columns = [pa.array(column, pa.string()) for column in others]
-    return pa.record_batch([*columns, pa.array(texts, pa.large_binary()).view(pa.large_string())], schema=ROWS)
+    return pa.record_batch(
+        [*columns, pa.array(texts, pa.large_binary()).view(pa.large_string())], schema=ARCHIVE_COLUMNS
+    )
 
 
 def _text_of(record: WarcRecord, content: bytes) -> bytes | None:
@@ -135,7 +139,7 @@ def _text_of(record: WarcRecord, content: bytes) -> bytes | None:
         kind, charset = _type_of(record.http_headers.get("Content-Type") or "")
     if kind in HTML_TYPES:
         return _text_of_html(content, charset)
-    return _decoded(content, charset).encode() if kind in PLAIN_TYPES else None
+    return _decoded(content, charset).encode() if kind in TEXT_TYPES else None
 
 
 def _type_of(content_type: str) -> tuple[str, str | None]:
