@@ -18,6 +18,7 @@ from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.io.pictures import PictureFolder
+    from lookalike.kinds.images.contact_sheet import Alignment, Box
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -137,16 +138,50 @@ def _run(
 def _write_sheet(result: Result, folder: PictureFolder, path: Path, force: bool) -> None:
     from lookalike.kinds.images.contact_sheet import Shown, write_sheet
 
-    files = dict(zip(folder.ids, folder.files, strict=True))
-    sizes = {row["file"]: f"{row['width']} x {row['height']}" for row in folder.described}
+    files = folder.named_files()
+    about = {row["file"]: (row["width"], row["height"], row["bytes"]) for row in folder.described}
     rows = result.groups.to_pylist()
+    matches = _matches(result)
     groups: dict[int, list[Shown]] = {}
     for row in rows:
-        name = row["id"]
-        shown = Shown(files[name], name, sizes[name], name == row["representative"])
+        name, kept = row["id"], row["representative"]
+        shown = Shown(files[name], name, *about[name], name == kept, matches.get((name, kept)))
         groups.setdefault(row["group"], []).append(shown)
     note = f"{count(len(folder.ids), 'files')}, {count(len(groups), 'groups')} of {count(len(rows), 'images')}"
     note += f" · {result.job.words()}"
     write_sheet(
         path, groups.values(), title=f"Look-alikes in {folder.name}", note=note, broken=folder.broken, force=force
     )
+
+
+def _matches(result: Result) -> dict[tuple[str, str], Alignment]:
+    """Return how a picture matches another one, for all pairs in both directions."""
+    from lookalike.kinds.images.contact_sheet import WHOLE, Alignment
+    from lookalike.kinds.images.orientations import ORIENTATIONS
+
+    matches = {}
+    for row in result.pairs.to_pylist():
+        left, right = row["left"], row["right"]
+        boxes = [_box(row[side]) if row[side] else WHOLE for side in ("left_part", "right_part")]
+        evidence = row["evidence"]
+        words = f"{row['relation']} · {count(int(row['bits']), 'bits')}"
+        if evidence not in ("hash", "part", "frame"):
+            words += f" · {evidence}"
+        turned = evidence if evidence in ORIENTATIONS else "mirrored" if evidence == "mirrored part" else ""
+        matches[left, right] = Alignment(words, boxes[0], boxes[1], _inverse(turned))
+        matches[right, left] = Alignment(words, boxes[1], boxes[0], turned)
+    return matches
+
+
+def _inverse(orientation: str) -> str:
+    """Return the orientation that undoes another one: rotations change their sense, mirror images undo themselves.
+
+    >>> _inverse("rotated 90"), _inverse("mirrored, rotated 90")
+    ('rotated 270', 'mirrored, rotated 90')
+    """
+    return {"rotated 90": "rotated 270", "rotated 270": "rotated 90"}.get(orientation, orientation)
+
+
+def _box(part: str) -> Box:
+    left, top, right, bottom = (int(edge) / 100 for edge in part.split())
+    return left, top, right, bottom

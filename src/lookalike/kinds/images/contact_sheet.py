@@ -1,55 +1,100 @@
-"""Write a contact sheet: the groups of pictures as one self-contained HTML page."""
+"""Write a contact sheet: the groups of pictures as one self-contained HTML page, each pair aligned for comparison."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.core.formatting import count
+from lookalike.core.formatting import count, percent, size
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.pictures import pillow
 
-EDGE = 220  # maximum width and height of a thumbnail in pixels
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
+EDGE = 220  # maximum width and height of a thumbnail in pixels
+COMPARED_EDGE = 640  # the same of a picture that is compared with the kept one
+MAX_COMPARED = 200  # pictures that can be compared on one page, which takes about 100 kB for each
+JPEG_QUALITY = 80
+
+STYLE = """
+:root { color-scheme: light dark; --line: light-dark(#0002, #fff3); --quiet: light-dark(#555, #aaa);
+  --card: light-dark(#fff, #222); --kept: light-dark(#0a7d55, #3fc796); }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
+  background: light-dark(#f6f6f4, #161616); color: light-dark(#1b1b1b, #eee); }
+h1 { font-size: 1.4rem; margin-bottom: .2rem; } h2 { font-size: 1rem; margin: 0 0 .8rem; font-weight: 600; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1rem; margin: 1rem 0; }
+.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(EDGEpx, 1fr)); gap: 1rem; }
+figure { margin: 0; min-width: 0; }
+figure .box { display: flex; align-items: end; height: EDGEpx; }
+figure .box img { display: block; max-width: 100%; max-height: 100%; border-radius: 4px; }
+figure.kept .box img, .ring { outline: 3px solid var(--kept); }
+.ring { display: inline-block; width: .7em; height: .7em; margin: 0 .2em; border-radius: 2px; }
+figcaption { font-size: .8rem; overflow-wrap: anywhere; margin-top: .5rem; }
+.note { color: var(--quiet); }
+.kept .tag { color: var(--kept); font-weight: 600; }
+details { grid-column: 1 / -1; font-size: .85rem; border-top: 1px solid var(--line); padding-top: .5rem; }
+summary { cursor: pointer; overflow-wrap: anywhere; }
+.pair { position: relative; width: fit-content; max-width: 100%; margin: .7rem 0 .3rem; --at: 50%; line-height: 0; }
+.pair img { display: block; max-width: 100%; height: auto; }
+.pair img + img { position: absolute; inset: 0; width: 100%; height: 100%;
+  clip-path: inset(0 0 0 var(--at)); }
+.pair::after { content: ""; position: absolute; inset: 0 auto 0 var(--at); border-left: 2px solid var(--kept); }
+.pair.blink img + img { clip-path: none; animation: blink 1.2s steps(1) infinite; }
+.pair.blink::after { display: none; }
+@keyframes blink { 50% { opacity: 0; } }
+.tools { display: flex; gap: 1rem; align-items: center; } .tools input[type=range] { width: min(24rem, 60%); }
+"""
+SCRIPT = """
+for (const tools of document.querySelectorAll(".tools")) {
+  const pair = tools.previousElementSibling, [slide, blink] = tools.querySelectorAll("input");
+  slide.oninput = () => pair.style.setProperty("--at", slide.value + "%");
+  blink.onchange = () => pair.classList.toggle("blink", blink.checked);
+}
+"""
 SHEET_TEMPLATE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
+ script-src 'sha256-{digest}'">
 <title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.4rem; }} h2 {{ font-size: 1rem; margin: 1.5rem 0 .5rem; }}
-section {{ border-top: 1px solid #8884; padding-bottom: 1.25rem; }}
-.row {{ display: flex; flex-wrap: wrap; gap: 1rem; align-items: start; }}
-figure {{ margin: 0; width: {edge}px; }}
-figure .box {{ display: flex; align-items: end; height: {edge}px; }}
-figure img {{ display: block; max-width: 100%; max-height: 100%; border-radius: 4px; }}
-figure.kept img, .ring {{ outline: 3px solid #2a8; }}
-.ring {{ display: inline-block; width: .7em; height: .7em; margin: 0 .2em; }}
-figcaption {{ font-size: .8rem; overflow-wrap: anywhere; margin-top: .3rem; }}
-.note {{ color: #777; }}
-</style></head><body>
+<style>{style}</style></head><body>
 <h1>{title}</h1><p class="note">{note}{ring}</p>
 {groups}
 {broken}
-</body></html>
+<script>{script}</script></body></html>
 """
 
 
 RING = ' · <span class="ring"></span> the image of each group that is kept'
+Box = tuple[float, float, float, float]  # left, top, right, bottom, as fractions of the upright picture
+WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+TURNS = {"rotated 90": 1, "rotated 180": 2, "rotated 270": 3}
+
+
+class Alignment(NamedTuple):
+    """How a picture matches the kept one: words, the parts that correspond, and how it is turned ("" if it is not)."""
+
+    words: str
+    part: Box = WHOLE
+    kept_part: Box = WHOLE
+    orientation: str = ""
 
 
 class Shown(NamedTuple):
-    """One picture of a group: its file, name, a line of description, and whether it represents the group."""
+    """One picture of a group: its file, name, size, whether it represents the group, and how it matches that one."""
 
     file: Path
     name: str
-    about: str
+    width: int
+    height: int
+    nbytes: int
     kept: bool
+    match: Alignment | None = None
 
 
 def write_sheet(
@@ -60,17 +105,26 @@ def write_sheet(
     check_place(path, force=force)
     parts = []
     shown_groups = list(groups)
+    left = MAX_COMPARED
     for number, group in enumerate(shown_groups):
-        figures = "\n".join(_figure(shown) for shown in group)
+        kept = next((shown for shown in group if shown.kept), None)
+        figures = [_figure(shown, kept) for shown in group]
+        compared = [shown for shown in group if kept is not None and shown.match is not None][:left]
+        left -= len(compared)
+        figures += [_comparison(shown, kept) for shown in compared if kept is not None]
         head = f"Group {number} · {count(len(group), 'images')}"
-        parts.append(f'<section><h2>{head}</h2><div class="row">\n{figures}\n</div></section>')
+        shown_pictures = "\n".join(figures)
+        parts.append(f'<section><h2>{head}</h2><div class="row">\n{shown_pictures}\n</div></section>')
+    if not left:
+        note += f" · the first {MAX_COMPARED} can be compared"
     listed = ""
     if broken:
         rows = "".join(f"<li>{html.escape(name)}: {html.escape(reason)}</li>" for name, reason in broken)
         listed = f"<section><h2>Left out · {count(len(broken), 'files')}</h2><ul>{rows}</ul></section>"
     page = SHEET_TEMPLATE.format(
-        title=html.escape(title), note=html.escape(note), edge=EDGE, broken=listed,
-        ring=RING if any(shown.kept for group in shown_groups for shown in group) else "",
+        title=html.escape(title), note=html.escape(note), broken=listed, style=STYLE.replace("EDGE", str(EDGE)),
+        ring=RING if any(shown.kept for group in shown_groups for shown in group) else "", script=SCRIPT,
+        digest=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
         groups="\n".join(parts) or "<p>No two images are alike.</p>",
     )  # fmt: skip
     with replacing(path, force=force) as draft:
@@ -79,24 +133,89 @@ def write_sheet(
         draft.path.write_bytes(data)
 
 
-def _figure(shown: Shown) -> str:
-    kept = ' class="kept"' if shown.kept else ""
-    name, about = html.escape(shown.name), html.escape(shown.about)
+def _figure(shown: Shown, kept: Shown | None) -> str:
+    name = html.escape(shown.name)
+    about = f"{shown.width} × {shown.height} · {size(shown.nbytes)}"
+    if shown.kept:
+        about += ' · <span class="tag">kept</span>'
+    elif kept is not None:
+        about += f"<br>{html.escape(difference(shown, kept))}"
     return (
-        f'<figure{kept}><div class="box"><img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy"></div>'
+        f'<figure{" class=kept" if shown.kept else ""}><div class="box">'
+        f'<img src="{thumbnail(shown.file)}" alt="{name}" loading="lazy"></div>'
         f'<figcaption>{name}<br><span class="note">{about}</span></figcaption></figure>'
     )
 
 
+def difference(shown: Shown, kept: Shown) -> str:
+    """Return what differs from the kept picture: the kind of match, pixels and bytes."""
+    pixels, kept_pixels = shown.width * shown.height, kept.width * kept.height
+    words = [] if shown.match is None else [shown.match.words]
+    if pixels != kept_pixels:
+        words.append(f"{percent(pixels / kept_pixels, 0)} of the pixels")
+    if shown.nbytes != kept.nbytes:
+        words.append(f"{percent(shown.nbytes / max(1, kept.nbytes), 0)} of the bytes")
+    return " · ".join(words)
+
+
+def _comparison(shown: Shown, kept: Shown) -> str:
+    """Return the parts of two pictures that correspond, one above the other, with a slider and a switch to blink."""
+    if shown.match is None:
+        return ""
+    below, above = _opened(kept.file), _opened(shown.file)
+    if below is None or above is None:
+        return ""
+    below = _cut(below, shown.match.kept_part)
+    above = _turned(_cut(above, shown.match.part), shown.match.orientation)
+    below.thumbnail((COMPARED_EDGE, COMPARED_EDGE))
+    above = above.resize(below.size)
+    name = html.escape(shown.name)
+    return (
+        f"<details><summary>Compare {name} with {html.escape(kept.name)}</summary>"
+        f'<div class="pair"><img src="{_data_url(below)}" alt="{html.escape(kept.name)}">'
+        f'<img src="{_data_url(above)}" alt="{name}"></div>'
+        '<div class="tools"><input type="range" value="50" aria-label="How much of the kept picture is shown">'
+        '<label><input type="checkbox"> blink</label></div></details>'
+    )
+
+
+def _cut(image: Image, part: Box) -> Image:
+    width, height = image.size
+    left, top = int(part[0] * width), int(part[1] * height)
+    return image.crop((left, top, max(left + 1, round(part[2] * width)), max(top + 1, round(part[3] * height))))
+
+
+def _turned(image: Image, orientation: str) -> Image:
+    """Turn a picture back as the kept one is; orientation: how the kept one lies relative to it."""
+    turn = pillow().Transpose
+    quarter = TURNS.get(orientation.removeprefix("mirrored").removeprefix(", "), 0)
+    if orientation.startswith("mirrored"):
+        image = image.transpose(turn.FLIP_LEFT_RIGHT)
+    return image.rotate(90 * quarter, expand=True) if quarter else image
+
+
 def thumbnail(file: Path, edge: int = EDGE) -> str:
-    """Return the picture as a small JPEG in a data URL, or "" if it cannot be read."""
+    """Return the upright picture as a small JPEG in a data URL, or "" if it cannot be read."""
+    small = _opened(file, edge)
+    if small is None:
+        return ""
+    small.thumbnail((edge, edge))
+    return _data_url(small)
+
+
+def _opened(file: Path, edge: int = 2 * COMPARED_EDGE) -> Image | None:
+    """Open a picture in its upright orientation, reduced if its format makes that easy."""
+    from PIL import ImageOps
+
     try:
         with pillow().open(file) as image:
             image.draft("RGB", (edge, edge))
-            small = image.convert("RGB")
-            small.thumbnail((edge, edge))
-    except (OSError, ValueError, SyntaxError):  # the file has changed since it was hashed
-        return ""
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except Exception:  # the file has changed since it was hashed; Pillow raises many types of errors
+        return None
+
+
+def _data_url(image: Image) -> str:
     buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=80)
+    image.save(buffer, "JPEG", quality=JPEG_QUALITY)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

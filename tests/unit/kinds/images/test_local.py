@@ -173,10 +173,10 @@ def test_the_sheet_shows_groups_and_escapes_names(tmp_path: Path) -> None:
     page = Tags()
     page.feed((tmp_path / "sheet.html").read_text())
     tags = [tag for tag, _ in page.seen]
-    assert "script" not in tags
+    assert tags.count("script") == 1, "that of the page"
     assert "b" not in tags
     images = [attributes for tag, attributes in page.seen if tag == "img"]
-    assert [one["alt"] for one in images] == ["fine.png", f"{evil}.png"]
+    assert [one["alt"] for one in images] == ["fine.png", f"{evil}.png", "fine.png", f"{evil}.png"]
     assert all(str(one["src"]).startswith("data:image/jpeg;base64,") for one in images)
     assert evil in page.text
     assert "<b>.png: not a picture that Pillow knows" in page.text

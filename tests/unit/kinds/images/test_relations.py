@@ -10,6 +10,7 @@ import pytest
 import lookalike as la
 from lookalike.errors import UsageError
 from lookalike.io.pictures import capture_time
+from lookalike.kinds.images import contact_sheet
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("cv2")
@@ -115,3 +116,33 @@ def test_unknown_relations_are_refused(tmp_path: Path) -> None:
     street(0).save(tmp_path / "a.png")
     with pytest.raises(UsageError, match=r"relation 'brust' is unknown\. Nearest: 'burst'"):
         la.images.pairs(tmp_path, relations=["brust"])
+
+
+def test_the_page_may_run_its_own_script_only() -> None:
+    page = contact_sheet.SHEET_TEMPLATE
+    assert "default-src 'none'" in page
+    assert "script-src 'sha256-{digest}'" in page
+
+
+@pytest.mark.promise("docs/how-to/images.md", "one over the other, aligned")
+@pytest.mark.parametrize("turned", range(8))
+def test_compared_pictures_are_aligned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: int) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    whole = street(2).convert("RGB")
+    other = whole.transpose(turned - 1) if turned else whole.crop((60, 40, 420, 290))
+    whole.save(folder / ("a.png" if turned % 2 else "z.png"))
+    other.save(folder / "k.png")
+    shown = []
+    monkeypatch.setattr(contact_sheet, "_data_url", lambda image: shown.append(np.asarray(image, np.float64)) or "")
+    la.images.groups(folder, orientations=True, sheet=tmp_path / "sheet.html")
+    *_, below, above = shown
+    assert below.shape == above.shape
+    assert np.corrcoef(below.ravel(), above.ravel())[0, 1] > 0.9
+
+
+def test_what_differs_is_said_in_numbers() -> None:
+    kept = contact_sheet.Shown(Path("a"), "a", 400, 300, 1000, True)
+    small = contact_sheet.Shown(Path("b"), "b", 200, 150, 500, False, contact_sheet.Alignment("copy · 2 bits"))
+    assert contact_sheet.difference(small, kept) == "copy · 2 bits · 25% of the pixels · 50% of the bytes"
+    assert contact_sheet.difference(kept, kept) == ""
