@@ -18,7 +18,8 @@ from lookalike.runtime.engine_choice import spark_options
 
 if TYPE_CHECKING:
     from lookalike.io.pictures import PictureFolder
-    from lookalike.kinds.images.contact_sheet import Alignment, Box
+    from lookalike.kinds.images.contact_sheet import Alignment
+    from lookalike.kinds.images.geometry import Box
     from lookalike.runtime.spark.result import SparkResult
 
 
@@ -156,8 +157,9 @@ def _write_sheet(result: Result, folder: PictureFolder, path: Path, force: bool)
 
 def _matches(result: Result) -> dict[tuple[str, str], Alignment]:
     """Return how a picture matches another one, for all pairs in both directions."""
-    from lookalike.kinds.images.contact_sheet import WHOLE, Alignment
+    from lookalike.kinds.images.contact_sheet import Alignment
     from lookalike.kinds.images.orientations import ORIENTATIONS
+    from lookalike.kinds.images.parts import WHOLE
 
     matches = {}
     for row in result.pairs.to_pylist():

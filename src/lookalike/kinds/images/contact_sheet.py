@@ -13,50 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from lookalike.core.formatting import count, percent, size
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.pictures import pillow
+from lookalike.kinds.images.geometry import Box
+from lookalike.kinds.images.parts import WHOLE
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-EDGE = 220  # maximum width and height of a thumbnail in pixels
+EDGE = 220  # maximum width and height of a thumbnail in pixels, as in the style sheet
 COMPARED_EDGE = 640  # the same of a picture that is compared with the kept one
 MAX_COMPARED = 200  # pictures that can be compared on one page, which takes about 100 kB for each
 JPEG_QUALITY = 80
 
-STYLE = """
-:root { color-scheme: light dark; --line: light-dark(#0002, #fff3); --quiet: light-dark(#555, #aaa);
-  --card: light-dark(#fff, #222); --kept: light-dark(#0a7d55, #3fc796); }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
-  background: light-dark(#f6f6f4, #161616); color: light-dark(#1b1b1b, #eee); }
-h1 { font-size: 1.4rem; margin-bottom: .2rem; } h2 { font-size: 1rem; margin: 0 0 .8rem; font-weight: 600; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1rem; margin: 1rem 0; }
-.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(EDGEpx, 1fr)); gap: 1rem; }
-figure { margin: 0; min-width: 0; }
-figure .box { display: flex; align-items: end; height: EDGEpx; }
-figure .box img { display: block; max-width: 100%; max-height: 100%; border-radius: 4px; }
-figure.kept .box img, .ring { outline: 3px solid var(--kept); }
-.ring { display: inline-block; width: .7em; height: .7em; margin: 0 .2em; border-radius: 2px; }
-figcaption { font-size: .8rem; overflow-wrap: anywhere; margin-top: .5rem; }
-.note { color: var(--quiet); }
-.kept .tag { color: var(--kept); font-weight: 600; }
-details { grid-column: 1 / -1; font-size: .85rem; border-top: 1px solid var(--line); padding-top: .5rem; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
-.pair { position: relative; width: fit-content; max-width: 100%; margin: .7rem 0 .3rem; --at: 50%; line-height: 0; }
-.pair img { display: block; max-width: 100%; height: auto; }
-.pair img + img { position: absolute; inset: 0; width: 100%; height: 100%;
-  clip-path: inset(0 0 0 var(--at)); }
-.pair::after { content: ""; position: absolute; inset: 0 auto 0 var(--at); border-left: 2px solid var(--kept); }
-.pair.blink img + img { clip-path: none; animation: blink 1.2s steps(1) infinite; }
-.pair.blink::after { display: none; }
-@keyframes blink { 50% { opacity: 0; } }
-.tools { display: flex; gap: 1rem; align-items: center; } .tools input[type=range] { width: min(24rem, 60%); }
-"""
-SCRIPT = """
-for (const tools of document.querySelectorAll(".tools")) {
-  const pair = tools.previousElementSibling, [slide, blink] = tools.querySelectorAll("input");
-  slide.oninput = () => pair.style.setProperty("--at", slide.value + "%");
-  blink.onchange = () => pair.classList.toggle("blink", blink.checked);
-}
-"""
 SHEET_TEMPLATE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
@@ -70,10 +37,8 @@ SHEET_TEMPLATE = """<!DOCTYPE html>
 """
 
 
-RING = ' · <span class="ring"></span> the image of each group that is kept'
-Box = tuple[float, float, float, float]  # left, top, right, bottom, as fractions of the upright picture
-WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
-TURNS = {"rotated 90": 1, "rotated 180": 2, "rotated 270": 3}
+LEGEND = ' · <span class="ring"></span> the image of each group that is kept'
+QUARTER_TURNS = {"rotated 90": 1, "rotated 180": 2, "rotated 270": 3}
 
 
 class Alignment(NamedTuple):
@@ -121,16 +86,22 @@ def write_sheet(
     if broken:
         rows = "".join(f"<li>{html.escape(name)}: {html.escape(reason)}</li>" for name, reason in broken)
         listed = f"<section><h2>Left out · {count(len(broken), 'files')}</h2><ul>{rows}</ul></section>"
+    script = _part_of_page("js")
     page = SHEET_TEMPLATE.format(
-        title=html.escape(title), note=html.escape(note), broken=listed, style=STYLE.replace("EDGE", str(EDGE)),
-        ring=RING if any(shown.kept for group in shown_groups for shown in group) else "", script=SCRIPT,
-        digest=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
+        title=html.escape(title), note=html.escape(note), broken=listed, style=_part_of_page("css"),
+        ring=LEGEND if any(shown.kept for group in shown_groups for shown in group) else "", script=script,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         groups="\n".join(parts) or "<p>No two images are alike.</p>",
     )  # fmt: skip
     with replacing(path, force=force) as draft:
         data = page.encode("utf-8", "replace")
         draft.nbytes = len(data)
         draft.path.write_bytes(data)
+
+
+def _part_of_page(ending: str) -> str:
+    """Return the style sheet or the script of the page."""
+    return Path(__file__).with_suffix(f".{ending}").read_text("utf-8")
 
 
 def _figure(shown: Shown, kept: Shown | None) -> str:
@@ -188,7 +159,7 @@ def _cut(image: Image, part: Box) -> Image:
 def _turned(image: Image, orientation: str) -> Image:
     """Turn a picture back as the kept one is; orientation: how the kept one lies relative to it."""
     turn = pillow().Transpose
-    quarter = TURNS.get(orientation.removeprefix("mirrored").removeprefix(", "), 0)
+    quarter = QUARTER_TURNS.get(orientation.removeprefix("mirrored").removeprefix(", "), 0)
     if orientation.startswith("mirrored"):
         image = image.transpose(turn.FLIP_LEFT_RIGHT)
     return image.rotate(90 * quarter, expand=True) if quarter else image
