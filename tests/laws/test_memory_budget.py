@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,18 @@ import pyarrow.feather as pf
 import pyarrow.parquet as pq
 import pytest
 
+import lookalike as la
+from lookalike.errors import TooManyPairs, UsageError
+from lookalike.io.pictures import PictureFolder
+from lookalike.kinds.baskets.local import BASKETS_NEED
+from lookalike.kinds.images.local import PICTURES_NEED
+from lookalike.runtime.local import memory_limit, work_folder
+from lookalike.runtime.local.memory_limit import MemoryLimit
+from lookalike.runtime.local.work_folder import ResourceLimits
+
 BUDGET = 300  # MB
 ALLOWED = 1.1 * BUDGET
+LIMIT: dict[str, Any] = {"memory": "300MB"}
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not tell the memory")
 
 
@@ -188,3 +198,122 @@ def test_what_cannot_fit_is_refused_with_what_it_needs(
     assert re.search(message, run.messages), run.messages
     assert run.peak <= ALLOWED
     assert not (tmp_path / "out.csv").exists()
+
+
+def names(folder: Path) -> None:
+    draw = np.random.default_rng(1)
+    table = {"id": range(20_000), "name": [" ".join(words(2, draw)) for _ in range(20_000)]}
+    pq.write_table(pa.table({**table, "city": words(20_000, draw)}), folder / "in.parquet")
+
+
+def codes(folder: Path) -> None:
+    table = {"code": np.random.default_rng(1).integers(0, 1 << 62, 300_000)}
+    pq.write_table(pa.table(table), folder / "in.parquet")
+
+
+def rows(folder: Path) -> None:
+    np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((40_000, 32), np.float32))
+
+
+def few_rows(folder: Path) -> None:
+    np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((1_500, 32), np.float32))
+
+
+def entries(folder: Path) -> None:
+    table = {"basket": np.arange(200_000) // 10, "item": np.random.default_rng(1).integers(0, 1 << 20, 200_000)}
+    pq.write_table(pa.table(table), folder / "in.parquet")
+
+
+def articles(folder: Path) -> None:
+    write(folder / "in.parquet", ordinary(np.random.default_rng(1))[:4_000])
+
+
+@pytest.mark.promise("docs/how-to/large.md", "Every other kind takes `--memory`")
+@pytest.mark.parametrize(
+    ("made", "command"),
+    [
+        (names, ["strings", "groups", "in.parquet", "--text", "name"]),
+        (names, ["records", "groups", "in.parquet"]),
+        (codes, ["bits", "groups", "in.parquet", "--max-bits", "2"]),
+        (rows, ["vectors", "groups", "in.npy", "--max-angle", "10"]),
+        (few_rows, ["faces", "groups", "in.npy", "--tolerance", "0.01", "--share", "0.9"]),
+        (entries, ["baskets", "groups", "in.parquet", "--set", "basket", "--item", "item", "-t", "0.8"]),
+        (articles, ["stories", "in.parquet"]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_other_kinds_stay_within_the_limit(made: Callable[[Path], None], command: list[str], tmp_path: Path) -> None:
+    made(tmp_path)
+    run = measured(tmp_path, [*command, "-o", "out.csv"])
+    assert (tmp_path / "out.csv").exists(), run.messages
+    assert run.peak <= ALLOWED
+
+
+def many_rows(folder: Path) -> None:
+    """A sparse file: nothing of it is read."""
+    np.lib.format.open_memmap(folder / "in.npy", mode="w+", dtype=np.float32, shape=(2_000_000, 64))
+
+
+def many_values(folder: Path) -> None:
+    pq.write_table(pa.table({"id": range(1_200_000), "code": ["ab cd ef"] * 1_200_000}), folder / "in.parquet")
+
+
+def many_keys(folder: Path) -> None:
+    """Short enough to be read; their variants with two deletions are not."""
+    table = {"code": [f"{number:06} lorem ipsum" for number in range(70_000)]}
+    pq.write_table(pa.table(table), folder / "in.parquet")
+
+
+@pytest.mark.promise("docs/how-to/large.md", "refused with the memory that it needs")
+@pytest.mark.parametrize(
+    ("made", "find", "what"),
+    [
+        (many_values, lambda file: la.strings.pairs(file, text="code", **LIMIT), "1,200,000 strings"),
+        (many_keys, lambda file: la.strings.pairs(file, max_edits=2, **LIMIT), "70,000 strings with .* keys"),
+        (many_values, lambda file: la.records.pairs(file, **LIMIT), "1,200,000 records"),
+        (many_values, lambda file: la.bits.pairs(file, code="code", **LIMIT), "1,200,000 codes"),
+        (many_rows, lambda file: la.vectors.pairs(file, max_angle=10, **LIMIT), "2,000,000 vectors"),
+        (many_rows, lambda file: la.faces.pairs(file, **LIMIT), "2,000,000 faces"),
+    ],
+    ids=["strings", "keys of strings", "records", "bits", "vectors", "faces"],
+)
+def test_other_kinds_refuse_what_cannot_fit(
+    made: Callable[[Path], None], find: Callable[[Path], Any], what: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(work_folder, "return_memory_promptly", lambda: None)  # it is for the whole process
+    made(tmp_path)
+    message = rf"a run on {what} needs about [\d,]+ MB of memory, more than `memory=300 MB`\. Allow `memory=\d+MB`\."
+    with pytest.raises(UsageError, match=message):
+        find(next(tmp_path.iterdir()))
+
+
+def test_pictures_and_baskets_that_cannot_fit(tmp_path: Path) -> None:
+    limit = MemoryLimit(ResourceLimits(300_000_000, stated=True))
+    with pytest.raises(UsageError, match="a run on 100,000 pictures needs about"):
+        limit.check_input([PictureFolder("a", (Path("a.png"),) * 100_000, ("a.png",) * 100_000)], PICTURES_NEED)
+    with (tmp_path / "baskets.csv").open("wb") as file:
+        file.truncate(50_000_000)
+    with pytest.raises(UsageError, match=r"a run on an input of 50\.0 MB needs about 400 MB"):
+        limit.check_files([str(tmp_path)], BASKETS_NEED)
+
+
+def test_work_that_turns_out_to_need_more_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the process holds decides in the end, not the estimate."""
+    monkeypatch.setattr(work_folder, "return_memory_promptly", lambda: None)
+    monkeypatch.setattr(memory_limit, "resident", lambda: 320_000_000)
+    codes = np.random.default_rng(1).integers(0, 1 << 62, 3_000)
+    with pytest.raises(UsageError, match=r"the run was stopped: it holds 320\.0 MB, more than `memory=300\.0 MB`"):
+        la.bits.pairs(codes, max_bits=4, memory="300MB")
+    assert len(la.bits.pairs(codes, max_bits=4).pairs) == 0
+
+
+def test_pairs_that_do_not_fit_name_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_folder, "return_memory_promptly", lambda: None)
+    monkeypatch.setattr(memory_limit, "PER_PAIR", 100_000)
+    monkeypatch.setattr(memory_limit, "resident", lambda: 0)
+    codes = np.random.default_rng(1).integers(0, 1 << 8, 300)
+    with pytest.raises(TooManyPairs, match=r"more than fit into `memory=300\.0 MB`\. Ask for nearer pairs, or"):
+        la.bits.pairs(codes, max_bits=60, memory="300MB")
+    with pytest.raises(TooManyPairs, match=r"more than 10 pairs \(`max_pairs`\)"):
+        la.bits.pairs(codes, max_bits=60, max_pairs=10, memory="300MB")

@@ -159,6 +159,10 @@ Memory = Annotated[int | str | None, Option(
     None, "Memory budget of the process, such as 2GB.", unset="half of the free memory", command_type=str | None,
     metavar="SIZE", local_only=True,
 )]  # fmt: skip
+MemoryLimitOption = Annotated[int | str | None, changed(
+    Memory, help="Memory limit of the process, such as 2GB; work that does not fit is refused with what it needs.",
+    unset="no limit", reason="the items are in memory; only documents and passages work on disk",
+)]  # fmt: skip
 WorkDir = Annotated[str | Path | None, Option(
     None, "Folder that keeps what was read for later runs, and checkpoints.",
     unset="next to the output, until a large run is done", command_type=Path | None, local_only=True,

@@ -184,7 +184,10 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.kinds.baskets.local import item_groups_job, search, through_groups
+    from lookalike.io.origin import given_paths
+    from lookalike.kinds.baskets.local import BASKETS_NEED, item_groups_job, search, through_groups
+    from lookalike.runtime.local.memory_limit import MemoryLimit
+    from lookalike.runtime.local.work_folder import ResourceLimits
 
     given = dict(options)
     trace = Trace(given.pop("progress", silent))
@@ -194,12 +197,16 @@ def _run(
     if cluster is not None:
         group_items = (lambda job: item_groups_job(job, near)) if via else None
         return _on_spark(asked, [source, against], grouping, keep, cluster, given, trace, group_items)
+    place = ResourceLimits.of(given)
+    memory = MemoryLimit(place)
+    memory.check_files([*given_paths(source), *given_paths(against)], BASKETS_NEED)
     with trace.stage("open"):
         baskets, job = _read(given, source, against, keep)
+    memory.look()
     compared = baskets
     if via:
-        compared, job = through_groups(baskets, job, near, trace)
-    found = search(compared, job, wanted(asked, grouping, verdicts), trace, keep=keep)
+        compared, job = through_groups(baskets, job, near, trace, place)
+    found = search(compared, job, wanted(asked, grouping, verdicts), trace, keep=keep, place=place)
     result = answer(asked, grouping, job, baskets, found, trace, verdicts=verdicts)
     result.done()
     return result

@@ -12,16 +12,21 @@ from lookalike.core.trace import Trace
 from lookalike.kinds.baskets.source import Baskets, together
 from lookalike.kinds.baskets.spec import BasketJob
 from lookalike.kinds.documents.local import run
+from lookalike.runtime.local.memory_limit import InputNeed
+from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
+# Bytes of memory while baskets are read, from benchmarks/scale/memory_needs.py; the join has a work folder.
+BASKETS_NEED = InputNeed("entries", row=0, text_byte=4)
 GROUP_THRESHOLD = 0.2  # Jaccard similarity at which items form a group if baskets are compared by a count
 
 
 def search(
-    baskets: Sequence[Baskets], job: BasketJob, want: OutputKind, trace: Trace, *, keep: str = "first"
-) -> RunOutput:
+    baskets: Sequence[Baskets], job: BasketJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    place: ResourceLimits | None = None,
+) -> RunOutput:  # fmt: skip
     """Find the pairs (or groups) of one collection of baskets, or the pairs between two with one numbering of items."""
-    found = run([one.collection() for one in baskets], job, want, trace, keep=keep)
+    found = run([one.collection() for one in baskets], job, want, trace, keep=keep, place=place)
     trace.counts[job.noun] = trace.counts.pop("documents")
     trace.counts["entries"] = trace.counts.pop("shingles")
     trace.counts.pop("bytes")
@@ -29,8 +34,9 @@ def search(
 
 
 def through_groups(
-    baskets: Sequence[Baskets], job: BasketJob, threshold: float | None, trace: Trace
-) -> tuple[list[Baskets], BasketJob]:
+    baskets: Sequence[Baskets], job: BasketJob, threshold: float | None, trace: Trace,
+    place: ResourceLimits | None = None,
+) -> tuple[list[Baskets], BasketJob]:  # fmt: skip
     """Replace every item by the representative of its group; return the baskets and the job with its `via_groups`.
 
     Groups are stars of items that occur in similar sets of baskets, around the most common items, so every item is
@@ -40,7 +46,7 @@ def through_groups(
     grouping = item_groups_job(job, threshold)
     with trace.stage("item groups"):
         items = together(baskets).dual()
-        found = search([items], grouping, "pairs", Trace(), keep="longest")
+        found = search([items], grouping, "pairs", Trace(), keep="longest", place=place)
         assert found.pairs is not None  # pairs were requested
         made = stars(found.pairs, found.order)
         representative = of_items(made, found.classes, len(found), found.own).representative

@@ -97,6 +97,7 @@ class BasketOptions(ReadingOptions, shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption
 
 

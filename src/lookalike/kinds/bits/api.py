@@ -114,8 +114,9 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.kinds.bits.local import run
+    from lookalike.kinds.bits.local import CODES_NEED, run
     from lookalike.kinds.bits.source import open_codes
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = dict(options)
     verdicts = given_verdicts(given)
@@ -131,8 +132,11 @@ def _run(
         job = BitsJob(threshold=given.pop("max_bits", 8), **given)
         there = run_bits([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
+    memory = MemoryLimit.of(given)
     job = BitsJob(threshold=given.pop("max_bits", 8), **given)
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
+    memory.check_input(sources, CODES_NEED)
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)
+    with memory.within(job) as limited:
+        found = run(sources, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        return answer(asked, grouping, limited, sources, found, trace, verdicts=verdicts)

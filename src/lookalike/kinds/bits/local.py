@@ -16,19 +16,25 @@ from lookalike.kernels import bits as kernels
 from lookalike.kinds.bits.joins import BitsJoin
 from lookalike.kinds.bits.source import CodeSource
 from lookalike.kinds.bits.spec import BitsJob
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
+# benchmarks/scale/memory_needs.py measures 123 to 140 bytes for each code of 64 bits, and 3.8 per byte of CSV
+CODES_NEED = InputNeed("codes", row=140, text_byte=4)
+
 
 def run(
-    sources: Sequence[CodeSource], job: BitsJob, want: OutputKind, trace: Trace, *, keep: str = "first"
-) -> RunOutput:
+    sources: Sequence[CodeSource], job: BitsJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    memory: MemoryLimit = UNLIMITED,
+) -> RunOutput:  # fmt: skip
     """Find the pairs of one collection of codes, or the pairs between two."""
     column = preferred_column(keep)
     with trace.stage("read"):
         read = [source.read([column] if column and not number else []) for number, source in enumerate(sources)]
         codes = together([one.bits for one in read], sources)
         present = np.concatenate([one.present for one in read])
+        memory.check(CODES_NEED.row * len(codes) + codes.words.nbytes, f"a run on {len(codes):,} codes")
         trace.add(codes=len(codes), bits=codes.width, null_texts=int((~present).sum()))
     split = len(read[0].bits) if len(read) == 2 else -1
     with trace.stage("collapse"):
@@ -38,7 +44,7 @@ def run(
         classes = _collapse(codes, best[present[best]])
         trace.add(exact_duplicates=len(classes.members) - len(classes))
     items = Bits(np.ascontiguousarray(codes.words[classes.firsts]), codes.width)
-    with Pool(job.threads or usable_cores()) as pool:
+    with Pool(job.threads or usable_cores(), memory.look) as pool:
         join = BitsJoin(items, classes.sides(split), job, pool, trace)
         with trace.stage("choose"):
             plan, choice = join.choose(want)

@@ -37,6 +37,7 @@ class BitsOptions(shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption
 
 

@@ -84,8 +84,9 @@ def best_first(found: pa.Table, top: int | None) -> pa.Table:
 
 
 def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: FaceOptions) -> Result:
-    from lookalike.kinds.faces.local import run
+    from lookalike.kinds.faces.local import FACES_NEED, run
     from lookalike.kinds.faces.source import open_faces
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     job_options: dict[str, Any] = dict(options)
     only_local(job_options, "faces", NOT_ON_SPARK)
@@ -94,10 +95,13 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}
     if "share" in job_options:
         job_options["threshold"] = job_options.pop("share")
+    memory = MemoryLimit.of(job_options)
     job = FaceJob(**job_options)
     sources = [open_faces(source, **reading)]
     if against is not None:
         sources.append(open_faces(against, **reading))
+    memory.check_input(sources, FACES_NEED)
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)
+    with memory.within(job) as limited:
+        found = run(sources, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        return answer(asked, grouping, limited, sources, found, trace, verdicts=verdicts)

@@ -24,6 +24,7 @@ from lookalike.kinds.faces.spec import (
     plan_ranges,
 )
 from lookalike.runtime.local.joins import Block, scored
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
@@ -39,10 +40,18 @@ FACE_PAIR_BUFFER = 1 << 16
 KEY_ABOVE = 32  # the item number takes the low bits of a packed table entry, the key the bits above
 
 
-def run(sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace, *, keep: str = "first") -> RunOutput:
+# measured by benchmarks/scale/memory_needs.py
+FACES_NEED = InputNeed("faces", row=350, byte=1.5, text_byte=2)
+
+
+def run(
+    sources: Sequence[Vectors], job: FaceJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    memory: MemoryLimit = UNLIMITED,
+) -> RunOutput:  # fmt: skip
     """Find the pairs of one collection of measurements, or between probes and a gallery."""
-    with Pool(job.threads or usable_cores()) as pool:
+    with Pool(job.threads or usable_cores(), memory.look) as pool:
         rows = read_rows(sources, pool, trace, noun=job.noun, keep=keep, on_bad=job.on_bad)
+        memory.check(FACES_NEED.row * len(rows.values) + FACES_NEED.byte * rows.values.nbytes, "these faces")
         with trace.stage("choose"):
             pairs = _all_pairs(rows)
             offsets = _offsets(rows, job)

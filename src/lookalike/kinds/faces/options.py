@@ -58,4 +58,5 @@ class FaceOptions(shared.LocalOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption

@@ -92,7 +92,8 @@ def _run(
 ) -> Result | SparkResult:
     from lookalike.io.atomic import check_place
     from lookalike.io.pictures import open_pictures
-    from lookalike.kinds.images.local import run
+    from lookalike.kinds.images.local import PARTS_NEED, PICTURES_NEED, run
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     job_options = dict(options)
     verdicts = given_verdicts(job_options)
@@ -119,6 +120,7 @@ def _run(
         job = ImageJob(**job_options | {"parts": False})
         there = run_images([source, against], job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
+    memory = MemoryLimit.of(job_options)
     job = ImageJob(**job_options)
     if sheet is not None:
         if against is not None:
@@ -127,9 +129,11 @@ def _run(
     folders = [open_pictures(source)]
     if against is not None:
         folders.append(open_pictures(against))
+    memory.check_input(folders, PARTS_NEED if job.parts else PICTURES_NEED)
     trace = Trace(progress)
-    found = run(folders, job, wanted(asked, grouping, verdicts), trace, keep=keep)
-    result = answer(asked, grouping, job, folders, found, trace, verdicts=verdicts)
+    with memory.within(job) as limited:
+        found = run(folders, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        result = answer(asked, grouping, limited, folders, found, trace, verdicts=verdicts)
     if sheet is not None:
         _write_sheet(result, folders[0], Path(sheet), force)
         result.receipt["sheet"] = str(sheet)

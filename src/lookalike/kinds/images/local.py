@@ -27,21 +27,25 @@ from lookalike.kinds.images.reading import Hashed, open_store, read_pictures
 from lookalike.kinds.images.relations import Relations
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.joins import Block, check_count, scored
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
 IMAGES_PER_TASK = 64
 IMAGE_PAIR_BUFFER = 1 << 16
 PAIRS_AT_ONCE = 4096  # candidates whose thumbnails are compared together; with crops, a picture has 12 kB
+# Bytes of memory for each picture: hashes of its windows and orientations, and codes of its local features.
+PICTURES_NEED, PARTS_NEED = InputNeed("pictures", row=15_000), InputNeed("pictures", row=26_000)
 IMAGES_ADVICE = "Allow fewer bits, or raise `max_pairs`."
 
 
 def run(
-    folders: Sequence[PictureFolder], job: ImageJob, want: OutputKind, trace: Trace, *, keep: str = "first"
-) -> RunOutput:
+    folders: Sequence[PictureFolder], job: ImageJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    memory: MemoryLimit = UNLIMITED,
+) -> RunOutput:  # fmt: skip
     """Find the pairs of one folder, or the pairs between two; files that are not pictures are skipped."""
     column = preferred_column(keep)
-    with Pool(job.threads or usable_cores()) as pool, open_store(job, trace) as store:
+    with Pool(job.threads or usable_cores(), memory.look) as pool, open_store(job, trace) as store:
         hashed = read_pictures(folders, job, store, pool, trace)
         ids = [pa.chunked_array([pa.array(folder.ids, pa.string())]) for folder in folders]
         for folder, names in zip(folders, ids, strict=True):

@@ -70,4 +70,5 @@ class ImageOptions(shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption

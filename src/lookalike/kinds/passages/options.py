@@ -113,4 +113,5 @@ class StoryOptions(shared.LocalOptions, total=False):
     on_bad_text: shared.OnBadTextOption
     lines: shared.Lines
     threads: shared.Threads
+    memory: Annotated[int | str | None, changed(shared.Memory, unset="half of the free memory")]
     progress: shared.ProgressOption

@@ -27,6 +27,7 @@ from lookalike.kinds.passages.options import StoryOptions
 from lookalike.kinds.passages.receipt import passages_receipt
 from lookalike.kinds.passages.spec import PassageJob
 from lookalike.runtime.engine_choice import only_local
+from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.receipt import recall_facts, recall_warnings
 from lookalike.runtime.run_output import RunOutput
 
@@ -133,10 +134,12 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     columns = {name: given[name] for name in ("text", "id", "on_bad_text")}
     collection = open_collection(source, lines=by_lines(given["lines"], alone=True), **columns)
     trace, other = Trace(given["progress"]), Trace(given["progress"])
-    shared = passages.run([collection], job, trace)
+    place = ResourceLimits.of(given)
+    shared = passages.run([collection], job, trace, place=place)
     whole = Job(threshold=jaccard, rule=ShingleRule(), method=METHOD, max_share=max_share, threads=threads)
-    found = local.run([collection], whole, "pairs", other)
+    found = local.run([collection], whole, "pairs", other, place=place)
     near = _near(found, whole)
+    found.space.finish()
     trace.seconds = {**trace.seconds, **{f"jaccard {name}": value for name, value in other.seconds.items()}}
     sums = shared.sums
     contained = np.minimum(

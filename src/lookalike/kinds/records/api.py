@@ -292,7 +292,8 @@ def _one_pair(records: tuple[int, int]) -> tuple[I64, I64]:
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, one_to_one: bool, given: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.kinds.records.local import found, searched
+    from lookalike.kinds.records.local import RECORDS_NEED, found, searched
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     options: Any = dict(given)
     verdicts = given_verdicts(options)
@@ -313,8 +314,11 @@ def _run(
         want = wanted(asked, grouping)
         run = run_records([source, against], reading, rules, job, want, keep, cluster, trace)
         return SparkResult(asked, grouping, run)
+    memory = job["memory"] = MemoryLimit.of(job)
     tables = _open(options, source, against)
+    memory.check_input(tables, RECORDS_NEED)
     made = searched(tables, job, trace, rules=rules, fields=names, keep=keep)
+    memory.look()
     return answer(asked, grouping, made.job, tables, found(made), trace, verdicts=verdicts)
 
 

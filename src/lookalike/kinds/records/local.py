@@ -29,11 +29,16 @@ from lookalike.kinds.records.schema_inference import infer_fields
 from lookalike.kinds.records.search import Compared, Search
 from lookalike.kinds.records.source import RecordTable, no_common_column
 from lookalike.kinds.records.spec import RecordJob
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import RunOutput
 
 KEYS_COMPARED = "records that share keys are compared, those with the heaviest keys first"
 ONE_TABLE = "one-to-one is between two tables; give the other one with `against`."
+
+
+# benchmarks/scale/memory_needs.py measures 745 bytes for each record of five fields, 14 per byte of CSV
+RECORDS_NEED = InputNeed("records", row=800, text_byte=15, libraries=70e6)
 
 
 @dataclass(frozen=True)
@@ -130,11 +135,13 @@ def searched(
 ) -> Searched:  # fmt: skip
     """Compare the records of one table, or those of two tables with each other.
 
-    options: those of a RecordJob, without the rules; without a threshold, that of the rules is used, else one is
-    selected from the data. also: from the loaded tables to records that are compared even if they share no key.
+    options: those of a RecordJob, without the rules, and the `memory` limit; without a threshold, that of the rules is
+    used, else one is selected from the data. also: from the loaded tables to records that are compared even if they
+    share no key.
     limited: to compare the records of several tables as one, whether each table has at most one record of an entity.
     """
     threshold = options.pop("threshold", None)
+    memory: MemoryLimit = options.pop("memory", UNLIMITED)
     asked = RecordJob(
         rules=rules or RecordRules(fields=(FieldRule(column="?"),)),
         threshold=0.5 if threshold is None else threshold,
@@ -142,7 +149,7 @@ def searched(
     )  # raises an error for invalid options before anything is read
     if asked.one_to_one and len(tables) < 2:
         raise UsageError(ONE_TABLE)
-    with Pool(asked.threads or usable_cores()) as pool:
+    with Pool(asked.threads or usable_cores(), memory.look) as pool:
         loaded, rules = load(tables, rules, fields, pool, trace, keep=keep, joined=limited is not None)
         best = preference(keep, loaded.lengths, loaded.extra)
         best = np.concatenate([best, np.arange(len(best), len(loaded))])

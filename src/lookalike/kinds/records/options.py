@@ -64,6 +64,7 @@ class RecordOptions(RecordRunOptions, shared.SparkOptions, total=False):
     """The options of `pairs`, `groups` and `dedup`."""
 
     verdicts: shared.Verdicts
+    memory: shared.MemoryLimitOption
 
 
 OneToOne = Annotated[bool, Option(

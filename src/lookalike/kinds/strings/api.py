@@ -131,8 +131,9 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     from lookalike.io.read import open_collection
-    from lookalike.kinds.strings.local import run
+    from lookalike.kinds.strings.local import STRINGS_NEED, run
     from lookalike.kinds.strings.spec import StringsJob
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = dict(options)
     verdicts = given_verdicts(given)
@@ -152,12 +153,15 @@ def _run(
         job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
         there = run_strings([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
+    memory = MemoryLimit.of(given)
     job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     _refuse_tokens(collections)
+    memory.check_input(collections, STRINGS_NEED)
     trace = Trace(progress)
-    found = run(collections, job, wanted(asked, grouping, verdicts), trace, keep=keep)
-    return answer(asked, grouping, job, collections, found, trace, verdicts=verdicts)
+    with memory.within(job) as limited:
+        found = run(collections, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        return answer(asked, grouping, limited, collections, found, trace, verdicts=verdicts)
 
 
 def _refuse_tokens(collections: list[Collection]) -> None:

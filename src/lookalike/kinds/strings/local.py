@@ -33,6 +33,7 @@ from lookalike.kinds.strings.lengths import (
 )
 from lookalike.kinds.strings.spec import StringsJob
 from lookalike.runtime.local.joins import Block, Scored, scored
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
 
@@ -43,10 +44,15 @@ STRING_PAIR_BUFFER = 1 << 14  # initial number of pairs that the output arrays o
 STRINGS_PER_TASK = 1 << 13  # maximum number of strings of one task
 DIRECTORY, BITMAP = 22, 1 << 18  # maximum bits of the directory of an index; number of words of its bitmap
 
+# Bytes, from benchmarks/scale/memory_needs.py: of each string and each of its letters, and of a key of the index.
+STRINGS_NEED = InputNeed("strings", row=220, byte=10, text_byte=12)
+BYTES_PER_STRING_KEY = 16
+
 
 def run(
-    collections: Sequence[Collection], job: StringsJob, want: OutputKind, trace: Trace, *, keep: str = "first"
-) -> RunOutput:
+    collections: Sequence[Collection], job: StringsJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    memory: MemoryLimit = UNLIMITED,
+) -> RunOutput:  # fmt: skip
     """Find the pairs of one collection of strings, or the pairs between two; none is missed."""
     column = preferred_column(keep)
     extra: dict[str, pa.ChunkedArray] = {}
@@ -66,6 +72,7 @@ def run(
                     [batch.extra[column] for batch in batches] or [pa.array([], pa.null())]
                 )
         texts = StringsByLength.of(pa.concat_arrays(read), fold_case=job.fold_case, strip_accents=job.strip_accents)
+        _check_memory(texts, job, memory)
         trace.add(strings=len(texts), empty=int((texts.lengths == 0).sum()))
     split = len(read[0]) if len(read) == 2 else -1
     with trace.stage("collapse"):
@@ -73,7 +80,7 @@ def run(
         best = np.concatenate([best, np.arange(len(read[0]), len(texts))])
         classes = texts.collapse(best)
         trace.add(exact_duplicates=len(classes.members) - len(classes))
-    with Pool(job.threads or usable_cores()) as pool:
+    with Pool(job.threads or usable_cores(), memory.look) as pool:
         own = np.full(len(classes), float(job.by_similarity))
         choice = Choice("exact", {}, ALWAYS_EXACT)
         found = RunOutput(ids, split, classes, own, classes.ranked(best), choice)
@@ -90,6 +97,18 @@ def run(
         everyone = ranked(texts, classes.firsts, sides)
         pairs = StringsJoin(everyone, job.bar(), pool, trace, job.max_pairs).pairs()
         return replace(found, pairs=Pairs(*pairs))
+
+
+def _check_memory(texts: StringsByLength, job: StringsJob, memory: MemoryLimit) -> None:
+    """Refuse strings whose keys do not fit: deletion variants of short strings, segments of the others."""
+    lengths, counts = np.unique(texts.lengths, return_counts=True)
+    if not len(lengths):
+        return
+    reach = LengthBounds.of(job.bar(), int(lengths[-1]))
+    keys = np.where(np.arange(len(reach.shortest)) <= reach.short, variants(reach.deletions(job.bar())[0]), 0)
+    count = int((counts * np.maximum(keys[lengths], reach.as_anchor[lengths] + 1)).sum())
+    needed = STRINGS_NEED.row * len(texts) + STRINGS_NEED.byte * len(texts.points) + BYTES_PER_STRING_KEY * count
+    memory.check(needed, f"a run on {len(texts):,} strings with {count:,} keys")
 
 
 def ids_of_batches(batches: Sequence[TextBatch]) -> pa.ChunkedArray:

@@ -47,6 +47,7 @@ class StringOptions(shared.SparkOptions, total=False):
     on_bad_text: shared.OnBadTextOption
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption
 
 

@@ -144,7 +144,8 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     from lookalike.io.vectors import open_vectors
-    from lookalike.kinds.vectors.local import run
+    from lookalike.kinds.vectors.local import VECTORS_NEED, run
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     job_options: dict[str, Any] = dict(options)
     progress: Any = job_options.pop("progress", silent)
@@ -153,13 +154,16 @@ def _run(
     cluster = spark_options(job_options, verdicts)
     if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
+    memory = MemoryLimit.of(job_options)
     job = make_job(job_options)
     sources = [open_vectors(source, **columns)]
     if against is not None:
         sources.append(open_vectors(against, **columns))
+    memory.check_input(sources, VECTORS_NEED)
     trace = Trace(progress)
-    found = run(sources, job, wanted(asked, grouping, verdicts), trace, keep=keep)
-    return answer(asked, grouping, job, sources, found, trace, verdicts=verdicts)
+    with memory.within(job) as limited:
+        found = run(sources, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        return answer(asked, grouping, limited, sources, found, trace, verdicts=verdicts)
 
 
 def _on_spark(

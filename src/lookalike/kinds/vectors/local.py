@@ -20,6 +20,7 @@ from lookalike.kinds.vectors.geometry import VectorSpace, make_space
 from lookalike.kinds.vectors.lsh_join import SignJoin
 from lookalike.kinds.vectors.lsh_plan import Sampled, SignPlan, exact_seconds, parity_agreement, plan_signs
 from lookalike.kinds.vectors.spec import VectorJob, no_tables
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.run_output import OutputKind, RunOutput
@@ -32,6 +33,8 @@ ROUNDED = 1e-6  # added to the threshold's chord, because directions and their p
 VECTORS_ADVICE = "Ask for nearer pairs, or raise `max_pairs`."
 WIDTHS = (1.5, 2.0, 3.0, 4.0, 6.0, 9.0)  # bucket widths to try, in units of the threshold
 BINS = 512
+# benchmarks/scale/memory_needs.py measures 432 bytes for each vector of 16 numbers, and 1,009 of 128
+VECTORS_NEED = InputNeed("vectors", row=350, byte=1.5, text_byte=2)
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,14 @@ class VectorSample:
 
 
 def run(
-    sources: Sequence[Vectors], job: VectorJob, want: OutputKind, trace: Trace, *, keep: str = "first"
-) -> RunOutput:
+    sources: Sequence[Vectors], job: VectorJob, want: OutputKind, trace: Trace, *, keep: str = "first",
+    memory: MemoryLimit = UNLIMITED,
+) -> RunOutput:  # fmt: skip
     """Find the pairs of one collection of vectors, or the pairs between two."""
-    with Pool(job.threads or usable_cores()) as pool:
+    with Pool(job.threads or usable_cores(), memory.look) as pool:
         flat = job.measure == "distance"
         rows = read_rows(sources, pool, trace, noun=job.noun, keep=keep, on_bad=job.on_bad, nonzero=not flat)
+        memory.check(VECTORS_NEED.row * len(rows.values) + VECTORS_NEED.byte * rows.values.nbytes, "these vectors")
         return find_pairs(rows, job, want, pool, trace)
 
 

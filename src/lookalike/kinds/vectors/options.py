@@ -30,6 +30,7 @@ class VectorOptions(shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption
 
 
