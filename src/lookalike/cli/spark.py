@@ -68,14 +68,15 @@ def run_on_spark(
 def _write(result: Any, target: str, *, force: bool) -> list[str]:
     """Write the requested table with its receipt next to it, or all tables into a folder."""
     from lookalike.cli import output as show
-    from lookalike.io.results import write_json
+    from lookalike.io.results import write_receipt
     from lookalike.runtime.spark.writing import is_url
 
     if not os.path.splitext(target)[1]:
         return [result.save(target, force=force)]
     wrote = [result.write(result.frame, target, force=force)]
     if not is_url(target):
-        write_json(result.receipt, show.receipt_of(Path(target)), force=force)
+        receipt = show.receipt_of(Path(target))
+        write_receipt(result.receipt, receipt, [Path(target)], force=force, with_inputs=False)
         wrote.append(str(show.receipt_of(Path(target))))
     return wrote
 

@@ -7,6 +7,7 @@ It computes every score from the rules that the documentation gives, in the plai
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 import hashlib
 import io
@@ -18,6 +19,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,17 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 SEAL = "0" * 64  # replaces the seal while the receipt is hashed
-CHECKED_TABLES = {"pairs": "pairs", "groups": "groups", "dedup": "kept"}  # what was asked, and the table of the answer
+CHECKED_TABLES = {  # what was asked, and the table of the answer
+    "pairs": "pairs", "groups": "groups", "dedup": "kept", "passages": "passages", "scrub": "kept",
+    "nearest": "nearest",
+}  # fmt: skip
 PLAIN_SAMPLE = 1000  # pairs whose scores are computed again by default
 SHOWN_PROBLEMS = 20
+AUDIT_DOUBT = 1e-6  # probability below which fewer found partners than planned are no bad luck
+HASH_BLOCK = 1 << 20
 RELATIVE_ERROR = 1e-6  # of a score in floating point; counts and ratios of integers are compared more strictly
+
+TABLE_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".arrow", ".feather")
 
 Row = dict[str, Any]
 
@@ -51,18 +60,40 @@ class Unreadable(Exception):
     """The result or an input cannot be checked; the message says why."""
 
 
-def check_result(path: Path, *, sample: int | None = PLAIN_SAMPLE, folder: Path | None = None) -> Report:
-    """Check a result folder, or a file with its receipt. sample: pairs to score again; None for all of them.
+def check_result(
+    path: Path, *, sample: int | None = PLAIN_SAMPLE, folder: Path | None = None, audit: int = 0
+) -> Report:
+    """Check a result folder, a file with its receipt, or a file of verdicts.
 
-    folder: where the inputs are now, if they were moved.
+    sample: pairs to score again; None for all of them. folder: where the inputs are now, if they were moved. audit:
+    items to draw and to compare with all others, to see whether the result has all of their partners.
     """
     report = Report()
+    if path.suffix == ".jsonl" and _is_verdict_file(path):
+        _check_chain(path, report)
+        return report
     receipt, tables = _read_result(path, report)
     try:
-        _check_tables(receipt, tables, report)
+        if receipt["asked"] not in CHECKED_TABLES:
+            _check_inputs(receipt, folder, report)
+            raise Unreadable(f"the tables of `{receipt['asked']}` are compared with their hashes only.")
+        if receipt["asked"] in ("pairs", "groups", "dedup"):
+            _check_tables(receipt, tables, report)
+        _check_inputs(receipt, folder, report)
+        if receipt["asked"] == "scrub":
+            _check_scrub(receipt, path, tables, folder, report)
+            return report
         items = [_items(source, receipt, folder) for source in receipt["inputs"]]
+        if receipt["asked"] == "passages":
+            _check_passages(receipt, tables, items, sample, report)
+            return report
         _check_ids(tables, items, report)
         _check_scores(receipt, tables, items, sample, report)
+        if receipt["asked"] == "nearest":
+            _check_ranks(receipt, tables["nearest"], items, audit, report)
+            return report
+        if audit:
+            _audit_again(receipt, tables, items, audit, report)
     except Unreadable as reason:
         report.unchecked.append(f"scores and ids: {reason}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a receipt or table of another shape
@@ -75,7 +106,8 @@ def check_result(path: Path, *, sample: int | None = PLAIN_SAMPLE, folder: Path 
 
 def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, list[Row]]]:
     """Read the receipt and the tables, and compare both with the hashes in the receipt."""
-    receipt_file = path / "receipt.json" if path.is_dir() else path.with_name(path.name + ".receipt.json")
+    inside = (path / "receipt.json").is_file() or (path.is_dir() and not path.suffix)
+    receipt_file = path / "receipt.json" if inside else path.with_name(path.name + ".receipt.json")
     if not receipt_file.is_file():
         raise Unreadable(f"{receipt_file} is missing; expected a result folder, or a file with its receipt.")
     text = receipt_file.read_bytes()
@@ -84,32 +116,31 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
         seal, outputs = receipt["seal"], dict(receipt["outputs"])
     except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{receipt_file} is not a sealed receipt ({type(error).__name__}: {error}).") from error
-    if receipt.get("asked") not in CHECKED_TABLES:
-        raise Unreadable(
-            f"{receipt_file} is of `{receipt.get('asked')}`; expected the result of {', '.join(CHECKED_TABLES)}."
-        )
     unsealed = text.replace(str(seal).encode(), SEAL.encode())
     report.expect(hashlib.sha256(unsealed).hexdigest() == seal, f"{receipt_file.name}: its bytes differ from its seal")
-    tables = {}
+    tables: dict[str, list[Row]] = {}
     for name, known in outputs.items():
         file = receipt_file.parent / name
         if not file.is_file():
             report.problems.append(f"{name} is missing")
             continue
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        if digest != known["sha256"]:
+        if not isinstance(known, dict) or _sha256(file) != known.get("sha256"):
             report.problems.append(f"{name}: its bytes differ from those that the receipt names")
             continue
-        table = CHECKED_TABLES[receipt["asked"]]
-        if path.is_dir():
-            table = file.stem
-        elif name != path.name:
+        table, first = CHECKED_TABLES.get(receipt["asked"], "rows"), Path(name).parts[0]
+        if inside:
+            table = first.removesuffix(".parquet")  # Spark writes a folder of files for each table
+        elif first != path.name:
             table = "removed"
+        if receipt["asked"] not in CHECKED_TABLES:
+            continue
         try:
-            tables[table] = list(_rows(file))
+            tables.setdefault(table, []).extend(_rows(file))
         except Exception as error:  # a damaged file raises errors of many types
             report.problems.append(f"{name} cannot be read: {type(error).__name__}")
-    extra = {file.name for file in path.glob("*.parquet")} - outputs.keys() if path.is_dir() else set()
+    known_names = {Path(name) for name in outputs}
+    there = {file.relative_to(path) for file in path.rglob("*.parquet") if file.is_file()} if inside else set()
+    extra = {name.as_posix() for name in there - known_names}
     report.expect(not extra, f"files that the receipt does not name: {', '.join(sorted(extra))}")
     report.checked.append(("files compared with their hashes", len(outputs) + 1))
     return receipt, tables
@@ -221,37 +252,147 @@ def _key(value: Any) -> str:
 # The inputs
 
 
-def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Return the item of each id of an input: a text, a list of tokens, or a list of numbers."""
+def _sha256(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _files_of(source: dict[str, Any], folder: Path | None) -> list[Path]:
+    """Return the files of an input, in the order of their names for each path that was given."""
     origin = source.get("origin")
     if not origin:
         raise Unreadable("the input was in memory, not in files.")
-    if receipt["items"] not in SCORES:
-        raise Unreadable(f"scores of {receipt['items']} are not computed by this program.")
-    paths = [(folder or Path(origin["folder"])) / path for path in origin["paths"]]
-    if len(paths) != 1 or not paths[0].exists():
-        raise Unreadable(f"{', '.join(map(str, paths))}: expected one file or folder that is still there.")
-    if paths[0].is_dir():
-        return _folder_items(paths[0])
-    stat = paths[0].stat()
-    if (stat.st_size, stat.st_mtime_ns) != (origin["bytes"], origin["newest"]):
-        raise Unreadable(f"{paths[0]} has changed since the run.")
-    column, ids = source.get("text") or source.get("vectors"), source.get("id")
+    files: list[Path] = []
+    for given in origin["paths"]:
+        place = Path(origin["folder"]) / given
+        if folder is not None:
+            place = folder / given if not Path(given).is_absolute() else folder / Path(given).name
+        if place.is_dir():
+            files += [file for file in sorted(place.rglob("*")) if file.is_file() and not _is_hidden(file, place)]
+        else:
+            files += [place] if place.is_file() else [Path(name) for name in sorted(glob.glob(str(place)))]
+    if not files:
+        raise Unreadable(f"{', '.join(origin['paths'])}: expected files that are still there.")
+    return files
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _check_inputs(receipt: dict[str, Any], folder: Path | None, report: Report) -> None:
+    """Compare the inputs with their hashes; several files have the hash of their sorted hashes."""
+    checked = 0
+    for source in receipt["inputs"]:
+        files, known = _files_of(source, folder), source["origin"].get("sha256")
+        if known is None:
+            sizes = sum(file.stat().st_size for file in files)
+            newest = max(file.stat().st_mtime_ns for file in files)
+            if (sizes, newest) != (source["origin"]["bytes"], source["origin"]["newest"]):
+                raise Unreadable(f"{source['name']} has changed since the run.")
+            continue
+        hashes = sorted(map(_sha256, files))
+        made = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+        report.expect(made == known, f"{source['name']}: its bytes differ from those that the receipt names")
+        if made != known:
+            raise Unreadable(f"{source['name']} is not the input of the run.")
+        checked += len(files)
+    if checked:
+        report.checked.append(("input files compared with their hashes", checked))
+
+
+def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Return the item of each id of an input: a text, a list of tokens, a list of numbers, or a code."""
+    kind = receipt["items"]
+    if kind not in SCORES:
+        raise Unreadable(f"scores of {kind} are not computed by this program.")
+    files = _files_of(source, folder)
+    if "rule" in source:
+        return _baskets(source, files, receipt["job"])
+    if "vectors" not in source and kind == "faces":
+        raise Unreadable("pictures are not decoded by this program.")
+    place = Path(source["origin"]["paths"][0])
+    if len(source["origin"]["paths"]) == 1 and not source.get("lines") and _is_folder_of_texts(files, source):
+        top = (folder or Path(source["origin"]["folder"])) / (place.name if folder and place.is_absolute() else place)
+        return {file.relative_to(top).as_posix(): _opened(file).decode() for file in files}
+    column, ids = source.get("text") or source.get("vectors") or source.get("code"), source.get("id")
     items = {}
-    for number, row in enumerate(_rows(paths[0])):
+    rows = (row for file in files for row in _rows(file))
+    for number, row in enumerate(rows):
         name = next(iter(row)) if column is None else column
-        items[_key(number if ids is None else row[ids])] = row.get(name)
-    return items
+        value = row.get(name)
+        items[_key(number if ids is None else row[ids])] = value
+    return _as_numbers(items, receipt, source) if kind == "codes" else items
 
 
-def _folder_items(folder: Path) -> dict[str, Any]:
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not file.name.startswith(".")]
-    return {file.relative_to(folder).as_posix(): _opened(file).decode() for file in files}
+def _is_folder_of_texts(files: Sequence[Path], source: dict[str, Any]) -> bool:
+    return source.get("id") == "id" and source.get("text") == "text" and not any(_format(file) for file in files)
+
+
+def _as_numbers(items: dict[str, Any], receipt: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """Return codes as integers: bytes, integers, and hexadecimal or 0/1 text."""
+    texts = [value for value in items.values() if isinstance(value, str)]
+    form = source.get("form", "auto")
+    if form == "auto":
+        form = "binary" if texts and all(set(text) <= {"0", "1"} for text in texts) else "hex"
+    base = {"binary": 2, "hex": 16, "int": 10}[form]
+    mask: int = (1 << receipt["counts"]["bits"]) - 1
+
+    def number(value: Any) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, bytes):
+            return int.from_bytes(value, "little")
+        whole: int = int(value, base) if isinstance(value, str) else value
+        return whole & mask
+
+    return {name: number(value) for name, value in items.items()}
+
+
+def _baskets(source: dict[str, Any], files: Sequence[Path], job: dict[str, Any]) -> dict[str, Any]:
+    """Return the list of items of each basket."""
+    rule, form = source["rule"], source["form"]
+    if job.get("via_groups") or form == "a sparse matrix" or (rule.get("rating") and rule.get("bag")):
+        raise Unreadable("baskets of a sparse matrix, of groups of items, or with multiplicities are not read.")
+    entries: list[tuple[str, str]] = []
+    rows = [row for file in files for row in _rows(file)]
+    owner, item = (source["item"], source["set"]) if rule.get("dual") else (source["set"], source["item"])
+    for number, row in enumerate(rows):
+        if form == "two columns":
+            if row[owner] is None or row[item] is None:
+                continue
+            if rule.get("rating") or rule.get("min_rating") is not None:
+                value = row.get(
+                    rule.get("rating") or next(n for n in row if n.lower() in ("rating", "ratings", "stars"))
+                )
+                if value in (None, "") or float(value) < (rule.get("min_rating") or -math.inf):
+                    continue
+            entries.append((_key(row[owner]), _key(row[item])))
+        elif form == "a list column":
+            name = row.get(owner, number)
+            entries += [(_key(name), _key(one)) for one in row[item] or () if one is not None]
+        else:
+            raise Unreadable(f"baskets in the form of {form} are not read by this program.")
+    made: dict[str, Any] = defaultdict(list)
+    for name, one in entries:
+        mine, value = (one, name) if rule.get("dual") else (name, one)
+        made[mine].append(value)
+    if form == "a list column" and not rule.get("dual"):
+        for number, row in enumerate(rows):
+            made[_key(row.get(owner, number))] += []
+    return made
 
 
 def _opened(file: Path) -> bytes:
     data = file.read_bytes()
     return gzip.decompress(data) if file.suffix == ".gz" else data
+
+
+def _format(file: Path) -> str:
+    """Return the extension of a table, or nothing for other files."""
+    suffixes = [suffix for suffix in file.suffixes if suffix != ".gz"]
+    suffix = suffixes[-1].lower() if suffixes else ""
+    return suffix if suffix in TABLE_SUFFIXES else ""
 
 
 def _rows(file: Path) -> Iterator[Row]:
@@ -283,7 +424,8 @@ def _rows(file: Path) -> Iterator[Row]:
 def _check_ids(tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], report: Report) -> None:
     left, right = items[0], items[-1]
     for name, column, known in (
-        ("pairs", "left", left), ("pairs", "right", right), ("groups", "id", left), ("removed", "id", left),
+        ("pairs", "left", left), ("pairs", "right", right), ("nearest", "left", left), ("nearest", "right", right),
+        ("groups", "id", left), ("removed", "id", left),
         ("removed", "kept", right),
     ):  # fmt: skip
         unknown = [row[column] for row in tables.get(name, ()) if _key(row[column]) not in known]
@@ -295,15 +437,12 @@ def _check_scores(
     report: Report,
 ) -> None:  # fmt: skip
     """Compute scores again: all, or a sample that the seal of the receipt determines."""
-    score, column = SCORES[receipt["items"]](receipt["job"]), receipt["scale"]["column"]
+    score, column = _score_of(receipt, items), receipt["scale"]["column"]
     draw = random.Random(receipt["seal"])
-    for name, ours, theirs in (("pairs", "left", "right"), ("removed", "id", "kept")):
+    for name, ours, theirs in (("pairs", "left", "right"), ("nearest", "left", "right"), ("removed", "id", "kept")):
         rows = tables.get(name, [])
         if receipt["job"].get("verify") is False:
             report.unchecked.append(f"scores of {name}: they are estimates from signatures")
-            continue
-        if receipt["job"].get("max_share") is not None:
-            report.unchecked.append(f"scores of {name}: shingles of too many items were left out (max_share)")
             continue
         chosen = rows if sample is None or len(rows) <= sample else draw.sample(rows, sample)
         for row in chosen:
@@ -317,11 +456,105 @@ def _check_scores(
             report.checked.append((f"scores of {name} computed again, of {len(rows):,}", len(chosen)))
 
 
-def _set_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
+def _score_of(receipt: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable[[Any, Any], float]:
+    """Return the score of two items; shingles of more than `max_share` of all non-empty items do not count."""
+    job = receipt["job"]
+    if job.get("max_share") is None:
+        return SCORES[receipt["items"]](job)
+    sets = [_shingles(item, job["rule"]) for one in items for item in one.values() if item is not None]
+    most = int(Fraction(repr(float(job["max_share"]))) * sum(map(bool, sets)))
+    held = Counter(shingle for one in sets for shingle in one)
+    return _set_score(job, frozenset(shingle for shingle, count in held.items() if count > most))
+
+
+def _audit_again(
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], size: int, report: Report
+) -> None:
+    """Draw items, compare each with all others, and see whether the result has their partners.
+
+    An exact method has all of them. Of a planned recall, one partner of each drawn item is a trial.
+    """
+    if "pairs" not in tables or receipt["job"].get("verify") is False:
+        report.unchecked.append("the recall: the result has no list of verified pairs")
+        return
+    score, sign, bound = _score_of(receipt, items), receipt["scale"]["sign"], float(receipt["job"]["threshold"])
+    draw, found = random.Random(receipt["seal"]), {(_key(row["left"]), _key(row["right"])) for row in tables["pairs"]}
+    left, right = items[0], items[-1]
+    names = [name for name, item in left.items() if item is not None]
+    trials, missed, total = [], [], 0
+    for name in draw.sample(names, min(size, len(names))):
+        partners = [
+            other for other, item in right.items()
+            if item is not None and (other != name or right is not left)
+            and sign * _scored(score, left[name], item) >= sign * bound + 1e-9
+        ]  # fmt: skip
+        hits = [(name, other) in found or (right is left and (other, name) in found) for other in partners]
+        total += len(hits)
+        missed += [(name, other) for other, hit in zip(partners, hits, strict=True) if not hit]
+        trials += [draw.choice(hits)] if hits else []
+    planned = receipt["recall_at_threshold"]
+    if planned is not None:
+        lucky = sum(
+            math.comb(len(trials), k) * planned**k * (1 - planned) ** (len(trials) - k) for k in range(sum(trials) + 1)
+        )
+        wrong = bool(missed) if planned == 1 else lucky < AUDIT_DOUBT
+        report.expect(not wrong, f"recall: {len(missed)} of {total} partners of drawn items are missing, the first "
+                      f"{missed[:1]}; the recall is stated as {planned:g}")  # fmt: skip
+    report.checked.append(
+        (f"partners of {min(size, len(names)):,} drawn items found, of {total:,}", total - len(missed))
+    )
+
+
+def _check_ranks(
+    receipt: dict[str, Any], rows: list[Row], items: Sequence[dict[str, Any]], audit: int, report: Report
+) -> None:
+    """Check that ranks count from 1 with scores in order, and that no item is nearer than those of drawn items."""
+    column, sign = receipt["scale"]["column"], receipt["scale"]["sign"]
+    score, left, right = _score_of(receipt, items), items[0], items[-1]
+    nearest: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        nearest[_key(row["left"])].append(row)
+    for name, mine in nearest.items():
+        report.expect([row["rank"] for row in mine] == list(range(1, len(mine) + 1)), f"nearest: ranks of {name}")
+        scores = [sign * row[column] for row in mine]
+        report.expect(scores == sorted(scores, reverse=True), f"nearest: {name} has scores out of order")
+        others = {_key(row["right"]) for row in mine}
+        report.expect(len(others) == len(mine), f"nearest: an item is listed twice for {name}")
+    drawn = random.Random(receipt["seal"]).sample(sorted(nearest), min(audit, len(nearest)))
+    for name in drawn:
+        others = {_key(row["right"]) for row in nearest[name]}
+        least = sign * nearest[name][-1][column]
+        nearer = [
+            other for other, item in right.items()
+            if other not in others and item is not None and (other != name or right is not left)
+            and sign * _scored(score, left[name], item) > least + RELATIVE_ERROR * max(1.0, abs(least))
+        ]  # fmt: skip
+        report.expect(not nearer, f"nearest: {nearer[:1]} is nearer to {name} than the last one listed")
+    report.checked.append(("items with ranks in order", len(nearest)))
+    if drawn:
+        report.checked.append(("drawn items compared with all others", len(drawn)))
+
+
+def _scored(score: Callable[[Any, Any], float], left: Any, right: Any) -> float:
+    try:
+        return score(left, right)
+    except ZeroDivisionError:  # a vector of zeros has no direction
+        return math.nan
+
+
+def _set_score(job: dict[str, Any], common: frozenset[Any] = frozenset()) -> Callable[[Any, Any], float]:
     rule, measure = job["rule"], job["measure"]
+    known: dict[Any, set[Any]] = {}
+
+    def shingles(item: Any) -> set[Any]:
+        if not isinstance(item, str):
+            return _shingles(item, rule) - common
+        if item not in known:
+            known[item] = _shingles(item, rule) - common
+        return known[item]
 
     def score(left: Any, right: Any) -> float:
-        a, b = _shingles(left, rule), _shingles(right, rule)
+        a, b = shingles(left), shingles(right)
         shared = len(a & b)
         if not shared:
             return 0.0
@@ -433,11 +666,163 @@ def _string_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
     return score
 
 
+def _face_score(job: dict[str, Any]) -> Callable[[Any, Any], float]:
+    def score(left: Sequence[float], right: Sequence[float]) -> float:
+        both = list(zip(_as_float32(left), _as_float32(right), strict=True))
+        return sum(1 for x, y in both if abs(x - y) <= job["tolerance"]) / len(both)
+
+    return score
+
+
+def _code_score(_: dict[str, Any]) -> Callable[[Any, Any], float]:
+    return lambda left, right: float((left ^ right).bit_count())
+
+
 SCORES: dict[str, Callable[[dict[str, Any]], Callable[[Any, Any], float]]] = {
     "documents": _set_score,
     "vectors": _vector_score,
     "strings": _string_score,
+    "baskets": _set_score,
+    "items": _set_score,  # of baskets, each as the set of its baskets
+    "faces": _face_score,
+    "codes": _code_score,
 }
+
+
+# Passages, texts without repeats, and files of verdicts
+
+
+def _check_passages(
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], sample: int | None,
+    report: Report,
+) -> None:  # fmt: skip
+    """Check that both sides of each passage have its tokens, that it is long enough, and the sums of each pair."""
+    job = receipt["job"]
+    if job["language"] is not None:
+        raise Unreadable("source code is not split into tokens by this program.")
+    rule = {"fold_case": job["fold_case"], "strip_accents": job["strip_accents"]}
+    rows = tables["passages"]
+    report.expect(len(rows) == receipt["counts"]["passages"], "passages: their number differs from the receipt")
+    report.expect(len(tables["pairs"]) == receipt["counts"]["pairs"], "pairs: their number differs from the receipt")
+    count: Counter[tuple[str, str]] = Counter((_key(row["left"]), _key(row["right"])) for row in rows)
+    for row in tables["pairs"]:
+        here = count.pop((_key(row["left"]), _key(row["right"])), 0)
+        report.expect(row["passages"] == here, f"pairs: {row['left']}, {row['right']} have {here} passages")
+        report.expect(row["longest"] <= row["shared_tokens"] >= 1, f"pairs: {row['left']}, {row['right']} do not fit")
+        if not job["gap"] and job["max_share"] is None and not receipt["boilerplate"]:
+            _check_shares(row, items, rule, report)
+    report.expect(not count, f"passages: {len(count)} pairs are not in the table of pairs")
+    chosen = rows if sample is None or len(rows) <= sample else random.Random(receipt["seal"]).sample(rows, sample)
+    for row in chosen:
+        name = f"passages: {row['left']}, {row['right']} at {row['left_start']}"
+        texts = items[0].get(_key(row["left"])), items[-1].get(_key(row["right"]))
+        if texts[0] is None or texts[1] is None:
+            report.problems.append(f"{name}: the ids are not in the input")
+            continue
+        a = _words(texts[0][row["left_start"] : row["left_end"]], rule)
+        b = _words(texts[1][row["right_start"] : row["right_end"]], rule)
+        shared = len(a) if a == b else _common_length(a, b) if job["gap"] else 0
+        report.expect(
+            job["min_tokens"] <= row["tokens"] <= shared, f"{name}: {shared} equal words, {row['tokens']} stated"
+        )
+        if not job["gap"]:
+            report.expect(row["tokens"] == shared, f"{name}: {shared} equal words, {row['tokens']} stated")
+    report.checked.append((f"passages read again in both texts, of {len(rows):,}", len(chosen)))
+
+
+def _check_shares(row: Row, items: Sequence[dict[str, Any]], rule: dict[str, Any], report: Report) -> None:
+    for name, text, share in (
+        ("left", items[0].get(_key(row["left"])), row["left_in_right"]),
+        ("right", items[-1].get(_key(row["right"])), row["right_in_left"]),
+    ):
+        total = len(_words(text or "", rule))
+        tokens = share * total
+        fits = abs(tokens - round(tokens)) < RELATIVE_ERROR * max(1, total) and tokens >= row["shared_tokens"] - 0.5
+        report.expect(fits, f"pairs: the share {share} of {name} {row[name]!r} does not fit its {total} words")
+
+
+def _common_length(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence."""
+    before = [0] * (len(b) + 1)
+    for x in a:
+        row = [0]
+        for j, y in enumerate(b):
+            row.append(before[j] + 1 if x == y else max(row[j], before[j + 1]))
+        before = row
+    return before[-1]
+
+
+def _check_scrub(
+    receipt: dict[str, Any], path: Path, tables: dict[str, list[Row]], folder: Path | None, report: Report
+) -> None:
+    """Check that the output and the removed texts make the input: every row, and every character of its text."""
+    source = receipt["inputs"][0]
+    if "kept" not in tables or "removed" not in tables:
+        raise Unreadable("there is no table of removed text.")
+    files, column = _files_of(source, folder), source["text"]
+    if _is_folder_of_texts(files, source):
+        given = [{"text": _opened(file).decode()} for file in files]
+    else:
+        given = [row for file in files for row in _rows(file)]
+    cuts: dict[int, list[Row]] = defaultdict(list)
+    for row in tables["removed"]:
+        cuts[row["row"]].append(row)
+    output = iter(tables["kept"])
+    for number, row in enumerate(given):
+        gone = cuts.pop(number, [])
+        rest, at, text = "", 0, row[column] or ""
+        for cut in gone:
+            report.expect(
+                text[cut["start"] : cut["end"]] == cut["text"] and at <= cut["start"] < cut["end"] <= len(text),
+                f"removed: row {number} does not have its text at {cut['start']}",
+            )
+            rest, at = rest + text[at : cut["start"]], cut["end"]
+            encoded = len(text[: cut["start"]].encode()), len(text[: cut["end"]].encode())
+            report.expect(encoded == (cut["start_byte"], cut["end_byte"]), f"removed: row {number} has other bytes")
+        if any(cut["dropped_row"] is not None for cut in gone):
+            continue
+        made = next(output, {column: None})
+        report.expect(
+            made == {**row, column: rest + text[at:]} or (row[column] is None and made[column] is None),
+            f"kept: row {number} is not the input without what was removed",
+        )
+    report.expect(not cuts and next(output, None) is None, "there are more rows than the input has")
+    counts = receipt["counts"]
+    touched = len({row["row"] for row in tables["removed"]})
+    report.expect(len(given) == counts["documents"], f"the input has {len(given)} rows, {counts['documents']} counted")
+    report.expect(
+        counts["cuts"] == len(tables["removed"]), f"removed: {len(tables['removed'])} rows are not as counted"
+    )
+    report.expect(counts["documents_cut"] == touched, f"removed: {touched} documents are not as counted")
+    total = sum(row["tokens"] for row in tables["removed"])
+    report.expect(counts["tokens_removed"] == total, f"removed: {total} tokens, {counts['tokens_removed']} counted")
+    report.checked.append(("rows of the input made again", len(given)))
+
+
+def _is_verdict_file(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        return handle.readline().startswith(b'{"format": "lookalike verdicts"')
+
+
+def _check_chain(path: Path, report: Report) -> None:
+    """Check that each line of a file of verdicts has the hash of itself and of the hash before it."""
+    lines = path.read_bytes().split(b"\n")
+    before, unsealed = hashlib.sha256(lines[0]).hexdigest(), 0
+    for number, line in enumerate(lines[1:-1], 2):
+        head, mark, tail = line.rpartition(b', "chain": "')
+        if not mark:
+            unsealed += 1
+            before = hashlib.sha256(before.encode() + line).hexdigest()
+            continue
+        expected = hashlib.sha256(before.encode() + head + b"}").hexdigest()
+        report.expect(tail == expected.encode() + b'"}', f"line {number}: it, or one before it, was changed or removed")
+        before = expected
+    report.expect(lines[-1] == b"", f"line {len(lines)} is not complete")
+    if unsealed:
+        report.unchecked.append(f"{unsealed} lines without a hash, which another program wrote")
+    report.checked.append(("verdicts, each with the hash of what came before it", max(0, len(lines) - 2 - unsealed)))
 
 
 def lines_of(report: Report) -> Iterator[str]:

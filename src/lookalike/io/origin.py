@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,6 +49,37 @@ def origin(given: Sequence[str], files: Iterable[Path]) -> dict[str, Any] | None
         "paths": list(given), "folder": os.getcwd(), "files": count, "bytes": nbytes, "newest": newest,
         **form_of(given).described(),
     }  # fmt: skip
+
+
+def sha256_of(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def hashed(source: dict[str, Any]) -> dict[str, Any]:
+    """Return the receipt's entry of an input with the SHA-256 of its file; of several, of their sorted hashes.
+
+    Inputs that are no local files, or that changed since, get none.
+    """
+    known = source.get("origin")
+    if not known:
+        return source
+    try:
+        files = [file for path in known["paths"] for file in _files(Path(known["folder"]) / path)]
+        if len(files) != known["files"]:
+            return source
+        hashes = sorted(map(sha256_of, files))
+    except OSError:
+        return source
+    whole = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return {**source, "origin": {**known, "sha256": whole}}
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        inside = (file for file in path.rglob("*") if file.is_file())
+        return [file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    return [path] if path.is_file() else [Path(name) for name in glob.glob(str(path))]
 
 
 def differs(then: dict[str, Any], now: dict[str, Any] | None) -> str | None:

@@ -16,6 +16,7 @@ from lookalike.errors import InputError
 from lookalike.io.atomic import check_folder, check_place, draft_of, replacing
 from lookalike.io.canonical import converted, for_parquet, parquet_type, retyped
 from lookalike.io.json_rows import json_document
+from lookalike.io.origin import hashed, sha256_of
 from lookalike.io.reader import nbytes_of, reading
 
 RECEIPT = "receipt.json"
@@ -32,25 +33,34 @@ def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -
         draft.path.write_bytes(text)
 
 
-def sealed(receipt: Mapping[str, Any], outputs: Mapping[str, Path]) -> bytes:
-    """Return a receipt as JSON with the SHA-256 of each output file and, as its seal, of the receipt itself.
+def sealed(receipt: Mapping[str, Any], outputs: Mapping[str, Path], *, with_inputs: bool = True) -> bytes:
+    """Return a receipt as JSON with the SHA-256 of each output and input, and as its seal that of the receipt itself.
 
     outputs: the files by the names that they will have. To check the seal, replace it by 64 zeros and hash the file.
     """
-    files = {}
-    for name, file in outputs.items():
-        with open(file, "rb") as handle:
-            files[name] = {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()}
-    text = json_document({**receipt, "outputs": files, "seal": UNSEALED})
+    files = {name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for name, file in outputs.items()}
+    inputs = {"inputs": [hashed(source) for source in receipt["inputs"]]} if with_inputs and "inputs" in receipt else {}
+    text = json_document({**receipt, **inputs, "outputs": files, "seal": UNSEALED})
     digest = hashlib.sha256(text).hexdigest().encode()
     before, _, after = text.rpartition(UNSEALED.encode())
     return before + digest + after
 
 
-def write_receipt(receipt: Mapping[str, Any], path: Path, outputs: Collection[Path], *, force: bool = False) -> None:
-    """Write the receipt of output files that were written before, with their hashes."""
+def _files_of(name: str, output: Path) -> dict[str, Path]:
+    """Return the files of an output by their names in a receipt; a table of Spark is a folder of files."""
+    if not output.is_dir():
+        return {name: output}
+    files = [file for file in sorted(output.rglob("*")) if file.is_file() and file.name[0] not in "._"]
+    return {f"{name}/{file.relative_to(output).as_posix()}": file for file in files}
+
+
+def write_receipt(
+    receipt: Mapping[str, Any], path: Path, outputs: Collection[Path], *, force: bool = False, with_inputs: bool = True
+) -> None:
+    """Write the receipt of output files that were written before, with their hashes and those of the inputs."""
     check_place(path, force=force)
-    text = sealed(receipt, {output.name: draft_of(output) for output in outputs})
+    files = {name: file for output in outputs for name, file in _files_of(output.name, draft_of(output)).items()}
+    text = sealed(receipt, files, with_inputs=with_inputs)
     with replacing(path, force=force) as draft:
         draft.nbytes = len(text)
         draft.path.write_bytes(text)

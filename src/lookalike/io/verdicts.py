@@ -1,13 +1,16 @@
 """Verdicts on pairs of items, in a file of JSON Lines to which lines are only ever appended.
 
 The first line is a header. Every other line is one event: a verdict, the choice of a representative, or the plan of a
-sample. A line that a killed process left unfinished is dropped by the next writer and ignored by readers.
+sample. A line that a killed process left unfinished is dropped by the next writer and ignored by readers. Each line
+that is written here ends in "chain": the SHA-256 of the chain of the line before it and of the line itself.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import getpass
+import hashlib
 import json
 import os
 from collections import Counter
@@ -29,6 +32,8 @@ WITHDRAWN, REPRESENTATIVE = "withdrawn", "representative"
 VERDICTS_HEADER = {"format": "lookalike verdicts", "version": 1}
 VERDICT_COLUMNS = ("left", "right", "verdict", "by", "at", "note")
 VERDICT_FILES = (".jsonl", ".csv", ".tsv", ".parquet", ".arrow")
+CHAIN = b', "chain": "'
+TAIL_BYTES = 1 << 14  # bytes at the end of a file that are read to continue its chain
 MAX_PAIRS_OF_SETS = 1_000_000  # pairs that the verdicts on sets of items may be about
 
 
@@ -293,12 +298,46 @@ class Verdicts:
         """Append events, checked, each with the time unless it has one, and flush them to disk."""
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         checked = [_checked({"at": now, **event}, "the verdict") for event in events]
-        lines = [json.dumps(event, ensure_ascii=False) for event in checked]
+        lines = [_line(event) for event in checked]
         with _locked(self.path) as handle:
-            if os.fstat(handle).st_size == 0:
-                lines.insert(0, json.dumps(VERDICTS_HEADER))
-            os.write(handle, ("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))
+            size = os.fstat(handle).st_size
+            first = [] if size else [json.dumps(VERDICTS_HEADER).encode()]
+            state = _last_chain(handle, size) if size else hashlib.sha256(first[0]).hexdigest()
+            data = b"".join(line + b"\n" for line in (*first, *_chained(lines, state)))
+            done = os.write(handle, data)
+            if done < len(data):  # the disk is full: leave no part of a verdict behind
+                os.ftruncate(handle, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(handle)
+
+
+def _line(event: Mapping[str, Any]) -> bytes:
+    known = {name: value for name, value in event.items() if name != "chain"}
+    return json.dumps(known, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _chained(lines: Iterable[bytes], state: str) -> Iterator[bytes]:
+    """Yield the lines, each with the hash of the state before it and of its content."""
+    for line in lines:
+        state = hashlib.sha256(state.encode() + line).hexdigest()
+        yield line[:-1] + CHAIN + state.encode() + b'"}'
+
+
+def _last_chain(handle: int, size: int) -> str:
+    """Return the chain after the last line; lines of other programs, without a hash, count with their bytes."""
+    tail, begin = b"", size
+    while begin:
+        begin = max(0, begin - TAIL_BYTES)
+        tail = os.pread(handle, size - begin, begin)
+        lines = tail.split(b"\n")[:-1]
+        for at in range(len(lines) - 1, 0 if begin else -1, -1):
+            _, mark, chain = lines[at].rpartition(CHAIN)
+            if mark or (at == 0 and not begin):
+                state = chain[:-2].decode("ascii", "replace") if mark else hashlib.sha256(lines[at]).hexdigest()
+                for line in lines[at + 1 :]:
+                    state = hashlib.sha256(state.encode() + line).hexdigest()
+                return state
+    return hashlib.sha256(tail).hexdigest()
 
 
 def user_name() -> str:
@@ -355,5 +394,6 @@ def write_verdicts(verdicts: VerdictSet, path: Path) -> None:
         for one in verdicts.pairs
         for by, verdict in one.votes.items()
     ]  # fmt: skip
-    lines = [json.dumps(event, ensure_ascii=False) for event in (VERDICTS_HEADER, *plans, *chosen, *votes)]
-    path.write_bytes(("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))
+    header = json.dumps(VERDICTS_HEADER).encode()
+    lines = _chained(map(_line, (*plans, *chosen, *votes)), hashlib.sha256(header).hexdigest())
+    path.write_bytes(b"".join(line + b"\n" for line in (header, *lines)))

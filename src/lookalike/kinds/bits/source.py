@@ -61,7 +61,13 @@ class CodeSource:
 
     def describe(self) -> dict[str, Any]:
         known = self.collection.describe()
-        return {"name": known["name"], "code": known["text"], "id": known["id"], "origin": known["origin"]}
+        return {
+            "name": known["name"],
+            "code": known["text"],
+            "id": known["id"],
+            "form": self.form,
+            "origin": known["origin"],
+        }
 
     def contents(self) -> CodeContents:
         """Return the codes for display."""

@@ -41,7 +41,8 @@ def nearest_of(
     of = f"on {job.rule.unit} {job.rule.k}-shingles{bag}" if noun == "documents" else f"of {noun}{bag}"
     words = f"the {top:,} nearest by {measure.name} {of}" + (f", at least {lowest:g}" if lowest > 0 else "")
     scale = replace(SIMILARITY, column="overlap") if measure.is_count else SIMILARITY
-    return nearest_result(collections, features.ids, ranking, NearestSpec(noun, scale, words, options), trace)
+    asked = {**options, "measure": measure.name, "rule": job.rule.as_dict()}
+    return nearest_result(collections, features.ids, ranking, NearestSpec(noun, scale, words, asked), trace)
 
 
 def ranked(sets: Sets, split: int, top: int, lowest: float, job: Job, pool: Pool, trace: Trace) -> Ranking:

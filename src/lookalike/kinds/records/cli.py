@@ -276,7 +276,7 @@ def merge(inputs: o.Inputs, options: dict[str, Any]) -> None:
     """
     from lookalike.cli import output as show
     from lookalike.cli import terminal
-    from lookalike.io.results import write_json
+    from lookalike.io.results import write_receipt
     from lookalike.kinds.records import api as records
 
     target = o.Target.of(options)
@@ -296,7 +296,7 @@ def merge(inputs: o.Inputs, options: dict[str, Any]) -> None:
                 wrote = outputs.write_table(made.golden, output)
                 for name, path in files.items():
                     wrote += outputs.write_table(getattr(made, name), path)
-                write_json(made.receipt, show.receipt_of(output), force=force)
+                write_receipt(made.receipt, show.receipt_of(output), [output, *files.values()], force=force)
                 wrote.append(show.receipt_of(output))
             else:
                 wrote = [made.save(output, force=force)]

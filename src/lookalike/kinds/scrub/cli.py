@@ -47,7 +47,7 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
         return
     from lookalike.cli import output as show
     from lookalike.cli import terminal
-    from lookalike.io.results import write_json
+    from lookalike.io.results import write_receipt
 
     outputs = show.Outputs.check(output, removed, force=target.force)
     if removed is not None and not output.suffix:
@@ -64,7 +64,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
             if output.suffix:
                 result.write(output, removed=removed, force=target.force)
                 receipt = show.receipt_of(output)
-                write_json(result.receipt, receipt, force=target.force)
+                tables = [path for path in (output, removed) if path is not None]
+                write_receipt(result.receipt, receipt, tables, force=target.force)
                 wrote = [path for path in (output, receipt, removed) if path is not None]
             elif like_input:
                 wrote = [result.write_like_input(output, force=target.force)]
@@ -136,7 +137,7 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
     from lookalike.cli import output as show
     from lookalike.cli import terminal
     from lookalike.io.atomic import check_place
-    from lookalike.io.results import write_json
+    from lookalike.io.results import write_receipt
 
     target, against = o.Target.of(options, options.pop("removed")), options.pop("against")
     matches, fail_over, page = options.pop("matches"), options.pop("fail_over"), options.pop("report")
@@ -158,9 +159,11 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
         with outputs.together():
             if target.output is not None:
                 result.write(target.output, removed=target.removed, force=target.force)
-                write_json(result.receipt, show.receipt_of(target.output), force=target.force)
             if matches is not None:
                 outputs.write_table(result.matches, matches)
+            if target.output is not None:
+                tables = [path for path in (target.output, target.removed, matches) if path is not None]
+                write_receipt(result.receipt, show.receipt_of(target.output), tables, force=target.force)
             if page is not None:
                 result.report(page, force=target.force)
     if not target.json:

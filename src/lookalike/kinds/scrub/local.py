@@ -24,7 +24,7 @@ from lookalike.io.collection import Collection
 from lookalike.io.paths import compression_of, kind_of
 from lookalike.io.plain_text import TextFiles
 from lookalike.io.read import by_lines, open_collection
-from lookalike.io.results import RECEIPT, write_json
+from lookalike.io.results import RECEIPT, sealed
 from lookalike.io.verbatim import can_copy
 from lookalike.io.write import write_bytes, write_table
 from lookalike.kinds.scrub.options import ONE_MACHINE, ScrubOptions
@@ -152,7 +152,10 @@ class Scrubbed(ArrowRows):
                 else:
                     place = _inside(draft.path, reader.paths[0].name)
                     write_bytes(scrubbed_bytes([reader], column, stream, None, written), place)
-            write_json(self.receipt, draft.path / RECEIPT)
+            outputs = {
+                file.relative_to(draft.path).as_posix(): file for file in draft.path.rglob("*") if file.is_file()
+            }
+            (draft.path / RECEIPT).write_bytes(sealed(self.receipt, outputs))
         return folder
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
@@ -162,7 +165,8 @@ class Scrubbed(ArrowRows):
         with replacing(folder, force=force) as draft:
             draft.path.mkdir()
             self.write(draft.path / "kept.parquet", removed=draft.path / "removed.parquet")
-            write_json(self.receipt, draft.path / RECEIPT)
+            outputs = {file.name: file for file in draft.path.iterdir()}
+            (draft.path / RECEIPT).write_bytes(sealed(self.receipt, outputs))
         return folder
 
     def done(self) -> None:

@@ -13,7 +13,7 @@ from lookalike.errors import OutputError, UsageError
 from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.json_rows import json_document
 from lookalike.io.paths import kind_of
-from lookalike.io.results import RECEIPT
+from lookalike.io.results import RECEIPT, sealed
 from lookalike.runtime.spark.exact_rows import as_exact_text, as_json_lines
 from lookalike.runtime.spark.job_errors import root_cause
 
@@ -160,5 +160,7 @@ def write_result(
         draft.path.mkdir()
         for name, frame in tables.items():
             frame.write.parquet((draft.path / f"{name}.parquet").absolute().as_uri())
-        (draft.path / RECEIPT).write_bytes(json_document(receipt()))
+        parts = [file for file in sorted(draft.path.rglob("*.parquet")) if file.is_file()]
+        outputs = {file.relative_to(draft.path).as_posix(): file for file in parts}
+        (draft.path / RECEIPT).write_bytes(sealed(receipt(), outputs, with_inputs=False))
     return folder

@@ -84,7 +84,13 @@ def test_codes_that_cannot_be_read(column: list[str], form: Any, line: str) -> N
 
 def test_which_column(tmp_path: Path) -> None:
     table = pa.table({"id": [1, 2], "name": ["a", "b"], "phash": ["0f", "1f"]})
-    assert open_codes(table).describe() == {"name": "the table", "code": "phash", "id": "id", "origin": None}
+    assert open_codes(table).describe() == {
+        "name": "the table",
+        "code": "phash",
+        "id": "id",
+        "form": "auto",
+        "origin": None,
+    }
     assert open_codes(table, code="name").collection.text_column == "name"
     with pytest.raises(ColumnNotFound, match=r"no column 'hash' in the table. Nearest: 'phash'"):
         open_codes(table, code="hash")
