@@ -19,7 +19,7 @@ from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
 from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import Grouping as Grouping
 from lookalike.core.trace import Trace
-from lookalike.errors import NO_PAIRS, InputChanged, TooManyPairs, UsageError
+from lookalike.errors import NO_PAIRS, InputChanged, InputError, TooManyPairs, UsageError
 from lookalike.runtime.receipt import make_receipt
 from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpec, Source
 
@@ -413,6 +413,7 @@ def answer(
     """
     rows = rows or KeptRows()
     judged: dict[str, Any] = {}
+    unjudged = found
     if verdicts is not None:
         from lookalike.runtime.verdicts import facts_of, match_verdicts, warnings_of, with_verdicts
 
@@ -437,11 +438,24 @@ def answer(
         judged |= _cut_facts(result, trace)
     result.receipt.update(make_receipt(asked, sources, job, found, trace))
     if verdicts is not None:
-        result.receipt["verdicts"] = judged
+        quality = _judged_quality(replace(result, found=unjudged), verdicts)
+        result.receipt["verdicts"] = judged | ({"quality": quality} if quality else {})
     result.receipt["grouping"] = grouping
     if rows.copies != 1:
         result.receipt["keep_copies"] = rows.copies
     return result
+
+
+def _judged_quality(unjudged: Result, verdicts: VerdictSet) -> dict[str, Any] | None:
+    """Estimate precision, recall and F1 of what the search found, if the verdicts are on a sample of it."""
+    if verdicts.plan is None:
+        return None
+    from lookalike.evaluation.judged_quality import quality
+
+    try:
+        return quality(unjudged, verdicts).as_dict()
+    except (InputError, TooManyPairs):  # no drawn pair was judged, or there are too many to list
+        return None
 
 
 def _cut_facts(result: Result, trace: Trace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from lookalike.cli.browser import open_page
 from lookalike.core.formatting import size
 
 WHERE = "Where it listens"
+By = Annotated[str | None, o.option(o.RUN, help="Who judges (default: the user of this process).", show_default=False)]
 Inputs = Annotated[
     list[Path] | None,
     o.option(
@@ -39,9 +40,14 @@ def report(
     output: Annotated[Path, o.option(o.RUN, "-o", "--output", help="The page to write.")] = Path("report.html"),
     input: Inputs = None,  # noqa: A002  (the option's name)
     open: Open = None,  # noqa: A002
+    verdicts: Annotated[
+        Path | None,
+        o.option(o.RUN, "--verdicts", help="File of verdicts (.jsonl) to estimate precision and recall from.",
+                 show_default=False),
+    ] = None,
     force: o.RunOptions.Force = False,
     quiet: o.RunOptions.Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write a page about a result, one file for any browser: thresholds, recall, groups, and pairs side by side.
 
     It asks for nothing from elsewhere; of a large result it holds a part, and says which.
@@ -57,7 +63,7 @@ def report(
         path = write(result, output, force=force)
     else:
         opened = open_result(result, inputs=input)
-        path = write(opened, output, force=force)
+        path = write(opened, output, force=force, verdicts=verdicts)
         _tell(opened.notes)
     if not quiet:
         err.say("Wrote", f"{path} ({size(path.stat().st_size)})")
@@ -75,8 +81,19 @@ def explore(
     open: Open = None,  # noqa: A002
     port: Annotated[int, o.option(WHERE, help="0 for any free one.")] = 8300,
     host: Annotated[str, o.option(WHERE, help="127.0.0.1: this machine only.")] = "127.0.0.1",
-) -> None:
-    """Look at a result, or at an index, in the browser: all of its pairs and groups, however many there are."""
+    verdicts: Annotated[
+        Path | None,
+        o.option(
+            o.RUN, "--verdicts", show_default=False,
+            help="File of verdicts (.jsonl) to show and append to (default: NAME.verdicts.jsonl next to the source).",
+        ),
+    ] = None,
+    by: By = None,
+) -> None:  # fmt: skip
+    """Look at a result, or at an index, in the browser, and judge its pairs and groups.
+
+    All pairs and groups can be seen, however many there are. Verdicts are on disk as soon as they are given.
+    """
     from lookalike.kinds.scrub.page import is_scrub_folder
     from lookalike.web.exploring import explore as run
     from lookalike.web.exploring import is_index
@@ -90,7 +107,10 @@ def explore(
         _tell(shown.notes)
     if not is_loopback(host):
         sys.stderr.write("Anyone who reaches this machine can look at this, and at the inputs it was made from.\n")
-    run(shown, port=port, host=host, name=source, ready=lambda address: open_page(address, wanted=open))
+    run(
+        shown, port=port, host=host, name=source, verdicts=verdicts, by=by,
+        ready=lambda address: open_page(address, wanted=open),
+    )  # fmt: skip
 
 
 def _tell(notes: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ SAME_MEANING = (  # options of several kinds, where users may expect the name of
 )  # fmt: skip
 COMPLETION_VARIABLE = "_LOOKALIKE_COMPLETE"  # set by a shell that asks for completions
 OTHER_COMMANDS, OTHER_OPTIONS = "More commands", "Help"
+running_commands: list[Any] = []  # contexts of the commands that are running, for all threads
 METAVARS = {"int": "N", "integer": "N", "float": "NUMBER", "path": "PATH", "choice": "CHOICE"}  # by type
 
 
@@ -42,6 +43,14 @@ class Command(TyperCommand):
             alike = next((names for names in SAME_MEANING if unknown.option_name in names), ())
             unknown.possibilities = [name for name in known if name in alike] or unknown.possibilities
             raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and remember its context meanwhile."""
+        running_commands.append(ctx)
+        try:
+            return super().invoke(ctx)
+        finally:
+            running_commands.pop()
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with --help-all, which the help lists if an option is hidden."""

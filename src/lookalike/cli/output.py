@@ -14,6 +14,7 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
+from lookalike.cli.command_words import command_words
 from lookalike.cli.summary import lines
 from lookalike.cli.terminal import Screen, err
 from lookalike.core.formatting import count, share
@@ -85,6 +86,8 @@ class Outputs:
         """
         if path is None:
             return []
+        if (words := command_words()) is not None:
+            result.receipt["command"] = words
         if not path.suffix:
             return [result.save(path, force=self.force)]
         from lookalike.result import Result

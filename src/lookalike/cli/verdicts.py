@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli import options as o
+from lookalike.cli.explore import By
 from lookalike.cli.help import App
 
 app = App(help="Verdicts on pairs of items: the same, different, unsure.", no_args_is_help=True)
@@ -15,7 +16,6 @@ Files = Annotated[
     list[Path],
     typer.Argument(help="Files of verdicts: .jsonl, or a table with left, right, verdict.", show_default=False),
 ]
-By = Annotated[str | None, o.option(o.RUN, help="Who judges (default: the user of this process).", show_default=False)]
 
 
 @app.command("show")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.arrays import F64
 from lookalike.core.arrow import as_arrow, as_numpy
-from lookalike.core.formatting import readable_thresholds
+from lookalike.core.formatting import count, readable_thresholds
 from lookalike.errors import InputError, UsageError
 from lookalike.evaluation.ground_truth import receipt_of, score_scale
 from lookalike.evaluation.judging import NOT_JUDGED, SAME, VERDICT_LABELS, JudgedPairs, StrataPlan, pair_ranks
@@ -100,6 +100,11 @@ class ReadPairs:
 def read_result_pairs(source: Any) -> ReadPairs:
     """Read the pairs of a result: a folder, a file or table of pairs, or a result in memory."""
     receipt = receipt_of(source)
+    if removed := receipt.get("verdicts", {}).get("removed_pairs"):
+        raise InputError(
+            f"{count(removed, 'pairs')} judged different are not in this result, so the others say nothing about its "
+            "precision. Use a result without `verdicts`; the receipt of this one has the estimates, if there are any."
+        )
     if hasattr(source, "listed_pairs"):
         source = source.listed_pairs()
     if isinstance(source, str | os.PathLike) and (Path(source) / RECEIPT).is_file():
@@ -222,7 +227,7 @@ def quality(result: Any, verdicts: Any, *, target_precision: float | None = None
             f"{judged:,} of the pairs of the result were judged, and none of these was drawn at random, so they say "
             "nothing about the others. Judge pairs that `lookalike verdicts next` or the explorer draws."
         )
-    found = _search_recall(pairs.receipt)
+    found = search_recall(pairs.receipt)
     near = pairs.scores * pairs.sign
     thresholds = readable_thresholds(float(pairs.scores.min()), float(pairs.scores.max()))
     ends = {float(pairs.scores.min()), *thresholds} if pairs.sign > 0 else {float(pairs.scores.max()), *thresholds}
@@ -256,12 +261,19 @@ def _point(
     made: JudgedPairs, threshold: float, above: npt.NDArray[np.bool_], sample: npt.NDArray[np.bool_],
     found: EstimatedTotal | None,
 ) -> QualityPoint:  # fmt: skip
-    reported = int(above.sum())
-    part, rest = made.true_pairs(above), made.true_pairs(~above)
+    counts = int(above.sum()), int((sample & above).sum())
+    return point_of(threshold, *counts, made.true_pairs(above), made.true_pairs(~above), found)
+
+
+def point_of(
+    threshold: float, reported: int, judged: int, part: EstimatedTotal, rest: EstimatedTotal,
+    found: EstimatedTotal | None,
+) -> QualityPoint:  # fmt: skip
+    """Return the quality at a threshold. part, rest: true pairs at it and beyond it; found: recall of the search."""
     precision = EstimatedTotal(part.value / reported, part.low / reported, part.high / reported)
     recall = ratio_of(part, rest)
     return QualityPoint(
-        threshold, reported, int((sample & above).sum()), precision, recall, f1_of(part, rest, float(reported)),
+        threshold, reported, judged, precision, recall, f1_of(part, rest, float(reported)),
         None if found is None else product_of(recall, found),
     )  # fmt: skip
 
@@ -282,7 +294,7 @@ def _more(made: JudgedPairs, above: npt.NDArray[np.bool_], target: float, judged
     return max(1, round((high - 1) * judged))
 
 
-def _search_recall(receipt: Mapping[str, Any]) -> EstimatedTotal | None:
+def search_recall(receipt: Mapping[str, Any]) -> EstimatedTotal | None:
     """Return the recall of the search that the run measured, or 1 if it could miss nothing; None if it is unknown."""
     measured = receipt.get("recall_measured")
     if measured and measured.get("recall") is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from lookalike.evaluation.stratified import EstimatedTotal, total_true
 SCORE_RANGES = 8
 FEWEST_DRAWN = 4  # pairs that are drawn from each stratum before the others
 NOT_JUDGED, DIFFERENT, SAME, UNSURE = -1, 0, 1, 2
+SORTED = ("strata_of_pairs", "by_rank")  # what does not depend on the verdicts
 VERDICT_LABELS = {"different": DIFFERENT, "same": SAME, "unsure": UNSURE, "contested": UNSURE}
 
 
@@ -102,14 +103,29 @@ class JudgedPairs:
         return len(self.plan.edges) + 1
 
     @cached_property
+    def strata_of_pairs(self) -> I64:
+        """The stratum of each pair."""
+        return self.plan.stratum(self.scores)
+
+    @cached_property
+    def by_rank(self) -> tuple[I64, I64]:
+        """(pairs by stratum and rank, the begin of each stratum in it)."""
+        order = np.lexsort((self.rank, self.strata_of_pairs))
+        return order, np.searchsorted(self.strata_of_pairs[order], np.arange(self.strata + 1))
+
+    def relabelled(self, labels: npt.NDArray[np.int8], drawn: npt.NDArray[np.bool_]) -> JudgedPairs:
+        """Return the same pairs with other verdicts, without sorting them again."""
+        made = replace(self, labels=labels, drawn=drawn)
+        made.__dict__.update({name: self.__dict__[name] for name in SORTED if name in self.__dict__})
+        return made
+
+    @cached_property
     def order(self) -> tuple[I64, I64, I64]:
         """Return (pairs by stratum and rank, the begin of each stratum in it, how many of each are in the sample).
 
         Pairs at the end that were judged without being drawn do not belong to the sample.
         """
-        stratum = self.plan.stratum(self.scores)
-        order = np.lexsort((self.rank, stratum))
-        begins = np.searchsorted(stratum[order], np.arange(self.strata + 1))
+        order, begins = self.by_rank
         drawn = np.zeros(self.strata, np.int64)
         for at in range(self.strata):
             mine = order[begins[at] : begins[at + 1]]
@@ -153,7 +169,7 @@ class JudgedPairs:
 
         Pairs that nobody is sure of widen the interval to both sides.
         """
-        stratum, sample = self.plan.stratum(self.scores), self.sample & inside
+        stratum, sample = self.strata_of_pairs, self.sample & inside
         sizes = np.bincount(stratum[inside], minlength=self.strata).astype(np.float64)
         drawn, same, unsure = (
             np.bincount(stratum[sample & mask], minlength=self.strata).astype(np.float64)
@@ -163,8 +179,40 @@ class JudgedPairs:
             grown = np.minimum(sizes, drawn * times)
             same, unsure = (part * grown / np.maximum(drawn, 1) for part in (same, unsure))
             drawn = grown
-        sure = total_true(sizes, drawn - unsure, same)
-        if not unsure.any():
-            return sure
-        low, high = total_true(sizes, drawn, same), total_true(sizes, drawn, same + unsure)
-        return EstimatedTotal(sure.value, min(low.low, sure.value), max(high.high, sure.value))
+        return true_in_strata(sizes, drawn, same, unsure)
+
+    def true_pairs_by_level(self, level: I64, levels: int) -> list[tuple[int, int, EstimatedTotal, EstimatedTotal]]:
+        """Estimate the true pairs at and below each level: (pairs at it, judged ones, true at it, true below it).
+
+        level i64[p]: the strictest of `levels` thresholds that each pair passes; -1 if it passes none.
+        """
+        sample = self.sample
+
+        def counted(mask: npt.NDArray[np.bool_]) -> F64:
+            """Return the number of pairs by stratum and level, with level -1 first."""
+            keys = self.strata_of_pairs[mask] * (levels + 1) + level[mask] + 1
+            return np.bincount(keys, minlength=self.strata * (levels + 1)).reshape(self.strata, -1).astype(np.float64)
+
+        masks = (
+            np.ones(len(sample), np.bool_),
+            sample,
+            sample & (self.labels == SAME),
+            sample & (self.labels == UNSURE),
+        )
+        below = [np.cumsum(counted(mask), axis=1) for mask in masks]
+        made = []
+        for at in range(levels):
+            rest = [part[:, at] for part in below]
+            inside = [part[:, -1] - part[:, at] for part in below]
+            counts = int(inside[0].sum()), int(inside[1].sum())
+            made.append((*counts, true_in_strata(*inside), true_in_strata(*rest)))
+        return made
+
+
+def true_in_strata(sizes: F64, drawn: F64, same: F64, unsure: F64) -> EstimatedTotal:
+    """Estimate the number of true pairs. f64[h]: pairs of each stratum, drawn ones, those judged same and unsure."""
+    sure = total_true(sizes, drawn - unsure, same)
+    if not unsure.any():
+        return sure
+    low, high = total_true(sizes, drawn, same), total_true(sizes, drawn, same + unsure)
+    return EstimatedTotal(sure.value, min(low.low, sure.value), max(high.high, sure.value))

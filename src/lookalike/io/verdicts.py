@@ -27,10 +27,12 @@ from lookalike.errors import InputError, OutputError, UsageError, nearest
 from lookalike.io.tables import open_table
 
 Verdict = Literal["same", "different", "unsure"]
+Votes = dict[tuple[str, str], dict[str, Mapping[str, Any]]]  # by pair, and by person
 VERDICTS = ("same", "different", "unsure")
 WITHDRAWN, REPRESENTATIVE = "withdrawn", "representative"
 VERDICTS_HEADER = {"format": "lookalike verdicts", "version": 1}
 VERDICT_COLUMNS = ("left", "right", "verdict", "by", "at", "note")
+FLAG_COLUMNS = ("drawn", "across")
 VERDICT_FILES = (".jsonl", ".csv", ".tsv", ".parquet", ".arrow")
 CHAIN = b', "chain": "'
 TAIL_BYTES = 1 << 14  # bytes at the end of a file that are read to continue its chain
@@ -43,7 +45,8 @@ class Judged:
 
     left, right: ids, as in the file. verdict: same, different, unsure; "contested" if as many people say same as
     different. left_hash, right_hash: hashes of the contents (`io.contents.content_hash`), None if unknown. votes: the
-    verdict of each person. drawn: whether the pair was drawn at random. at, note: of the latest verdict.
+    verdict of each person. drawn: whether the pair was drawn at random. at, note: of the latest verdict. across:
+    whether left and right are ids of two tables.
     """
 
     left: Any
@@ -55,6 +58,7 @@ class Judged:
     drawn: bool = False
     at: str = ""
     note: str = ""
+    across: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,14 @@ def events_of(path: Path) -> list[dict[str, Any]]:
 
 def in_force(names: tuple[str, ...], events: Iterable[Mapping[str, Any]]) -> VerdictSet:
     """Return the verdicts in force after these events."""
-    votes: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    votes, chosen, plan = votes_of(events)
+    pairs = tuple(decided(list(given.values())) for given in votes.values() if given)
+    return VerdictSet(names, pairs, tuple(chosen.values()), plan)
+
+
+def votes_of(events: Iterable[Mapping[str, Any]]) -> tuple[Votes, dict[str, tuple[Any, str | None]], Any]:
+    """Return (the latest event of each person on each pair, chosen representatives, the latest plan)."""
+    votes: Votes = {}
     chosen: dict[str, tuple[Any, str | None]] = {}
     plan: Mapping[str, Any] | None = None
     for event in events:
@@ -148,21 +159,31 @@ def in_force(names: tuple[str, ...], events: Iterable[Mapping[str, Any]]) -> Ver
         elif event["verdict"] == WITHDRAWN and event.get("right") is None:
             chosen.pop(str(event["left"]), None)
         else:
-            for pair in _pairs_of(event):
-                of_pair = votes.setdefault(_key(pair["left"], pair["right"]), {})
+            for pair in pairs_of(event):
+                of_pair = votes.setdefault(pair_key(pair["left"], pair["right"], across=bool(pair.get("across"))), {})
                 of_pair.pop(pair.get("by", ""), None)  # the latest is the last
                 if pair["verdict"] != WITHDRAWN:
                     of_pair[pair.get("by", "")] = pair
-    pairs = tuple(_decided(list(given.values())) for given in votes.values() if given)
-    return VerdictSet(names, pairs, tuple(chosen.values()), plan)
+    return votes, chosen, plan
 
 
-def _key(left: Any, right: Any) -> tuple[str, str]:
+def votes_table(votes: Votes) -> pa.Table:
+    """Return a table with a row for the vote of each person on each pair, which `read_verdicts` reads again."""
+    rows = [event for given in votes.values() for event in given.values()]
+    texts = {name: [str(row.get(name, "")) for row in rows] for name in (*VERDICT_COLUMNS, "left_hash", "right_hash")}
+    columns = {name: pa.array(values, pa.string()) for name, values in texts.items()}
+    flags = {name: pa.array([bool(row.get(name)) for row in rows], pa.bool_()) for name in FLAG_COLUMNS}
+    return pa.table({**columns, **flags})
+
+
+def pair_key(left: Any, right: Any, *, across: bool = False) -> tuple[str, str]:
+    """Return the key of a pair of ids, the same in either order unless they are ids of two tables (`across`)."""
     one, other = str(left), str(right)
-    return (one, other) if one <= other else (other, one)
+    return (one, other) if across or one <= other else (other, one)
 
 
-def _decided(given: Sequence[Mapping[str, Any]]) -> Judged:
+def decided(given: Sequence[Mapping[str, Any]]) -> Judged:
+    """Return the verdict in force of the votes of several people on one pair, the latest last."""
     counted = Counter(one["verdict"] for one in given)
     same, different = counted["same"], counted["different"]
     verdict = "unsure" if same + different == 0 else "contested" if same == different else "same"
@@ -174,11 +195,11 @@ def _decided(given: Sequence[Mapping[str, Any]]) -> Judged:
     return Judged(
         last["left"], last["right"], verdict, hashes.get("left_hash"), hashes.get("right_hash"),
         {str(one.get("by", "")): one["verdict"] for one in given}, any(one.get("drawn") for one in given),
-        str(last.get("at", "")), str(last.get("note", "")),
+        str(last.get("at", "")), str(last.get("note", "")), bool(last.get("across")),
     )  # fmt: skip
 
 
-def _pairs_of(event: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def pairs_of(event: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the pairs that a verdict on sets of items is about: same, all of left; different, left from right."""
     left, right = event["left"], event.get("right")
     if not isinstance(left, list):
@@ -232,15 +253,20 @@ def _of_table(source: Any, name: str) -> list[dict[str, Any]]:
     table = open_table(source, name=name)
     if missing := [column for column in VERDICT_COLUMNS[:3] if column not in table.columns]:
         raise InputError(f"{name} has no column {missing[0]!r}; expected left, right and verdict.")
-    optional = [*VERDICT_COLUMNS[3:], "drawn", "left_hash", "right_hash"]
+    optional = [*VERDICT_COLUMNS[3:], *FLAG_COLUMNS, "left_hash", "right_hash"]
     rows = table.read([*VERDICT_COLUMNS[:3], *(column for column in optional if column in table.columns)]).to_pylist()
+    return events_of_rows(rows, name)
+
+
+def events_of_rows(rows: Iterable[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Return rows with left, right and verdict as events, checked; rows without a verdict are left out."""
     events = []
     for number, row in enumerate(rows):
-        event = {key: value for key, value in row.items() if value not in (None, "")}
-        if "drawn" in event:
-            event["drawn"] = str(event["drawn"]).lower() in ("true", "1", "yes")
-        if event.get("verdict"):
-            event["verdict"] = str(event["verdict"]).strip().lower()
+        event = {str(key): value for key, value in row.items() if value not in (None, "")}
+        event |= {flag: str(event[flag]).lower() in ("true", "1", "yes") for flag in FLAG_COLUMNS if flag in event}
+        if event.get("verdict") or "plan" in event:
+            if "verdict" in event:
+                event["verdict"] = str(event["verdict"]).strip().lower()
             events.append(_checked(event, f"{name} row {number + 1}"))
     return events
 
@@ -390,6 +416,7 @@ def write_verdicts(verdicts: VerdictSet, path: Path) -> None:
             **({"at": one.at} if one.at else {}), **({"note": one.note} if one.note else {}),
             **({"drawn": True} if one.drawn else {}), **({"left_hash": one.left_hash} if one.left_hash else {}),
             **({"right_hash": one.right_hash} if one.right_hash else {}),
+            **({"across": True} if one.across else {}),
         }
         for one in verdicts.pairs
         for by, verdict in one.votes.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from fastapi import FastAPI, Request, Response
@@ -11,9 +12,11 @@ from starlette.concurrency import run_in_threadpool
 
 from lookalike.errors import BadJson, UsageError
 from lookalike.io.pages import framed
-from lookalike.web.admission import Limits, read_body
+from lookalike.web.admission import Access, Limits, read_body
 from lookalike.web.report import EXPLORER_PAGE, SCRIPTS, STYLES
 from lookalike.web.responses import answer, handle_errors
+from lookalike.web.review import Review
+from lookalike.web.review_routes import add_review_routes
 
 LIMITS = Limits(body=4_000_000)
 SAFE = {
@@ -27,6 +30,8 @@ SAFE = {
 
 class View(Protocol):
     """The queries that the explorer sends to a result or an index."""
+
+    review: Review | None
 
     def overview(self) -> dict[str, Any]: ...
     def groups(self, cut: int, offset: int, limit: int) -> dict[str, Any]: ...
@@ -49,16 +54,25 @@ def static(page: str) -> FastAPI:
     return app
 
 
-def explorer(view: View) -> FastAPI:
-    """Return the application: the page at /, its data under /api. Requests are answered one at a time."""
+def explorer(view: View, access: Access | None = None) -> FastAPI:
+    """Return the application: the page at /, its data under /api. Requests are answered one at a time.
+
+    access: who may write verdicts, if the view has a file of them; by default nobody.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     handle_errors(app)
     page = "".join(framed(EXPLORER_PAGE, STYLES, SCRIPTS, connect="'self'"))
     turn = threading.Lock()  # a view caches what it has read and is not thread-safe
 
     def ask(name: str, *given: Any) -> Response:
+        return turned(lambda: getattr(view, name)(*given))
+
+    def turned(question: Callable[[], Any]) -> Response:
         with turn:
-            return answer(getattr(view, name)(*given), headers=SAFE)
+            return answer(question(), headers=SAFE)
+
+    if view.review is not None:
+        add_review_routes(app, view, turned, access or Access(closed="this server accepts no verdicts."))
 
     @app.get("/")
     def home() -> Response:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import LookalikeError
 from lookalike.index.index import Index
@@ -14,21 +15,28 @@ from lookalike.index.settings import SETTINGS_FILE as ABOUT
 from lookalike.io.results import RECEIPT
 from lookalike.web import serving
 
+if TYPE_CHECKING:
+    from lookalike.web.verdict_file import VerdictFile
+
 PORT = 8300
 
 
 def explore(
     source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None = None, port: int = PORT, host: str = "127.0.0.1",
     name: str | None = None, ready: Callable[[str], object] | None = None,
+    verdicts: str | os.PathLike[str] | None = None, by: str | None = None,
 ) -> None:  # fmt: skip
     """Serve the explorer of a result (or its folder) or of an index (or its folder or URL) until Ctrl-C.
 
     inputs: paths from which to read the items of a result, by default those of the run. host: by default, the server
     answers this machine only. name: the name of the source in the line that prints the address.
-    ready: called with the address as soon as connections are accepted.
+    ready: called with the address as soon as connections are accepted. verdicts: the file of verdicts (.jsonl), by
+    default NAME.verdicts.jsonl next to the source; the address that is printed has the token that is needed to judge.
+    by: who judges, by default the user of this process.
     """
     serving.check_installed()
     from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
+    from lookalike.web.admission import Access
     from lookalike.web.explorer import View, explorer, static
     from lookalike.web.index_view import IndexView
     from lookalike.web.result_loader import open_result
@@ -40,13 +48,31 @@ def explore(
             shown = static(page_of_cuts(source))
             serving.run(shown, host, port, title=f"Exploring {name or _name(source)}", ready=ready)
             return
+        file = verdict_file(source if name is None else name, verdicts, by)
         if isinstance(source, Index):
-            view = IndexView(source)
+            view = IndexView(source, file)
         elif is_index(source):
-            view = IndexView(stack.enter_context(_opened(source)))
+            view = IndexView(stack.enter_context(_opened(source)), file)
         else:
-            view = ResultView(open_result(source, inputs=inputs))
-        serving.run(explorer(view), host, port, title=f"Exploring {name or _name(source)}", ready=ready)
+            view = ResultView(open_result(source, inputs=inputs), file)
+        if file is not None:
+            file.votes  # noqa: B018  (a file that cannot be read is refused before the server starts)
+        token = secrets.token_urlsafe(16) if file is not None and serving.is_loopback(host) else None
+        closed = "" if token else "verdicts are accepted from this machine only; leave out `host`."
+        shown_app = explorer(view, Access(token=token, closed=closed))
+        query = f"/?token={token}" if token else ""
+        serving.run(shown_app, host, port, title=f"Exploring {name or _name(source)}", ready=ready, query=query)
+
+
+def verdict_file(source: Any, verdicts: str | os.PathLike[str] | None, by: str | None) -> VerdictFile | None:
+    """Return the file of the verdicts on a source, None if it has no place and no file was given."""
+    from lookalike.web.verdict_file import VerdictFile, beside
+
+    if verdicts is not None:
+        return VerdictFile(Path(verdicts), by)
+    if not isinstance(source, str | os.PathLike) or "://" in os.fspath(source):
+        return None
+    return VerdictFile(beside(os.fspath(source)), by)
 
 
 def _opened(place: Any) -> Index:

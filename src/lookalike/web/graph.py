@@ -19,8 +19,8 @@ class Graph:
     """The graph of the pairs of a result. Items without a pair are not part of it.
 
     ids: ids of the items, one array for each input; the items of the second input are numbered after those of the
-    first. left, right i64[p]: items of each pair; shown f64[p]: displayed score of each pair; level i64[p]: the
-    strictest cut (threshold) that each pair passes.
+    first. left, right i64[p]: items of each pair; shown f64[p]: displayed score of each pair, NaN for one that only a
+    verdict joins; level i64[p]: the strictest cut (threshold) that each pair passes.
     """
 
     ids: tuple[pa.Array, ...]
@@ -37,6 +37,18 @@ class Graph:
     def side(self, item: int) -> int:
         """Return the number of the input (0 or 1) of an item."""
         return int(item >= len(self.ids[0]))
+
+    def item_of(self, key: Any, side: int = 0) -> int | None:
+        """Return the item with an id, given as it is or as text; None if no pair has it."""
+        if self._numbers[side] is None:
+            names = self.ids[side].cast(pa.string()).to_pylist()
+            self._numbers[side] = {name: at for at, name in enumerate(names)}
+        at = (self._numbers[side] or {}).get(str(key))
+        return None if at is None else at + (len(self.ids[0]) if side else 0)
+
+    @cached_property
+    def _numbers(self) -> list[dict[str, int] | None]:
+        return [None] * len(self.ids)
 
     def id(self, item: int) -> Any:
         side = self.side(item)
@@ -67,6 +79,11 @@ class Graph:
         mine = pairs[int(ends[item - 1]) if item else 0 : int(ends[item])]
         return mine[np.argsort(-self.cuts.sign * self.shown[mine], kind="stable")]
 
+    def score(self, pair: int) -> float | None:
+        """Return the displayed score of a pair, or None if it has none."""
+        score = float(self.shown[pair])
+        return score if score == score else None
+
     def pair_of(self, one: int, other: int) -> int | None:
         """Return the number of the pair of two items, or None."""
         mine = self.pairs_of(one)
@@ -93,8 +110,9 @@ def make_graph(pairs: pa.Table, column: str, sign: int, threshold: float, *, cro
     else:
         both, known = _numbered(pa.chunked_array([*pairs["left"].chunks, *pairs["right"].chunks], pairs["left"].type))
         left, right, ids = both[: len(shown)], both[len(shown) :], (known,)
-    cuts = make_cuts(shown, threshold, cast(Literal[1, -1], sign))
-    level = cuts.levels(shown)
+    scored = np.isfinite(shown)
+    cuts = make_cuts(shown[scored], threshold, cast(Literal[1, -1], sign))
+    level = np.where(scored, cuts.levels(np.where(scored, shown, threshold)), len(cuts) - 1)
     return Graph(ids, left, right, shown, level, cuts, link(left, right, level, sum(map(len, ids)), len(cuts)))
 
 

@@ -17,12 +17,14 @@ from lookalike.core.arrays import I64, RuleOptions
 from lookalike.core.formatting import share, size
 from lookalike.errors import UsageError
 from lookalike.index.items import ids_of
-from lookalike.io.contents import Content
+from lookalike.io.contents import Content, content_hash
 from lookalike.web import highlighting, summary
-from lookalike.web.view import MATRIX, NAMED, PAGE_ROWS, Answer, bounded
+from lookalike.web.review import Review, verdicts_by_item
+from lookalike.web.view import MATRIX, MAX_MARKED, NAMED, PAGE_ROWS, Answer, bounded
 
 if TYPE_CHECKING:
     from lookalike.index.index import Index
+    from lookalike.web.verdict_file import VerdictFile
 
 FRESH, UNCHANGED_SECONDS = (
     5.0,
@@ -53,8 +55,13 @@ class _Groups:
 class IndexView:
     """The view of an index, which may change while it is explored."""
 
-    def __init__(self, index: Index) -> None:
+    cross = False
+
+    def __init__(self, index: Index, verdicts: VerdictFile | None = None) -> None:
+        """Prepare the view. verdicts: the file of verdicts that it shows and appends to."""
         self.index, self.kind = index, index.kind.name
+        self.review = None if verdicts is None else Review(self, verdicts)
+        self.sample = None  # an index has no list of its pairs
         self.settings = index.kind.settings()
         self._groups: _Groups | None = None
 
@@ -97,6 +104,10 @@ class IndexView:
             "warnings": [],
             "notes": [],
             "paste": True,
+            "command": None,
+            "review": None if self.review is None else self.review.about(),
+            "sampled": False,
+            "quality": None,
         }
 
     def _curve(self, plan: dict[str, Any]) -> Answer | None:
@@ -113,6 +124,9 @@ class IndexView:
         for begin, members in zip(begins[offset:][: bounded(limit)].tolist(), sizes[offset:].tolist(), strict=False):
             ids = table["id"].slice(begin, min(members, NAMED)).to_pylist()
             rows.append({"item": ids[0], "size": members, "names": [str(member) for member in ids]})
+        contents = self._contents([row["item"] for row in rows])
+        for row in rows:
+            row["begin"] = highlighting.excerpt(contents.get(row["item"], {}))
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
@@ -123,7 +137,12 @@ class IndexView:
         shown = members[offset : offset + bounded(limit)]
         contents = self._contents(shown)
         rows = [{**_label(member), "excerpt": highlighting.excerpt(contents.get(member, {}))} for member in shown]
-        return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
+        answer = {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
+        if self.review is None:
+            return answer
+        for row in rows:
+            row["chosen"] = self.review.file.is_chosen(row["item"])
+        return {**answer, "parts": 0, "members": members[: offset + MAX_MARKED]}
 
     def _links(self, members: list[Any]) -> list[tuple[int, int, float]]:
         place = {member: at for at, member in enumerate(members)}
@@ -142,12 +161,53 @@ class IndexView:
         self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: Any = None
     ) -> Answer:
         """Return the matches of one item; without an item there are none, because an index stores no list of pairs."""
+        if order in ("judged", "disagree"):
+            return self._judged(order == "disagree", offset, limit)
         if item is None:
             return {"total": 0, "rows": []}
         stored = self._stored([self._known(item)]).get(item)
         others = [] if stored is None else [match for match in self.index.query([stored])[0] if match.id != item]
-        rows = [{"left": _label(item), "right": _label(match.id), "score": match.similarity} for match in others]
-        return {"total": len(rows), "rows": rows[offset : offset + bounded(limit)]}
+        shown = others[offset : offset + bounded(limit)]
+        rows = self._pair_rows([(item, match.id) for match in shown], [match.similarity for match in shown])
+        return {"total": len(others), "rows": rows}
+
+    def _judged(self, disagree: bool, offset: int, limit: int) -> Answer:
+        """Return the pairs that were judged, the latest first, or those on which people disagree."""
+        sides = [] if self.review is None else list(verdicts_by_item(self.review, disagree=disagree))[::-1]
+        shown = sides[offset : offset + bounded(limit)]
+        return {"total": len(sides), "rows": self._pair_rows(shown, [None] * len(shown))}
+
+    def _pair_rows(self, sides: Sequence[tuple[Any, Any]], scores: Sequence[float | None]) -> list[Answer]:
+        items = list(dict.fromkeys(item for pair in sides for item in pair))
+        begin = {item: highlighting.excerpt(content) for item, content in self._contents(items).items()}
+        return [
+            {
+                "left": {**_label(left), "begin": begin.get(left, "")},
+                "right": {**_label(right), "begin": begin.get(right, "")}, "score": score,
+                "verdict": None if self.review is None else self.review.of_pair(left, right)["verdict"],
+            }
+            for (left, right), score in zip(sides, scores, strict=True)
+        ]  # fmt: skip
+
+    def key(self, item: Any) -> Any:
+        """Return the id of an item, which is the item itself."""
+        return self._known(item)
+
+    def item_of(self, key: Any, side: int) -> Any:
+        """Return the id if the index has it, as a number or as text."""
+        for known in (key, _number(str(key)), str(key)):
+            if known is not None and known in self.index:
+                return known
+        return None
+
+    def side(self, item: Any) -> int:
+        """Return 0: an index has one input."""
+        return 0
+
+    def hashes(self, items: Sequence[Any]) -> dict[Any, str]:
+        """Return the hashes of the contents of items, as far as the index keeps them."""
+        found = {item: content_hash(content) for item, content in self._contents(list(items)).items()}
+        return {item: known for item, known in found.items() if known is not None}
 
     def pair(self, left: Any, right: Any) -> Answer:
         """Return the comparison of two items side by side."""
@@ -159,6 +219,8 @@ class IndexView:
             "adds": [],
             "prior": None,
         }
+        if self.review is not None:
+            answer["judged"] = self.review.of_pair(self._known(left), self._known(right))
         one, other = (self._stored([self._known(side)]).get(side) for side in (left, right))
         if one is None or other is None:
             return {**answer, "view": {"kind": "none"}}

@@ -19,10 +19,11 @@ from lookalike.io.pages import block, framed
 from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
 from lookalike.web import highlighting
 from lookalike.web.result_loader import open_result
+from lookalike.web.verdict_file import VerdictFile
 from lookalike.web.view import MATRIX, ResultView
 
 EXPLORER_PAGE = Path(__file__).with_name("explorer_page")
-STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "views.js", "main.js")
+STYLES, SCRIPTS = ("style.css",), ("source.js", "plots.js", "bands.js", "review.js", "edits.js", "views.js", "main.js")
 MAX_GROUP_MEMBERS = 6000  # items of the largest groups that are included
 NEAR_PAIRS, MOST_ALIKE_PAIRS, SAMPLED_PAIRS, LINKED = (
     1500,
@@ -52,13 +53,14 @@ class ReportSelection:
 
 def report(
     source: Any, path: str | os.PathLike[str], *, inputs: Sequence[str | os.PathLike[str]] | None = None,
-    force: bool = False,
+    force: bool = False, verdicts: str | os.PathLike[str] | None = None,
 ) -> Path:  # fmt: skip
     """Write a report of a result (or its folder): one self-contained HTML file. Return its path.
 
     Of a folder that `scrub` wrote, the page shows the documents that lost most, with their cuts marked.
 
-    inputs: paths from which to read the items, by default those of the run.
+    inputs: paths from which to read the items, by default those of the run. verdicts: a file of verdicts (.jsonl) from
+    which precision, recall and F1 are estimated and drawn.
     """
     path = Path(path)
     check_place(path, force=force)
@@ -68,7 +70,7 @@ def report(
             draft.nbytes += len(page)
             draft.path.write_text(page, encoding="utf-8", errors="replace")
         return path
-    view = ResultView(open_result(source, inputs=inputs))
+    view = ResultView(open_result(source, inputs=inputs), None if verdicts is None else VerdictFile(Path(verdicts)))
     before, after = framed(EXPLORER_PAGE, STYLES, SCRIPTS)
     with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8", errors="replace") as file:
         for piece in chain([before], _blocks(view), [after]):
@@ -132,6 +134,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
     place = {int(pair): at for at, pair in enumerate(kept.pairs)}
     contents = view.contents(kept.items.tolist(), keep=False)
     labels = [view.label(int(item)) for item in kept.items]
+    overview["review"] = None  # nothing can be judged in a file
     overview["paste"] = any("text" in entry for entry in contents.values())
     yield block("data-overview", overview)
     shown = []

@@ -29,15 +29,15 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 def run(
     app: App, host: str = LOOPBACK, port: int = 0, *,
-    title: str = "Serving", names: Collection[str] = (), patience: int = SHUTDOWN_SECONDS,
+    title: str = "Serving", names: Collection[str] = (), query: str = "",
     limits: ConnectionLimits | None = None, ready: Callable[[str], object] | None = None,
 ) -> None:  # fmt: skip
-    """Serve until Ctrl-C or SIGTERM; then wait up to `patience` seconds for running requests.
+    """Serve until Ctrl-C or SIGTERM; then wait up to SHUTDOWN_SECONDS for running requests.
 
     port: 0 for any free port; the address is printed as soon as connections are accepted. On a loopback host, requests
     whose Host header is neither this machine nor one of `names` are refused, which prevents DNS rebinding: a web page
     whose domain resolves to this machine could read the responses. limits: of connections, by default
-    `ConnectionLimits()`. ready: called with the address.
+    `ConnectionLimits()`. query: added to the address that is printed. ready: called with this address.
     """
     check_installed()
     from uvicorn import Config, Server
@@ -45,7 +45,7 @@ def run(
     from lookalike.web import connections
 
     with contextlib.closing(listen(host, port)) as listener, contextlib.suppress(KeyboardInterrupt):
-        address = url(host, listener.getsockname()[1])
+        address = url(host, listener.getsockname()[1]) + query
         sys.stdout.write(f"{title} at {address} (Ctrl-C to stop)\n")
         sys.stdout.flush()
         if ready is not None:
@@ -54,7 +54,7 @@ def run(
             local_names_only(app, names) if is_loopback(host) else app, interface="asgi3",
             http=connections.limited(limits or connections.ConnectionLimits()), ws="none",
             log_config=None, log_level="error", access_log=False, server_header=False, proxy_headers=False,
-            timeout_graceful_shutdown=patience, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS, timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )  # fmt: skip
         Server(config).run([listener])
 

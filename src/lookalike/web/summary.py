@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from lookalike.core.formatting import count, share, size
@@ -21,10 +22,25 @@ OPTIONS = {
     ("strings", "distance"): "max_edits",
     ("strings", "similarity"): "min_similarity",
     ("bits", "bits"): "max_bits",
+    ("images", "bits"): "max_bits",
     ("vectors", "angle"): "max_angle",
     ("vectors", "cosine"): "min_cosine",
     ("vectors", "distance"): "max_distance",
 }
+
+
+def command(receipt: Receipt, column: str) -> dict[str, Any] | None:
+    """Return the command of the run without its threshold, quoted for a shell, and the flag of the threshold.
+
+    None if the run was not one of the command line.
+    """
+    words = receipt.get("command")
+    if not words:
+        return None
+    option = OPTIONS.get((receipt["items"], column))
+    flag = None if option is None else "--" + option.replace("_", "-")
+    kept = [word for at, word in enumerate(words) if flag is None or flag not in (word, *words[max(0, at - 1) : at])]
+    return {"words": shlex.join(kept), "flag": flag}
 
 
 def funnel(receipt: Receipt, pairs: int | None, groups: int, grouped: int) -> list[dict[str, Any]]:

@@ -11,25 +11,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
-from lookalike.io.contents import Content, TextContents
+from lookalike.io.contents import Content, TextContents, content_hash
 from lookalike.web import highlighting, summary
 from lookalike.web.graph import Graph, graph_of_groups, make_graph
+from lookalike.web.outcome import parts_of
 from lookalike.web.result_loader import Opened
+from lookalike.web.review import Review, verdicts_by_item
+from lookalike.web.review_sample import ReviewSample
 from lookalike.web.text_query import find_like
+from lookalike.web.verdict_file import VerdictFile
 
 PAGE_ROWS, MAX_PAGE_ROWS = 50, 500  # default and largest number of rows of an answer
 MAX_ID_CHARACTERS = 500  # longer ids are truncated when they are shown
 NAMED = 3  # members that are named for each group in a list of groups
 MATRIX = 40  # first members of a group whose pairs are drawn as a matrix
+MAX_MARKED = 2000  # members of a group that the page can name in an edit
 REMEMBERED = 2000  # number of cached contents
-ORDERS = ("near", "high", "low")
+ORDERS = ("near", "high", "low", "judged", "disagree")
 Answer = dict[str, Any]
 
 
 class ResultView:
     """The view of a result. Items are identified by numbers; their names and contents are looked up when shown."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: Opened, verdicts: VerdictFile | None = None) -> None:
+        """Prepare the view. verdicts: the file of verdicts that it shows and appends to."""
         self.opened, self.receipt = opened, opened.receipt
         self.column, self.sign = opened.scale
         self.cross = len(self.receipt["inputs"]) == 2
@@ -40,6 +46,10 @@ class ResultView:
             self.graph = make_graph(pairs, self.column, self.sign, self.threshold, cross=self.cross)
         self._kept: dict[int, Content] = {}
         self.groups_at = lru_cache(32)(self.graph.linkage.runs)
+        self.review = None if verdicts is None else Review(self, verdicts)
+        whole = not opened.receipt.get("verdicts", {}).get("removed_pairs")  # else those judged different are gone
+        sampled = self.review is not None and self.has_pairs and whole
+        self.sample = ReviewSample(self, self.review) if self.review is not None and sampled else None
 
     @property
     def threshold(self) -> float:
@@ -87,6 +97,10 @@ class ResultView:
             "warnings": [*receipt["warnings"], *receipt["left_out"]],
             "notes": list(self.opened.notes),
             "paste": self.can_paste,
+            "command": summary.command(receipt, self.column),
+            "review": None if self.review is None else self.review.about(),
+            "sampled": self.sample is not None,
+            "quality": None if self.sample is None else self.sample.quality(),
         }
 
     def groups(self, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
@@ -98,7 +112,12 @@ class ResultView:
         ):
             members = order[begin : begin + min(size, NAMED)].tolist()
             rows.append({"item": int(members[0]), "size": size, "names": [self.name(item) for item in members]})
-        return {"total": len(begins), "rows": rows}
+        begin = self._begins([row["item"] for row in rows])
+        return {"total": len(begins), "rows": [{**row, "begin": begin.get(row["item"], "")} for row in rows]}
+
+    def _begins(self, items: Sequence[int]) -> dict[int, str]:
+        """Return the beginning of what the items hold, for lists."""
+        return {item: highlighting.excerpt(content) for item, content in self.contents(items).items()}
 
     def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """Return the group of an item at a cut: its members with excerpts, and the pairs among the first members."""
@@ -109,7 +128,16 @@ class ResultView:
             {**self.label(member), "excerpt": highlighting.excerpt(held), "picture": highlighting.stamp(held)}
             for member, held in ((member, contents.get(member, {})) for member in shown)
         ]
-        return {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX].tolist(), cut)}
+        answer = {"item": item, "size": len(members), "rows": rows}
+        if self.review is not None and self.has_pairs and not self.cross:
+            verdicts = verdicts_by_item(self.review)
+            parts = parts_of(self.graph, members, cut, verdicts) or {}
+            answer["parts"] = len(set(parts.values()))
+            for row in rows:
+                row["part"] = parts.get(row["item"])
+                row["chosen"] = self.review.file.is_chosen(self.key(row["item"]))
+            answer["members"] = members[: offset + MAX_MARKED].tolist()
+        return {**answer, "links": self._links(members[:MATRIX].tolist(), cut)}
 
     def _links(self, members: list[int], cut: int) -> list[tuple[int, int, float]]:
         """Return the pairs among these members as (position, position, score), for the matrix of a group."""
@@ -120,16 +148,21 @@ class ResultView:
             others = self.graph.left[pairs] + self.graph.right[pairs] - item
             near = (self.graph.level[pairs] >= cut) & np.isin(others, members)
             for other, score in zip(others[near].tolist(), self.graph.shown[pairs[near]].tolist(), strict=True):
-                if at < place[other]:
+                if at < place[other] and score == score:
                     links.append((at, place[other], score))
         return links
 
     def pairs(
         self, cut: int = 0, order: str = "near", offset: int = 0, limit: int = PAGE_ROWS, item: int | None = None
     ) -> Answer:
-        """Return pairs at a cut, of all items or of one. order: near (the cut), high or low (score) first."""
+        """Return pairs at a cut, of all items or of one.
+
+        order: near (the cut), high or low (score) first; judged, and those on which people disagree, of all pairs.
+        """
         if order not in ORDERS:
             raise UsageError(f"order is {order!r}; expected one of {', '.join(ORDERS)}.")
+        if order in ("judged", "disagree"):
+            return self._judged(order == "disagree", offset, limit)
         total = int(self.graph.linkage.pairs[self._cut(cut)]) if self.has_pairs else 0
         chosen = self.graph.by_score[:total]
         if item is not None:
@@ -139,12 +172,29 @@ class ResultView:
             chosen = chosen[::-1]
         elif order == "low":
             chosen = (self.graph.by_score if item is None else chosen)[::-1]
-        limit = bounded(limit)
-        return {"total": len(chosen), "rows": [self._pair_row(int(p)) for p in chosen[offset : offset + limit]]}
+        shown = chosen[offset : offset + bounded(limit)]
+        sides = [(int(self.graph.left[pair]), int(self.graph.right[pair])) for pair in shown]
+        return {"total": len(chosen), "rows": self._pair_rows(sides, [self.graph.score(int(pair)) for pair in shown])}
 
-    def _pair_row(self, pair: int) -> Answer:
-        left, right = int(self.graph.left[pair]), int(self.graph.right[pair])
-        return {"left": self.label(left), "right": self.label(right), "score": float(self.graph.shown[pair])}
+    def _pair_rows(self, sides: Sequence[tuple[int, int]], scores: Sequence[float | None]) -> list[Answer]:
+        begin = self._begins(list(dict.fromkeys(item for pair in sides for item in pair)))
+        rows = []
+        for (left, right), score in zip(sides, scores, strict=True):
+            names = {
+                name: {**self.label(item), "begin": begin.get(item, "")}
+                for name, item in (("left", left), ("right", right))
+            }
+            verdict = None if self.review is None else self.review.of_pair(left, right)["verdict"]
+            rows.append({**names, "score": score, "verdict": verdict})
+        return rows
+
+    def _judged(self, disagree: bool, offset: int, limit: int) -> Answer:
+        """Return the pairs that were judged, the latest first, or those on which people disagree."""
+        sides = [] if self.review is None else list(verdicts_by_item(self.review, disagree=disagree))[::-1]
+        shown = sides[offset : offset + bounded(limit)]
+        pairs = [self.graph.pair_of(*pair) if self.has_pairs else None for pair in shown]
+        scores = [None if pair is None else self.graph.score(pair) for pair in pairs]
+        return {"total": len(sides), "rows": self._pair_rows(shown, scores)}
 
     def pair(self, left: int, right: int, known: dict[int, Content] | None = None) -> Answer:
         """Return two items side by side, whether they are a pair of the result or not. known: contents already read."""
@@ -155,8 +205,10 @@ class ResultView:
         contents = self.contents([left, right]) if known is None else known
         answer: Answer = {"left": self.label(left), "right": self.label(right), "score": None, "details": []}
         adds: dict[str, float | None] = {}
+        if self.review is not None:
+            answer["judged"] = self.review.of_pair(left, right)
         if pair is not None:
-            answer["score"] = float(self.graph.shown[pair])
+            answer["score"] = self.graph.score(pair)
             parts = {name: self.opened.tables["pairs"][name][pair].as_py() for name in self._more}
             if self.receipt["items"] == "records":
                 adds = parts
@@ -236,6 +288,28 @@ class ResultView:
             "rows": rows,
             "of": "share of the text" if self.receipt["items"] == "documents" else "edits",
         }
+
+    def key(self, item: int) -> Any:
+        """Return the id of an item, as verdicts refer to it."""
+        key = self.graph.id(self._item(item))
+        return key if isinstance(key, int | str) and not isinstance(key, bool) else str(key)
+
+    def item_of(self, key: Any, side: int) -> int | None:
+        """Return the item with an id."""
+        return self.graph.item_of(key, side)
+
+    def side(self, item: int) -> int:
+        """Return the number of the input (0 or 1) of an item."""
+        return self.graph.side(item)
+
+    def hashes(self, items: Sequence[int]) -> dict[int, str]:
+        """Return the hashes of the contents of items, as far as they can be read."""
+        found = {}
+        for item, content in self.contents(items).items():
+            column = self.receipt["inputs"][min(self.side(item), len(self.receipt["inputs"]) - 1)].get("id")
+            if (known := content_hash(content, id_column=column)) is not None:
+                found[item] = known
+        return found
 
     def label(self, item: int) -> Answer:
         """Return the number, the name and the flags of an item for lists."""

@@ -77,7 +77,7 @@ def test_the_explorer_serves_until_it_is_stopped(tmp_path: Path) -> None:
         assert child.stdout is not None
         line = child.stdout.readline()
         assert line.startswith(f"Exploring {tmp_path / 'result'} at http://127.0.0.1:"), line
-        with urllib.request.urlopen(line.split(" at ")[1].split()[0] + "/api/overview") as answer:
+        with urllib.request.urlopen(line.split(" at ")[1].split("/?token=")[0] + "/api/overview") as answer:
             assert answer.status == 200
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=60)

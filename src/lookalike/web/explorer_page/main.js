@@ -20,8 +20,8 @@ const fail = (error) => {
 const live = () => {
   const of = (name) => number.format(overview[name][cut]);
   id("at").textContent = shown(overview.cuts[cut]);
-  id("again").textContent = overview.option ? `--${overview.option.replaceAll("_", "-")} ${overview.cuts[cut]}` : "";
-  id("again").closest("div").style.visibility = overview.option && cut > 0 ? "visible" : "hidden";
+  fillCommand();
+  fillQuality(cut);
   id("live-pairs").textContent = of("pairs");
   id("live-groups").textContent = of("groups");
   id("live-grouped").textContent = of("grouped");
@@ -65,13 +65,15 @@ const rowOf = {
     const bar = make("i");
     bar.style.width = Math.max(2, (100 * Math.log2(row.size)) / Math.log2(Math.max(2, list.largest || row.size))) + "%";
     return make("button", { type: "button", class: "row group", "data-at": at }, make("span", { class: "size" }, number.format(row.size)),
-      make("span", { class: "names" }, ...row.names.map(nameOf), make("span", { class: "bar" }, bar)));
+      make("span", { class: "names" }, ...row.names.map(nameOf), ...beginOf(row), make("span", { class: "bar" }, bar)));
   },
   pairs: (row, at) => make("button", { type: "button", class: "row pair", "data-at": at },
-    make("span", { class: "size" }, shown(row.score)), make("span", { class: "names" }, named(row.left), named(row.right))),
+    make("span", { class: "size" }, row.score === null ? "–" : shown(row.score)), make("span", { class: "names" }, named(row.left), ...beginOf(row.left), named(row.right), ...beginOf(row.right)), verdictOf(row.verdict)),
 };
+const beginOf = (one) => (one.begin && one.begin !== one.name ? [make("span", { class: "begin" }, one.begin)] : []);
 const hashOf = (row) => (list.mode === "groups" ? route("groups", row.item) : route("pair", row.left.item, row.right.item));
 
+const ofVerdicts = () => list.order === "judged" || list.order === "disagree";
 const refresh = async (keep) => {
   const mine = ++asked;
   const offset = list.page * PAGE;
@@ -81,9 +83,9 @@ const refresh = async (keep) => {
   list.total = answer.total;
   if (list.mode === "groups" && list.page === 0) list.largest = answer.rows.length ? answer.rows[0].size : 2;
   id("rows").replaceChildren(...answer.rows.map((row, at) => make("li", {}, rowOf[list.mode](row, at))));
-  if (!answer.rows.length) id("rows").append(make("li", { class: "empty" }, list.mode === "groups" ? "No groups at this threshold." : "No pairs at this threshold."));
+  if (!answer.rows.length) id("rows").append(make("li", { class: "empty" }, list.mode === "groups" ? "No groups at this threshold." : ofVerdicts() ? "No pair was judged so." : "No pairs at this threshold."));
   id("rows").scrollTop = 0;
-  const whole = list.mode === "groups" ? overview.groups[cut] : list.item === null ? (list.order === "low" ? overview.pairs[0] : overview.pairs[cut]) : answer.total;
+  const whole = list.mode === "groups" ? overview.groups[cut] : list.item === null ? (ofVerdicts() ? answer.total : list.order === "low" ? overview.pairs[0] : overview.pairs[cut]) : answer.total;
   const word = list.mode === "groups" ? (whole === 1 ? "group" : "groups") : whole === 1 ? "pair" : "pairs";
   id("shown").textContent = answer.total < whole ? `${number.format(answer.total)} of ${number.format(whole)} ${word} are in this file` :
     `${number.format(whole)} ${word}${list.item === null ? "" : " of this item"}`;
@@ -129,7 +131,8 @@ const detail = async (limit = PAGE) => {
     if (view === "groups") {
       const group = await source.group(parts[0], cut, 0, limit);
       show(back, ...groupDetail(group, () => detail(limit + 200)));
-    } else if (view === "pair") show(back, ...pairDetail(await source.pair(parts[0], parts[1])));
+    } else if (view === "judge") show(back, ...(await judgeDetail()));
+    else if (view === "pair") show(back, ...pairDetail(await source.pair(parts[0], parts[1])));
     else if (view === "item") show(back, ...itemDetail(await source.item(parts[0])));
   } catch (error) { show(back, make("p", { class: "note" }, String(error.message || error))); }
 };
@@ -170,21 +173,25 @@ const narrow = window.matchMedia("(max-width: 800px)");
 const read = () => {
   const [view, ...parts] = bare().slice(1).split("/").map(decodeURIComponent);
   const values = parts.map((part) => { try { return JSON.parse(part); } catch { return part; } });
-  return ["overview", "groups", "pairs", "pair", "item"].includes(view) ? { view, parts: values } : { view: "overview", parts: [] };
+  return ["overview", "groups", "pairs", "pair", "item", "judge"].includes(view) ? { view, parts: values } : { view: "overview", parts: [] };
 };
 const go = () => {
   const before = route_;
   route_ = read();
   const { view, parts } = route_;
   if (view === "pairs" && !overview.pairs) route_.view = "groups";
-  const tab = view === "overview" ? "overview" : view === "groups" || (view === "pair" && list.mode === "groups") ? "groups" : "pairs";
+  if (view === "judge" && !overview.judges) route_ = { view: "overview", parts: [] };
+  review.pair = null;
+  if (route_.view !== "judge") review.again = null;
+  const tab = route_.view === "overview" ? "overview" : view === "judge" ? "judge" : view === "groups" || (view === "pair" && list.mode === "groups") ? "groups" : "pairs";
   document.querySelectorAll(".tabs a").forEach((a) => (a.dataset.view === tab ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current")));
   document.body.dataset.view = tab;
   id("overview").hidden = tab !== "overview";
   id("browse").hidden = tab === "overview";
-  document.body.classList.toggle("narrow-detail", parts.length > 0);
+  document.body.classList.toggle("narrow-detail", parts.length > 0 || tab === "judge");
   if (plot) { plot.render(); plot.move(cut); }
-  if (tab === "overview") { drawOverview(); flow(); return; }
+  if (tab === "overview") { drawOverview(); flow(); fillReview(); return; }
+  if (tab === "judge") { list = { ...list, mode: "", item: null, rows: [], at: -1 }; detailing = detail(); return; }
   const item = view === "item" ? parts[0] : tab === "groups" ? null : view === "pairs" ? null : list.item;
   const mode = tab;
   const changed = mode !== list.mode || item !== list.item;
@@ -202,6 +209,7 @@ const find = () => { // the row of what is shown
 const leave = () => {
   if (!id("results").hidden) { closeResults(); return; }
   const { view } = route_;
+  if (view === "judge") { to("#overview"); return; }
   if (narrow.matches && document.body.classList.contains("narrow-detail") && view !== "overview") {
     if (view === "pair" && list.mode === "groups" && list.group !== undefined) { to(route("groups", list.group)); return; }
     to(list.mode === "groups" ? "#groups" : "#pairs");
@@ -293,10 +301,13 @@ const fillOverview = () => {
   id("curve-card").hidden = overview.of === "index" && !curve;
   id("curve").toggleAttribute("hidden", !curve); // of an exact search it would be a step
   id("buckets-card").hidden = !any;
+  fillReview();
 };
 
 const begin = async () => {
   overview = await source.overview();
+  review.by = overview.review ? sessionStorage.getItem("by") || overview.review.by : "";
+  overview.judges = Boolean(overview.sampled && canJudge());
   if (overview.chained) document.querySelector(".of-groups dt").textContent = "groups, chained";
   document.title = overview.inputs[0] + " – lookalike";
   digits = digitsOf(overview.cuts);
@@ -308,6 +319,9 @@ const begin = async () => {
   id("at-name").textContent = `${overview.column.replace("_", " ")} ${overview.sign > 0 ? "at least" : "at most"}`;
   fillOverview();
   document.querySelector('.tabs [data-view="pairs"]').hidden = !overview.pairs;
+  document.querySelector('.tabs [data-view="judge"]').hidden = !overview.judges;
+  id("judge-keys").hidden = !canJudge();
+  id("order").querySelectorAll(".of-verdicts").forEach((one) => { one.hidden = one.disabled = !overview.review; });
   if (overview.pairs) {
     id("dial").hidden = false;
     id("slider").hidden = overview.cuts.length < 2;
@@ -328,6 +342,10 @@ id("histogram").addEventListener("click", (event) => setCut(plot.cutAt(event.cli
 id("slider").addEventListener("input", () => setCut(Number(id("slider").value)));
 id("rows").addEventListener("click", (event) => { const row = event.target.closest(".row"); if (row) { if (list.mode === "groups") list.group = list.rows[Number(row.dataset.at)].item; open(Number(row.dataset.at)); } });
 id("order").addEventListener("change", () => { list = { ...list, order: id("order").value, page: 0, at: -1 }; if (route_.view === "pair") history.replaceState(null, "", stamped("#pairs")); route_ = read(); refresh().catch(fail); });
+id("copy").addEventListener("click", copyCommand);
+id("by").addEventListener("change", () => { review.by = id("by").value.trim(); sessionStorage.setItem("by", review.by); });
+id("import").addEventListener("change", importFile);
+id("review-disagree").addEventListener("click", () => { id("order").value = "disagree"; list = { ...list, order: "disagree", page: 0, at: -1, rows: [] }; to("#pairs"); });
 id("clear").addEventListener("click", () => { to("#pairs"); });
 id("page-before").addEventListener("click", () => { list.page--; list.at = -1; refresh(true).catch(fail); });
 id("page-after").addEventListener("click", () => { list.page++; list.at = -1; refresh(true).catch(fail); });
@@ -342,9 +360,16 @@ id("search").addEventListener("keydown", (event) => {
 });
 id("results").addEventListener("click", (event) => { const one = event.target.closest(".result"); if (one) choose(Number(one.dataset.at)); });
 document.addEventListener("click", (event) => { if (!event.target.closest(".search")) closeResults(); });
+const judgingKeys = () => {
+  if (!canJudge()) return {};
+  const grouped = route_.view === "groups" && shownGroup && id("edit-split");
+  const of = { z: undoLast, r: () => { if (overview.judges) to("#judge"); } };
+  if (grouped) return { ...of, 1: () => edits.same(), 2: () => edits.split(), h: () => edits.hold(), v: () => { if (id("edit-put")) edits.put(); }, x: markFocused, b: starFocused };
+  return review.pair ? { ...of, 1: () => judge("same"), 2: () => judge("different"), 3: () => judge("unsure"), e: () => id("note").focus() } : of;
+};
 document.addEventListener("keydown", (event) => {
   if (!overview || event.ctrlKey || event.metaKey || event.altKey || id("help").open) return;
-  const inField = event.target.closest("input:not([type=range]), select, textarea");
+  const inField = event.target.closest("input:not([type=range]):not([type=checkbox]), select, textarea");
   if (inField) { if (event.key === "Escape") event.target.blur(); return; }
   const onSlider = event.target === id("slider");
   const arrows = { ArrowLeft: () => setCut(cut - 1), ArrowRight: () => setCut(cut + 1) };
@@ -352,6 +377,7 @@ document.addEventListener("keydown", (event) => {
     ...(onSlider || event.target.closest("article") || !overview.pairs ? {} : arrows),
     j: () => (route_.view === "overview" ? null : step(1)), k: () => (route_.view === "overview" ? null : step(-1)),
     o: () => { to("#overview"); }, g: () => { to("#groups"); }, p: () => { if (overview.pairs) to("#pairs"); },
+    ...judgingKeys(),
     n: () => hop(1), N: () => hop(-1), m: turnMarks, t: turn, s: () => id("slider").focus(),
     "?": () => id("help").showModal(), "/": () => { id("search").focus(); id("search").select(); }, Escape: () => { if (onSlider) id("slider").blur(); else leave(); },
     Enter: () => {

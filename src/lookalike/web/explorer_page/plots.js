@@ -64,6 +64,7 @@ const histogram = (svg, slider, overview) => {
     const most_groups = Math.max(1, ...overview.groups);
     const points = overview.groups.map((count, cut) => `${x(cut).toFixed(1)} ${(head + room - (room * count) / most_groups).toFixed(1)}`);
     parts.push(draw("path", { class: "groups-line", d: "M" + points.join("L") }), draw("line", { class: "axis", x1: EDGE, x2: width - EDGE, y1: head + room, y2: head + room }));
+    parts.push(...drawBands(overview.quality, x, head, room));
     const first = overview.cuts[0], last = overview.cuts[cuts - 1];
     niceTicks(first, last, width / 90).forEach((value) => {
       const at = x(last === first ? 0 : ((cuts - 1) * (value - first)) / (last - first));

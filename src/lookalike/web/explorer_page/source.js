@@ -3,10 +3,14 @@
 const parsed = (name) => { const element = id("data-" + name); return element ? JSON.parse(element.textContent) : null; };
 
 const remote = () => {
+  const given = new URLSearchParams(location.search).get("token"); // needed to judge; it leaves the address at once
+  if (given) { sessionStorage.setItem("token", given); history.replaceState(null, "", location.pathname + location.hash); }
+  const token = sessionStorage.getItem("token");
   const ask = async (path, query = {}, body) => {
     const wanted = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-    const options = body === undefined ? {} :
-      { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const headers = token ? { authorization: "Bearer " + token } : {};
+    const options = body === undefined ? { headers } :
+      { method: "POST", headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await fetch("api/" + path + "?" + new URLSearchParams(wanted), options);
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.message || "the server refused");
@@ -23,6 +27,13 @@ const remote = () => {
     item: (item) => ask("item", { item: key(item) }),
     search: (q) => ask("search", { q }),
     find: (text) => ask("find", {}, { text }),
+    canWrite: Boolean(token),
+    next: () => ask("next"),
+    quality: () => ask("quality"),
+    judge: (body) => ask("judge", {}, body),
+    undo: () => ask("undo", {}, {}),
+    edit: (body) => ask("edit", {}, body),
+    take: (text) => ask("import", {}, { text }),
   };
 };
 
@@ -38,7 +49,8 @@ const embedded = () => {
     return made;
   };
   const excerpt = (item) => (items.excerpts[item] || "");
-  const row = (pair) => ({ left: label(pair[0]), right: label(pair[1]), score: pair[2] });
+  const begun = (item) => ({ ...label(item), begin: excerpt(item) });
+  const row = (pair) => ({ left: begun(pair[0]), right: begun(pair[1]), score: pair[2] });
   const place = [];
   order.forEach((item, at) => { place[item] = at; });
   const of = items.names.map(() => []);
@@ -63,7 +75,7 @@ const embedded = () => {
     groups: async (cut, offset, limit) => {
       const found = runs(cut);
       return { total: found.length, rows: found.slice(offset, offset + limit).map(([at, size]) =>
-        ({ item: order[at], size, names: order.slice(at, at + Math.min(size, 3)).map((item) => items.names[item]) })) };
+        ({ item: order[at], size, begin: excerpt(order[at]), names: order.slice(at, at + Math.min(size, 3)).map((item) => items.names[item]) })) };
     },
     group: async (item, cut, offset, limit) => {
       let low = place[item], high = low + 1;

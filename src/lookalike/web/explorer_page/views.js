@@ -85,13 +85,13 @@ const pairDetail = (answer) => {
   }
   const parts = [heads, bar];
   if (answer.adds && answer.adds.length) parts.push(drawWaterfall(answer.adds, answer.prior, answer.score, overview));
-  parts.push(...viewOf(answer.view, answer));
+  parts.push(...viewOf(answer.view, answer), ...judgeBar(answer));
   return parts;
 };
 
 const groupDetail = (group, more) => {
   const head = make("div", { class: "group-head" }, make("h2", {}, `${number.format(group.size)} ${overview.items}`),
-    make("p", { class: "note" }, group.links.length ? spread(group.links.map((one) => one[2])) : ""));
+    make("p", { class: "note" }, [group.links.length ? spread(group.links.map((one) => one[2])) : "", group.parts > 1 ? `verdicts divide it into ${number.format(group.parts)}` : ""].filter(Boolean).join(" · ")));
   const matrix = group.rows.length > 2 && group.links.length ? [drawMatrix(group, overview, (a, b) => to(route("pair", a, b)))] : [];
   const nearest = new Map();
   group.links.forEach(([a, b, score]) => [[a, b], [b, a]].forEach(([one, other]) => {
@@ -102,7 +102,8 @@ const groupDetail = (group, more) => {
     const [other, score] = nearest.get(at) || [at === 0 ? 1 : 0, null];
     const target = group.rows[other] ? route("pair", row.item, group.rows[other].item) : route("item", row.item);
     const small = row.picture ? [make("img", { src: row.picture, alt: "", class: "stamp" })] : [];
-    return make("li", {}, make("a", { href: target, class: small.length ? "member pictured" : "member" }, ...small, named(row), make("span", { class: "side-notes" }, ...badges(row), ...(score === null ? [] : [make("span", { class: "note" }, shown(score))])),
+    const part = group.parts > 1 && row.part !== null && row.part !== undefined ? [make("span", { class: "badge part" }, `part ${row.part + 1}`)] : [];
+    return make("li", {}, ...memberTools(row), make("a", { href: target, class: small.length ? "member pictured" : "member" }, ...small, named(row), make("span", { class: "side-notes" }, ...part, ...badges(row), ...(score === null ? [] : [make("span", { class: "note" }, shown(score))])),
       ...(row.excerpt ? [make("span", { class: "excerpt" }, row.excerpt)] : [])));
   });
   const list = make("ol", { class: "members" }, ...members);
@@ -111,7 +112,7 @@ const groupDetail = (group, more) => {
     button.addEventListener("click", more);
     list.append(make("li", { class: "rest" }, button));
   }
-  return [make("div", { class: "group-body" }, make("div", {}, head, list), ...matrix)];
+  return [make("div", { class: "group-body" }, make("div", {}, head, list), ...matrix), ...editBar(group)];
 };
 const spread = (scores) => {
   const low = Math.min(...scores), high = Math.max(...scores);
