@@ -1,13 +1,16 @@
-"""Evidence for choosing unit, k, threshold and recall, from real texts: python benchmarks/choosing.py
+"""Evidence for choosing unit, k, weights, threshold and recall, from real texts: python benchmarks/choosing.py
 
-Writes docs/data/choosing.json, from which scripts/make_tables.py fills the tables of docs/choosing.md. Texts are in the
-folder of LOOKALIKE_DATA: news articles with planted copies, the Django documentation in five releases (the truth: the
-same page in two releases), titles of papers in two catalogues (the truth: the same paper), and the licence texts of
-SPDX (no truth; the exact join is the measure).
+With `--only weights` (or rules, thresholds, recalls) the others stay as they are. Writes docs/data/choosing.json, from
+which scripts/make_tables.py fills the tables of docs/choosing.md. Texts are in the folder of LOOKALIKE_DATA: news
+articles with planted copies, the Django documentation in five releases (the truth: the same page in two releases),
+titles of papers in two catalogues (the truth: the same paper), names of products in two shops (the truth: the same
+product), and the licence texts of SPDX (no truth; the exact join is the measure). For the weights the Django pages are
+also put into a template: each ends with the text of the Apache licence.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import json
@@ -25,6 +28,8 @@ from shared_data import place
 
 OUT = Path(__file__).resolve().parents[1] / "docs/data/choosing.json"
 RULES = [("word", 1), ("word", 2), ("word", 3), ("word", 5), ("word", 8)]
+WEIGHT_RULES = (("word", 1), ("word", 2), ("word", 5), ("char", 3))
+WEIGHTS = (("none", "jaccard"), ("idf", "jaccard"), ("none", "cosine"), ("idf", "cosine"))
 RULES += [("char", 3), ("char", 5), ("char", 9), ("char", 15), ("line", 1)]
 LOW = 0.1  # pairs below this similarity are not looked at
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -81,6 +86,23 @@ def titles() -> Texts:
     return Texts(ids, texts, truth)
 
 
+def products() -> Texts:
+    """2,157 names of products, from Abt and Buy; 1,076 pairs are the same product."""
+    folder, ids, texts = place("er-clean-clean"), [], []
+    for side in ("abt", "buy"):
+        with gzip.open(folder / f"D2_{side}.csv.gz", "rt", encoding="utf-8") as file:
+            for row in csv.DictReader(file, delimiter="|"):
+                ids.append(f"{side}-{row['id']}")
+                texts.append(row["name"])
+    with gzip.open(folder / "D2_gt.csv.gz", "rt", encoding="utf-8") as file:
+        truth = {(f"abt-{row['D1']}", f"buy-{row['D2']}") for row in csv.DictReader(file, delimiter="|")}
+    return Texts(ids, texts, truth)
+
+
+def in_a_template(pages: Texts, template: str) -> Texts:
+    return Texts(pages.ids, [f"{text}\n{template}" for text in pages.texts], pages.truth)
+
+
 def licences() -> Texts:
     """727 licence texts, without a truth."""
     with gzip.open(place("spdx-licenses") / "spdx-full.json.gz", "rt", encoding="utf-8") as file:
@@ -99,9 +121,8 @@ def scored(data: Texts, threshold: float, **options: Any) -> tuple[list[Pair], n
 def rule_row(name: str, data: Texts, unit: str, k: int) -> dict[str, Any]:
     """How well one threshold on this similarity tells true pairs from others."""
     pairs, similarity, result = scored(data, LOW, unit=unit, k=k, method="exact")
-    if name == "titles":  # each catalogue is clean in itself: only pairs between the two count
-        across = np.array([a[0] != b[0] for a, b in pairs])
-        pairs, similarity = [pair for pair, keep in zip(pairs, across, strict=True) if keep], similarity[across]
+    if name == "titles":
+        pairs, similarity = across(pairs, similarity)
     true = np.array([pair in data.truth for pair in pairs])
     f1 = {}
     for threshold in GRID:
@@ -115,6 +136,39 @@ def rule_row(name: str, data: Texts, unit: str, k: int) -> dict[str, Any]:
         "f1_at_0.8": f1[0.8], "median_true": float(np.median(np.append(similarity[true], missed))),
         "nearest_other": float(similarity[~true].max(initial=0.0)), "shingles": result.receipt["counts"]["shingles"],
     }  # fmt: skip
+
+
+def across(pairs: list[Pair], similarity: np.ndarray) -> tuple[list[Pair], np.ndarray]:
+    """Keep the pairs between two catalogues, each of which is clean in itself."""
+    keep = np.array([a[0] != b[0] for a, b in pairs])
+    return [pair for pair, kept in zip(pairs, keep, strict=True) if kept], similarity[keep]
+
+
+def weight_rows(name: str, data: Texts) -> list[dict[str, Any]]:
+    """The best F1 of each rule with and without weights, and how wide the range of good thresholds is."""
+    rows = []
+    for unit, k in WEIGHT_RULES:
+        for weight, measure in WEIGHTS:
+            if name == "template" and unit != "word":
+                continue  # most pairs of pages share most characters of three letters
+            low = 0.3 if name in ("django", "template") else LOW
+            pairs, similarity, _ = scored(data, low, unit=unit, k=k, weight=weight, measure=measure, method="exact")
+            if name in ("titles", "products"):
+                pairs, similarity = across(pairs, similarity)
+            true = np.array([pair in data.truth for pair in pairs])
+            f1 = {}
+            for threshold in (at for at in GRID if at >= low):
+                found = similarity >= threshold
+                f1[threshold] = 2 * int(true[found].sum()) / (int(found.sum()) + len(data.truth))
+            best = max(f1.values())
+            good = [threshold for threshold, value in f1.items() if value >= best - NEAR_BEST]
+            rows.append(
+                {
+                    "texts": name, "unit": unit, "k": k, "weight": weight, "measure": measure, "best_f1": best,
+                    "good_from": good[0], "good_to": good[-1],
+                }
+            )  # fmt: skip
+    return rows
 
 
 def threshold_rows(name: str, data: Texts) -> list[dict[str, Any]]:
@@ -155,19 +209,37 @@ def recall_rows(name: str, data: Texts, threshold: float = 0.6) -> list[dict[str
     return rows
 
 
-def main() -> None:
-    sets = {"articles": articles(), "django": django(), "licences": licences(), "titles": titles()}
+def all_rules(sets: dict[str, Texts]) -> list[dict[str, Any]]:
     rules = []
     for name in ("articles", "django", "titles"):
         for unit, k in RULES:
             if name != "django" and unit == "line":
                 continue  # an article, a title is one line
             rules.append(rule_row(name, sets[name], unit, k))
-    made = {
-        "machine": machine(), "rules": rules,
-        "thresholds": [row for name in ("django", "licences") for row in threshold_rows(name, sets[name])],
-        "recalls": [row for name in ("django", "licences") for row in recall_rows(name, sets[name])],
-    }  # fmt: skip
+    return rules
+
+
+def all_weights(sets: dict[str, Texts]) -> list[dict[str, Any]]:
+    texts = licences()
+    template = in_a_template(sets["django"], texts.texts[texts.ids.index("Apache-2.0")])
+    weighed = {"products": products(), "titles": sets["titles"], "django": sets["django"], "template": template}
+    return [row for name, data in weighed.items() for row in weight_rows(name, data)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("rules", "weights", "thresholds", "recalls"))
+    only = parser.parse_args().only
+    sets = {"articles": articles(), "django": django(), "licences": licences(), "titles": titles()}
+    both = ("django", "licences")
+    parts = {
+        "rules": lambda: all_rules(sets),
+        "weights": lambda: all_weights(sets),
+        "thresholds": lambda: [row for name in both for row in threshold_rows(name, sets[name])],
+        "recalls": lambda: [row for name in both for row in recall_rows(name, sets[name])],
+    }
+    made = json.loads(OUT.read_text()) if only else {"machine": machine()}
+    made |= {name: make() for name, make in parts.items() if only in (None, name)}
     OUT.write_text(json.dumps(made, indent=1) + "\n")
 
 

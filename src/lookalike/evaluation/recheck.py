@@ -444,6 +444,9 @@ def _check_scores(
         if receipt["job"].get("verify") is False:
             report.unchecked.append(f"scores of {name}: they are estimates from signatures")
             continue
+        if receipt["job"].get("weight", "none") != "none" or receipt["job"].get("weights") is not None:
+            report.unchecked.append(f"scores of {name}: they depend on weights of all shingles")
+            continue
         chosen = rows if sample is None or len(rows) <= sample else draw.sample(rows, sample)
         for row in chosen:
             a, b = items[0].get(_key(row[ours])), items[-1].get(_key(row[theirs]))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.baskets.source import Baskets
     from lookalike.kinds.baskets.spec import BasketJob
     from lookalike.kinds.baskets.suggestions import Suggestions
+    from lookalike.kinds.documents.weights import OwnWeights
     from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
@@ -139,10 +140,12 @@ def suggest(
     """
     from lookalike.kinds.baskets.local import through_groups
     from lookalike.kinds.baskets.suggestions import find, neighbours_of, suggestions
+    from lookalike.kinds.documents.spec import refuse_weights
 
     if limit < 1 or neighbours < 1:
         raise UsageError(f"limit is {limit} and neighbours {neighbours}; expected at least 1 of each.")
     given: dict[str, Any] = {name: value for name, value in options.items() if name != "progress"}
+    refuse_weights(given, "`suggest` compares baskets")
     least = options.get("min_shared") or options.get("threshold") or 0.0
     if given.get("threshold") == 0:
         del given["threshold"]
@@ -217,9 +220,11 @@ def _on_spark(
     trace: Trace, group_items: Callable[[BasketJob], BasketJob] | None,
 ) -> SparkResult:  # fmt: skip
     from lookalike.kinds.baskets.spark.sources import run_baskets
+    from lookalike.kinds.documents.spec import refuse_weights
     from lookalike.runtime.spark.result import SparkResult
     from lookalike.runtime.spark.session import check_options
 
+    refuse_weights(options, "a run on Spark compares baskets")
     check_options(options)
     rule, job = _asked(options)
     there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace, group_items)
@@ -234,12 +239,33 @@ def _read(
     from lookalike.kinds.baskets.formats import open_baskets
     from lookalike.kinds.baskets.source import aligned
 
+    weights = options.pop("weights", None)
     rule, job = _asked(options)
     column = preferred_column(keep)
     baskets = [open_baskets(source, rule, extra=[column] if column else [])]
     if against is not None:
         baskets = list(aligned(baskets[0], open_baskets(against, rule)))
+    if weights is not None:
+        job = replace(job, weights=_own_weights(weights, baskets[0], job.rule))
     return baskets, replace(job, of=baskets[0].item_name)
+
+
+def _own_weights(given: Any, baskets: Baskets, rule: ShingleRule) -> OwnWeights:
+    """Convert the user's weights of items to weights of item numbers; items in no basket are left out."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from lookalike.kinds.baskets.source import int64
+    from lookalike.kinds.documents.features import shingle
+    from lookalike.kinds.documents.weights import named_weights, own_weights
+
+    names, weights = named_weights(given)
+    at = pc.index_in(baskets.items.cast(pa.large_string()), value_set=names.cast(pa.large_string()))
+    places = np.asarray(at.fill_null(-1), np.int64)
+    known = np.flatnonzero(places >= 0)
+    lists = pa.LargeListArray.from_arrays(int64(np.arange(len(known) + 1)), int64(known))
+    return own_weights(shingle(lists, rule), baskets.items.take(int64(known)), weights[places[known]])
 
 
 def _asked(options: dict[str, Any]) -> tuple[BasketRule, BasketJob]:

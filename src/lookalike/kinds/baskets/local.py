@@ -9,6 +9,7 @@ import numpy as np
 
 from lookalike.core.clusters import of_items, stars
 from lookalike.core.trace import Trace
+from lookalike.errors import UsageError
 from lookalike.kinds.baskets.source import Baskets, together
 from lookalike.kinds.baskets.spec import BasketJob
 from lookalike.kinds.documents.local import run
@@ -43,6 +44,8 @@ def through_groups(
     itself similar to its representative. threshold: of these groups, by the measure of the job, or by Jaccard
     similarity if the job counts shared groups; None for the threshold of the job, or GROUP_THRESHOLD if it counts.
     """
+    if job.weights is not None:
+        raise UsageError("`via_groups` compares baskets by groups of items, which have no own weights. Leave one out.")
     grouping = item_groups_job(job, threshold)
     with trace.stage("item groups"):
         items = together(baskets).dual()
@@ -60,4 +63,5 @@ def item_groups_job(job: BasketJob, threshold: float | None) -> BasketJob:
     """Return the job that groups the items. threshold: as for `through_groups`."""
     counts = job.set_measure().is_count
     near = (GROUP_THRESHOLD if counts else job.threshold) if threshold is None else threshold
-    return replace(job, measure="jaccard" if counts else job.measure, threshold=near, method="exact")
+    measure = "jaccard" if counts else job.measure
+    return replace(job, measure=measure, threshold=near, method="exact", weight="none", weights=None)

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIMILARITY_PANEL, Option, changed
-from lookalike.kinds.documents.options import Measure, Method
+from lookalike.kinds.documents.options import Measure, Method, OwnWeightsOption, Weight, WeightOption
 
 BASKETS_PANEL = "Baskets"
 Limit = Annotated[
@@ -18,6 +18,12 @@ Limit = Annotated[
 Neighbours = Annotated[
     int, Option(20, "Largest number of similar baskets to use.", panel=SIMILARITY_PANEL, range="[1, inf)")
 ]
+
+
+ItemWeight = changed(
+    WeightOption, help="Weight of an item: idf lets rare items count more (with `bag`, times its multiplicity); none: "
+    "all count the same.",
+)  # fmt: skip
 
 
 class BasketSourceOptions(TypedDict, total=False):
@@ -87,6 +93,8 @@ class BasketOptions(ReadingOptions, shared.SparkOptions, total=False):
     recall: Annotated[
         float, changed(shared.Recall, help="Probability to find a pair at the threshold, if the method is not exact.")
     ]
+    weight: Annotated[Weight, ItemWeight]
+    weights: OwnWeightsOption
     max_share: Annotated[
         float | None, changed(shared.MaxShare, help="Leave out items in a larger share of the baskets.",
                               panel=BASKETS_PANEL)
@@ -108,6 +116,8 @@ class BasketNearestOptions(BasketSourceOptions, shared.NearestOptions, total=Fal
         shared.AtLeast, unset="a neighbour shares at least one item", range="[0, inf)"
     )]  # fmt: skip
     measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of items.", panel=SIMILARITY_PANEL)]
+    weight: Annotated[Weight, ItemWeight]
+    weights: OwnWeightsOption
     max_share: Annotated[
         float | None, changed(shared.MaxShare, help="Leave out items in a larger share of the baskets.",
                               panel=BASKETS_PANEL)

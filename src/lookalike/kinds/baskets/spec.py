@@ -33,7 +33,7 @@ class BasketJob(Job):
         through = "" if self.via_groups is None else f", grouped at {self.via_groups:g}"
         if self.via_groups is not None and self.set_measure().is_count:
             return f"at least {self.threshold:g} shared groups of {self.of!r}{bag}{through}"
-        return f"{self.measure} at least {self.threshold:g} on sets of {self.of!r}{bag}{through}"
+        return f"{self.measure} at least {self.threshold:g} on sets of {self.of!r}{bag}{self.weight_words()}{through}"
 
 
 class ItemJob(BasketJob):

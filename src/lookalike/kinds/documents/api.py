@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lookalike.io.collection import Collection
     from lookalike.kinds.documents.forecast import Forecast
     from lookalike.kinds.documents.spec import Job
+    from lookalike.kinds.documents.weights import OwnWeights
     from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
 
@@ -156,6 +157,7 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     """
     from lookalike.io.read import open_collection
     from lookalike.kinds.documents.forecast import forecast as make_forecast
+    from lookalike.kinds.documents.spec import refuse_weights
     from lookalike.runtime.local.work_folder import ResourceLimits
 
     given = dict(options)
@@ -163,6 +165,7 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     place = ResourceLimits.of(given)
     given.pop("progress", None)
     given_verdicts(given)  # they do not change the cost
+    refuse_weights(given, "a forecast is for searches")
     if given.get("method") == "folding":
         raise UsageError("the cost of method folding cannot be predicted; ask for auto, lsh or exact, or run it.")
     return make_forecast(collection, _job(given, tokens=collection.is_tokens), place)
@@ -235,10 +238,12 @@ def _on_spark(
     options: dict[str, Any], trace: Trace,
 ) -> SparkResult:  # fmt: skip
     from lookalike.kinds.documents.spark.run import DocumentRun
+    from lookalike.kinds.documents.spec import refuse_weights
     from lookalike.runtime.spark.result import SparkResult
     from lookalike.runtime.spark.session import check_options, open_session, tune
     from lookalike.runtime.spark.sources import open_origins
 
+    refuse_weights(options, "a run on Spark compares sets")
     check_options(options, columns["on_bad_file"])
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
@@ -284,4 +289,20 @@ def _job(options: dict[str, Any], *, tokens: bool) -> Job:
     shared = options.pop("min_shared", None)
     if shared is not None:
         options |= {"measure": "overlap", "threshold": shared}
+    if options.get("weights") is not None:
+        options["weights"] = _own_weights(options["weights"], rule)
     return Job(rule=rule, **options)
+
+
+def _own_weights(given: Any, rule: ShingleRule) -> OwnWeights:
+    """Convert the user's weights to weights of shingles."""
+    import pyarrow as pa
+
+    from lookalike.kinds.documents.features import shingle
+    from lookalike.kinds.documents.weights import named_weights, own_weights
+
+    items, weights = named_weights(given)
+    texts = items.cast(pa.large_string())
+    if rule.unit == "token":
+        texts = pa.LargeListArray.from_arrays(pa.array(range(len(items) + 1), pa.int64()), items)
+    return own_weights(shingle(texts, rule), items, weights)

@@ -31,6 +31,7 @@ from lookalike.kinds.documents.planner import SampleJoin, decide, preview
 from lookalike.kinds.documents.prefix_join import POSTINGS_BUDGET_SHARE, exact_pairs
 from lookalike.kinds.documents.reading import Features, read_features, sets_recipe
 from lookalike.kinds.documents.spec import Job, no_promise
+from lookalike.kinds.documents.weighted_join import weigh, weighted_pairs
 from lookalike.planning.banding import Plan, plan
 from lookalike.runtime.local.memory_budget import memory_size
 from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_DOCUMENT, check_memory, most_pairs, too_many
@@ -42,6 +43,7 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 BEGIN = 40  # characters of a text to show in messages
 PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread processes
 TOO_MANY_TO_LIST = "the pairs of near-copies do not fit into the memory: groups are made straight from buckets"
+WEIGHTS_ARE_EXACT = "sets with weights are joined by their rarest elements, which misses nothing"
 MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are formed directly from the buckets
 
 
@@ -52,7 +54,7 @@ def run(
     """Find the pairs (or groups) of one collection, or the pairs between two."""
     column = preferred_column(keep)
     planning = Trace()
-    planned = planned_for(job, planning)
+    planned = None if job.is_weighted else planned_for(job, planning)
     folding = folding_plan(job, trace) if job.method == "folding" else None
     extra = [column] if column else []
     place = place or ResourceLimits(memory_size(None))
@@ -76,6 +78,20 @@ def run(
             trace.add(exact_duplicates=len(classes.members) - len(classes))
             items = items_of(features, classes, split)
             pa.default_memory_pool().release_unused()
+        if job.is_weighted:
+            if want == "pairs":
+                size_of(classes, None, split).check(
+                    job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0
+                )
+            choice = Choice("exact", {}, WEIGHTS_ARE_EXACT)
+            order = classes.ranked(best)
+            found = RunOutput(
+                features.ids, split, classes, np.ones(len(items)), order, choice, preferred=best, space=space
+            )
+            limit = most_pairs(space.keeper, len(features.sets), job.max_pairs)
+            with _within(limit, job, want, found):
+                near = _weighted(items, classes, job, pool, trace, limit, documents=len(features.sets))
+            return replace(found, pairs=near)
         with trace.stage("choose"):
             look = want == "pairs" or job.method in ("auto", "exact")
             seen = preview(items, job.bar(), pool, seed=job.seed) if look else None
@@ -128,6 +144,14 @@ def run(
                 room, folder = space.budget // 4, space.folder
                 pairs = dcm_pairs(items, job.bar(), pool, trace, limit, memory=room, folder=folder)
         return replace(found, pairs=Pairs(*pairs))
+
+
+def _weighted(
+    items: Items, classes: Classes, job: Job, pool: Pool, trace: Trace, limit: int, *, documents: int
+) -> Pairs:
+    """Join classes of equal sets whose elements have weights. documents: number of items in all."""
+    sets = weigh(items, classes.counts, documents, job.weighting(), job.set_measure(), trace)
+    return Pairs(*weighted_pairs(sets, items.sides, job.threshold, pool, trace, limit))
 
 
 def _threads(job: Job, space: Workspace) -> int:

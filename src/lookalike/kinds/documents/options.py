@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
 
 from lookalike.core import run_options as shared
 from lookalike.core.options import SIGNATURES_PANEL, SIMILARITY_PANEL, Option, changed
@@ -12,6 +13,17 @@ Method = Literal["auto", "lsh", "exact", "dcm", "folding"]
 Scheme = Literal["fss-1", "minhash-1"]
 Weight = Literal["idf", "none"]
 Measure = Literal["jaccard", "containment", "dice", "cosine", "overlap"]
+
+
+WeightOption = Annotated[Weight, Option(
+    "none", "Weight of a shingle: idf lets rare shingles count more and boilerplate less (with `bag`, times its "
+    "number of occurrences); none: all count the same.", panel=SIMILARITY_PANEL, local_only=True,
+)]  # fmt: skip
+OwnWeightsOption = Annotated[Any, Option(
+    None, "Own weights: a dict, or a table with the columns item and weight; what is not listed weighs 1.",
+    unset="none", panel=SIMILARITY_PANEL, command_type=Path | None, local_only=True, metavar="FILE",
+    command_help="Table with the columns item and weight: own weights; what is not listed weighs 1.",
+)]  # fmt: skip
 
 
 class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
@@ -30,6 +42,8 @@ class DocumentOptions(RuleOptions, shared.SparkOptions, total=False):
         ),
     ]  # fmt: skip
     measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of shingles.", panel=SIMILARITY_PANEL)]
+    weight: WeightOption
+    weights: OwnWeightsOption
     min_shared: shared.MinShared
     max_share: shared.MaxShare
     num_hashes: shared.NumHashes
@@ -93,6 +107,8 @@ class DocumentNearestOptions(RuleOptions, shared.NearestOptions, total=False):
         shared.AtLeast, unset="a neighbour shares at least one shingle", range="[0, inf)"
     )]  # fmt: skip
     measure: Annotated[Measure, Option("jaccard", "Similarity of two sets of shingles.", panel=SIMILARITY_PANEL)]
+    weight: WeightOption
+    weights: OwnWeightsOption
     max_share: shared.MaxShare
     text: Annotated[str | None, changed(shared.Text, help="Column of the texts, or of the lists of tokens.")]
     id: shared.Id

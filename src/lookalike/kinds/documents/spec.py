@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,8 +10,9 @@ from lookalike.core.arrays import SIMILARITY, Recipe, Scale, ShingleRule
 from lookalike.core.measures import Bar, SetMeasure, bar, set_measure
 from lookalike.core.options import check_values, defaults
 from lookalike.errors import UsageError
-from lookalike.kinds.documents.options import DocumentOptions, Scheme
+from lookalike.kinds.documents.options import DocumentOptions, Scheme, Weight
 from lookalike.kinds.documents.options import Method as Method
+from lookalike.kinds.documents.weights import OwnWeights, Weighting
 
 DOCUMENT_DEFAULTS = defaults(DocumentOptions)
 
@@ -25,6 +27,8 @@ class Job:
     threshold: float = DOCUMENT_DEFAULTS["threshold"]
     measure: str = DOCUMENT_DEFAULTS["measure"]
     rule: ShingleRule = field(default_factory=ShingleRule)
+    weight: Weight = DOCUMENT_DEFAULTS["weight"]
+    weights: OwnWeights | None = None
     method: Method = DOCUMENT_DEFAULTS["method"]
     recall: float = DOCUMENT_DEFAULTS["recall"]
     num_hashes: int = DOCUMENT_DEFAULTS["num_hashes"]
@@ -47,7 +51,29 @@ class Job:
         if self.method == "folding" and (self.bands is not None or not self.verify):
             what = "verify=False estimates from signatures" if not self.verify else "bands are of signatures"
             raise UsageError(f"{what}, and method 'folding' makes none; give recall, and rows for the rows of a key.")
+        if self.is_weighted:
+            self._check_weighted()
         self.recipe()
+
+    def _check_weighted(self) -> None:
+        """Raise UsageError for what does not go with weights."""
+        if self.set_measure().is_count:
+            raise UsageError(
+                "measure 'overlap' (min_shared) counts shared elements; with weights give another measure and a "
+                "threshold."
+            )
+        if self.method not in ("auto", "exact") or self.bands is not None or self.rows is not None or not self.verify:
+            raise UsageError(
+                "sets with weights are compared exactly; leave out method, bands, rows and verify, or the weights."
+            )
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether elements have weights other than 1."""
+        return self.weight != "none" or self.weights is not None
+
+    def weighting(self) -> Weighting:
+        return Weighting(self.weight == "idf", self.weights, self.rule.bag, self.rule.hash_bits == 32)
 
     def set_measure(self) -> SetMeasure:
         return set_measure(self.measure)
@@ -61,10 +87,23 @@ class Job:
     def words(self) -> str:
         """Describe the measure, the threshold and the shingles in words."""
         bag = " (bag)" if self.rule.bag else ""
-        return f"{self.measure} at least {self.threshold:g} on {self.rule.unit} {self.rule.k}-shingles{bag}"
+        shingles = f"{self.rule.unit} {self.rule.k}-shingles{bag}{self.weight_words()}"
+        return f"{self.measure} at least {self.threshold:g} on {shingles}"
+
+    def weight_words(self) -> str:
+        """Describe the weights, after the name of the elements; empty without weights."""
+        kinds = [*(["idf"] if self.weight == "idf" else []), *(["own weights"] if self.weights is not None else [])]
+        return f", weighted by {' and '.join(kinds)}" if kinds else ""
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "rule": self.rule.as_dict()}
+        weights = None if self.weights is None else self.weights.as_dict()
+        return {**self.__dict__, "rule": self.rule.as_dict(), "weights": weights}
+
+
+def refuse_weights(options: Mapping[str, Any], what: str) -> None:
+    """Raise UsageError if the options hold weights. what: what does not know them, as the begin of a sentence."""
+    if options.get("weight", "none") != "none" or options.get("weights") is not None:
+        raise UsageError(f"{what} without weights; leave out `weight` and `weights`.")
 
 
 def no_promise(method: str, job: Job) -> UsageError:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.arrays import I64, SIMILARITY, U64, Sets
+from lookalike.core.candidates import Items
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
 from lookalike.kinds.documents.kernels.nearest import nearest_sets
 from lookalike.kinds.documents.reading import read_features
 from lookalike.kinds.documents.spec import Job
+from lookalike.kinds.documents.weighted_join import weigh, weighted_nearest
 from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.work_folder import Workspace
@@ -39,6 +41,7 @@ def nearest_of(
     trace.counts[noun] = trace.counts.pop("documents")
     bag = " (bag)" if job.rule.bag else ""
     of = f"on {job.rule.unit} {job.rule.k}-shingles{bag}" if noun == "documents" else f"of {noun}{bag}"
+    of += job.weight_words()
     words = f"the {top:,} nearest by {measure.name} {of}" + (f", at least {lowest:g}" if lowest > 0 else "")
     scale = replace(SIMILARITY, column="overlap") if measure.is_count else SIMILARITY
     asked = {**options, "measure": measure.name, "rule": job.rule.as_dict()}
@@ -53,6 +56,11 @@ def ranked(sets: Sets, split: int, top: int, lowest: float, job: Job, pool: Pool
     out = Ranking.empty(count, top, searched, itself=alone, limit=job.max_pairs, trace=trace)
     if not out.nearest.shape[1]:
         return out
+    if job.is_weighted:
+        items = Items(sets.elements, sets.offsets[:-1], sets.sizes, np.full(len(sets), 3, np.uint8))
+        times = np.ones(len(sets), np.int64)
+        weighted = weigh(items, times, len(sets), job.weighting(), job.set_measure(), trace)
+        return weighted_nearest(weighted, split, lowest, pool, trace, out)
     with trace.stage("index"):
         lists = SortedLists.of(sets, begin)
         queries = lists.sets if alone else lists.known(sets, count)
