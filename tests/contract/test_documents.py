@@ -392,8 +392,10 @@ def test_spark_makes_the_same_groups_from_crowded_buckets(
     assert not found.receipt["pairs_complete"]
     with pytest.raises(UsageError, match="there were too many pairs to materialise"):
         _ = found.pairs
-    if grouping == "components":  # in parts of two items, and where no bucket is looked at
+    if grouping == "components":  # in parts of two items after parts of about three, and where no bucket is looked at
         monkeypatch.setattr("lookalike.runtime.spark.key_join.LINKED_TOGETHER", 2)
+        monkeypatch.setattr("lookalike.runtime.spark.heavy_keys.MAX_BUCKET_ROWS", 6)
+        monkeypatch.setattr("lookalike.runtime.spark.heavy_keys.MIN_SAMPLED", 1)
         few = documents(4, count=50)
         assert rows_of(la.groups(few, engine="spark", **options).groups) == rows_of(la.groups(few, **options).groups)
         assert not found.receipt["warnings"]

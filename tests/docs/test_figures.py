@@ -367,7 +367,6 @@ def test_arithmetic_of_the_explanations() -> None:
 @pytest.mark.promise("docs/explanation/scale.md", "(`--background`, 0.02: a common phrase)")
 @pytest.mark.promise("docs/explanation/scale.md", "(2.6 ns for each byte that crosses)")
 @pytest.mark.promise("docs/explanation/scale.md", "which work 0.75 of the time because stages wait for their last task")
-@pytest.mark.promise("docs/explanation/scale.md", "with 100 million keys it takes about 7.5 GB there")
 @pytest.mark.promise("docs/explanation/scale.md", "and the model assumes 5")
 def test_the_assumptions_of_the_model() -> None:
     from lookalike.cost_model import scale
@@ -377,7 +376,6 @@ def test_the_assumptions_of_the_model() -> None:
     assert (load.copies, load.partners, load.background) == (0.05, 0.4, 0.02)
     assert (costs.byte_crossing, costs.row_shuffled, costs.byte_shuffled) == (2.6, 750.0, 7.4)
     assert (scale.BUSY, scale.Cluster(executors=2).bandwidth, scale.ROUNDS) == (0.75, 500e6, 5)
-    assert 3 * 25 * 100_000_000 == 7.5e9  # three copies of rows of 25 bytes
 
 
 @pytest.mark.promise("docs/how-to/strings.md", "Without ids, strings are known by their row numbers from 0")

@@ -56,10 +56,12 @@ def test_the_command_prints_what_the_page_shows(command: str, tmp_path: Path, mo
 @pytest.mark.promise(
     "docs/explanation/scale.md", "A worker that receives more than 256 MB of a shuffle groups it on disk"
 )
-@pytest.mark.promise("docs/explanation/scale.md", "then a bucket of more than 4,096 rows is cut into parts")
+@pytest.mark.promise("docs/explanation/scale.md", "a bucket of more than 4,096 rows is cut into parts")
+@pytest.mark.promise("docs/explanation/scale.md", "On Spark one task gathers the keys of a bucket, 25 bytes each")
+@pytest.mark.promise("docs/explanation/scale.md", "Keys that more than 4,194,304 documents have")
 def test_the_page_names_the_constants_of_the_engine() -> None:
     from lookalike.cost_model import scale
-    from lookalike.runtime.spark import key_join, session, shuffle
+    from lookalike.runtime.spark import heavy_keys, key_join, session, shuffle
 
     text = " ".join(PAGE.split())
     assert f"no more than {scale.MAX_TASKS:,}: the driver" in text
@@ -72,6 +74,11 @@ def test_the_page_names_the_constants_of_the_engine() -> None:
     assert f"a task for each {session.INPUT_BYTES_PER_PART >> 20} MB" in text
     row = sum(np.dtype(kind).itemsize for kind in key_join.KEY_COLUMNS.values())
     assert f"{row} bytes each" in text
+    most, one_in = heavy_keys.MAX_BUCKET_ROWS, heavy_keys.SAMPLED_ITEMS // (2 * heavy_keys.MIN_SAMPLED)
+    assert f"Keys that more than {most:,} documents have, or more than one in {one_in:,} where" in text
+    assert f"in a sample of the documents ({heavy_keys.SAMPLED_ITEMS:,})" in text
+    assert f"about {most:,} rows in all, which take {round(3 * row * most / 1e6)} MB" in text
+    assert round(most * one_in / 1e9, 1) == 8.6
 
 
 def test_the_page_names_what_one_process_holds() -> None:
@@ -82,7 +89,7 @@ def test_the_page_names_what_one_process_holds() -> None:
     from lookalike.kinds.records.spark import competitors
     from lookalike.kinds.strings.spark import run as strings
     from lookalike.kinds.vectors.spark import joins
-    from lookalike.runtime.spark import components, key_join, limits
+    from lookalike.runtime.spark import components, heavy_keys, key_join, limits
 
     table = PAGE.partition("## What one process must hold on Spark")[2].partition("\n## ")[0]
     rows = {line.split(" | ")[1]: line for line in table.splitlines() if line.startswith("|") and "---" not in line}
@@ -91,7 +98,7 @@ def test_the_page_names_what_one_process_holds() -> None:
         "items of candidate pairs": f"{limits.MAX_BROADCAST_SETS:,} rows",
         "shingles that": f"{common_shingles.DRIVER_ELEMENTS:,} ({common_shingles.DRIVER_ELEMENTS * 8 >> 20} MB)",
         "exact pairs of sampled vectors": f"32 bytes each, {audit_sample.MOST_PARTNERS:,} aimed at",
-        "keys of one bucket": f"{3 * key} bytes each",
+        "keys of one bucket": f"{3 * key} bytes each, of {heavy_keys.MAX_BUCKET_ROWS:,} keys: 315 MB",
         "parts of a bucket": f"two of {key_join.LINKED_TOGETHER:,} sets",
         "the forest of groups": f"{components.MAX_LOCAL_PAIRS:,} pairs | rounds over all tasks, {components.MAX_ROUNDS} ",
         "records": f"{competitors.MOST_TIED:,}",

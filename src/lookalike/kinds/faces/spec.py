@@ -83,7 +83,8 @@ class RangePlan:
 
     meeting: share of the measurements whose ranges collide for a pair at the threshold, from a sample; scored: share of
     all pairs that will be scored; recall_at_threshold: mean over the sampled pairs at the threshold. A pair whose other
-    measurements collide less often than in the sample is found less often.
+    measurements collide less often than in the sample is found less often; recall_of_any_pair: of a pair in which
+    only the measurements that must agree collide.
     """
 
     threshold: float
@@ -94,6 +95,7 @@ class RangePlan:
     meeting: float
     scored: float
     recall_at_threshold: float
+    recall_of_any_pair: float
     measurements: int
 
     def probability(self, meeting: F64) -> F64:
@@ -103,7 +105,8 @@ class RangePlan:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {
             "shape": f"{count(self.bands, 'tables')} of {count(self.rows, 'measurements')}",
-            "recall_is": "on average over sampled pairs at the threshold",
+            "recall_is": "on average over sampled pairs at the threshold, at least "
+            f"{math.floor(1000 * self.recall_of_any_pair) / 1000:.3f} for any pair",
         }
 
 
@@ -151,10 +154,11 @@ def plan_ranges(
             lookups = items * bands * (1.0 + 2.0 * job.tolerance / sample.width) ** rows
             cost = items * bands * rows * COST_PER_FACE_KEY + lookups * PER_LOOKUP
             cost += pairs * scored * measurements * PER_MEASUREMENT
+            least = float(found(np.array([job.need(measurements) / measurements]), rows, bands, measurements)[0])
             made = RangePlan(
                 threshold=job.threshold, recall=job.recall, bands=bands, rows=rows, width=sample.width,
                 meeting=float(sample.near.mean()), scored=scored, recall_at_threshold=reached,
-                measurements=measurements,
+                recall_of_any_pair=least, measurements=measurements,
             )  # fmt: skip
             missing = 0.0 if job.tables else max(0.0, job.recall - reached)
             beyond = max(0.0, scored - (job.max_scored or 1.0))

@@ -86,5 +86,8 @@ def exact_candidates(fields: Sequence[Field], columns: Sequence[str], split: int
 def _named(fields: Sequence[Field], column: str) -> Field:
     names = [field.rule.column for field in fields]
     if column not in names:
-        raise ColumnNotFound(column, "the fields that are compared, for blocking", names)
+        compared = (
+            "the fields that are compared (by default without columns that are empty or always the same; `fields`"
+        )
+        raise ColumnNotFound(column, f"{compared} names others), for blocking", names)
     return fields[names.index(column)]

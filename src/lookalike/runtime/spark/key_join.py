@@ -42,6 +42,7 @@ from lookalike.runtime.spark.arrow_batches import (
     whole_runs,
     words,
 )
+from lookalike.runtime.spark.heavy_keys import NONE_HEAVY, HeavyKeys
 from lookalike.runtime.spark.limits import MAX_BROADCAST_SETS, MAX_TASKS
 from lookalike.runtime.spark.shuffle import (
     Columns,
@@ -85,10 +86,10 @@ class Order:
     number: str | None = "item"
 
 
-def bucket_items(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
+def bucket_items(firsts: DataFrame, *, most: int | None = None, heavy: HeavyKeys = NONE_HEAVY) -> DataFrame:
     """Return the rows of every bucket with at least one wanted pair, in blocks of whole buckets (BUCKETS).
 
-    Takes one shuffle, by key. Pairs are not generated here.
+    Takes one shuffle, by key. Pairs are not generated here. The buckets of `heavy` keys come in parts, two by two.
     rows, pairs, largest: totals per block; pairs in buckets with more than `most` rows are not counted.
     """
 
@@ -96,7 +97,9 @@ def bucket_items(firsts: DataFrame, *, most: int | None = None) -> DataFrame:
         keys, places = together(batch, "keys"), together(batch, "places", np.int32)
         row = np.repeat(np.arange(batch.num_rows), words(batch, "keys")[2])
         columns = {name: numbers(batch, name)[row] for name in ("item", "side", "size")}
-        yield {"key": keys, **columns, "place": places if len(places) else np.full(len(row), -1, np.int32)}
+        columns["place"] = places if len(places) else np.full(len(row), -1, np.int32)
+        sent, keys = heavy.divided(keys, columns["item"])
+        yield {"key": keys, **{name: values[sent] for name, values in columns.items()}}
 
     def gather(columns: Columns) -> Iterator[pa.RecordBatch]:
         order = np.argsort(columns["key"])

@@ -115,6 +115,28 @@ def test_the_law_of_the_tables() -> None:
     assert found(np.array([1.0]), 9, 1, 20)[0] == 1.0
 
 
+@pytest.mark.promise("docs/how-to/faces.md", "state the recall of that hardest pair, too")
+def test_the_hardest_pairs_are_found_as_often_as_stated() -> None:
+    """Half of the pairs agree in just enough measurements and are far apart in all others, where ranges never collide."""
+    random = np.random.default_rng(8)
+    gallery = random.uniform(0, 255, (2400, 40)).astype(np.float32)
+    places = np.argsort(random.random((2400, 40)), axis=1)
+    probes = np.repeat(10_000 * (1 + np.arange(2400, dtype=np.float32)), 40).reshape(-1, 40)
+    probes[1200:] = gallery[1200:] + random.choice(np.float32([-12, 12]), (1200, 40))
+    for place in range(16):
+        rows = np.arange(2400)
+        probes[rows, places[:, place]] = gallery[rows, places[:, place]]
+    table, result = la.faces.query(probes, gallery, tolerance=10, share=0.4, tables=6, rows=3, audit=0)
+    pairs = zip(table["probe"].to_pylist(), table["match"].to_pylist(), strict=True)
+    own = {probe for probe, match in pairs if probe == match}
+    stated = result.receipt["plan"]["recall_of_any_pair"]
+    hardest = sum(probe < 1200 for probe in own) / 1200
+    assert 0.05 < stated < 0.8
+    assert abs(hardest - stated) < 5 * (stated * (1 - stated) / 1200) ** 0.5
+    assert (len(own) - 1200 * hardest) / 1200 > hardest
+    assert f"at least {int(1000 * stated) / 1000:.3f} for any pair" in result.receipt["plan"]["recall_is"]
+
+
 def test_groups_and_dedup() -> None:
     groups = la.faces.groups(DATA, share=0.4).groups
     assert all(

@@ -75,6 +75,9 @@ def test_bad_blocking() -> None:
     people = table([("ann", "4 mill st", "555"), ("bob", "5 mill st", "556")])
     with pytest.raises(ColumnNotFound, match=r"no column 'nam' in .*\. Nearest: 'name'\."):
         la.records.pairs(people, blocking="exact:nam")
+    constant = people.set_column(0, "name", [["ann", "ann"]])
+    with pytest.raises(ColumnNotFound, match=r"by default without columns that are .* always the same; `fields` names"):
+        la.records.pairs(constant, blocking="exact:name")
     for text in ("name", "exact:", "exact:name,,phone"):
         with pytest.raises(UsageError, match="expected exact: and columns, such as exact:name,phone"):
             la.records.pairs(people, blocking=text)

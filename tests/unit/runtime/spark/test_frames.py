@@ -19,7 +19,7 @@ from lookalike.core.candidates import Items
 from lookalike.errors import BadText, ColumnNotFound, DuplicateIds, InputError, OutputError, UsageError
 from lookalike.kinds.documents import local, planner
 from lookalike.kinds.documents.spark import planner_sample
-from lookalike.runtime.spark import exact_duplicates, key_join
+from lookalike.runtime.spark import exact_duplicates, heavy_keys, key_join
 from lookalike.runtime.spark.components import components
 from lookalike.runtime.spark.row_numbers import numbered
 from lookalike.runtime.spark.session import ClusterError
@@ -118,6 +118,24 @@ def test_crowded_buckets_are_opened_in_parts(spark: Any, monkeypatch: pytest.Mon
     assert max(map(len, together.values())) == 8
     met = {pair for items in together.values() for pair in itertools.combinations(sorted(items), 2)}
     assert met == {pair for items in buckets.values() for pair in itertools.combinations(items, 2)}
+
+
+@pytest.mark.promise("docs/explanation/scale.md", "are divided into parts where they are read")
+def test_heavy_keys_are_divided_before_the_shuffle(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No task receives a whole bucket, every two items of it still share a key, and other keys stay as they are."""
+    monkeypatch.setattr(heavy_keys, "MIN_SAMPLED", 1)
+    rows = [(item, 3, 5, np.array([7, 100 + item // 2], np.uint64).tobytes(), b"") for item in range(300)]
+    firsts = spark.createDataFrame(rows, "item long, side byte, size int, keys binary, places binary").repartition(3)
+    found = heavy_keys.heavy_keys(firsts, 300, most=60)
+    assert found.keys.tolist() == [7]
+    assert found.parts.tolist() == [10]
+    assert not len(heavy_keys.heavy_keys(firsts, 300).keys)
+    met = key_join.bucket_items(firsts, heavy=found).persist()
+    weight = key_join.bucket_statistics(met)
+    assert weight.rows == 300 + 9 * 300
+    assert 60 <= weight.largest < 100  # two parts of about 30
+    assert paired(key_join.candidates(met, None, weight)) == list(itertools.combinations(range(300), 2))
+    assert paired(key_join.candidates(met, None, weight, giant=20)) == list(itertools.combinations(range(300), 2))
 
 
 def test_numbers_follow_the_order(spark: Any) -> None:

@@ -24,6 +24,7 @@ from lookalike.kinds.documents.spark.reading import read_things, rekeyed
 from lookalike.kinds.documents.spec import Job
 from lookalike.planning.banding import Plan
 from lookalike.runtime.local.memory_needs import fewer_pairs
+from lookalike.runtime.spark.heavy_keys import heavy_keys
 from lookalike.runtime.spark.key_join import (
     BucketStatistics,
     bucket_items,
@@ -102,7 +103,7 @@ class DocumentRun(SparkRun):
                 levels = commonness(sampled_sets(self.things, self.least, COUNTED))
                 keys = DocumentKeys(self.job, None, levels)
             firsts = rekeyed(firsts, keys)
-        return bucket_items(firsts).persist()
+        return bucket_items(firsts, heavy=heavy_keys(firsts, self.classes)).persist()
 
     @cached_property
     def weight(self) -> BucketStatistics:

@@ -32,6 +32,7 @@ from lookalike.kinds.passages.tokens import place_words
 from lookalike.kinds.passages.winnowing import NOTHING, fingerprint
 from lookalike.runtime.spark.arrow_batches import as_binary, numbers
 from lookalike.runtime.spark.block_join import SECOND
+from lookalike.runtime.spark.heavy_keys import heavy_keys
 from lookalike.runtime.spark.job_errors import translated_errors
 from lookalike.runtime.spark.key_join import bucket_items, bucket_statistics, candidates, join_payload
 from lookalike.runtime.spark.output import check_ids, named
@@ -206,7 +207,7 @@ class SparkPassages(FrameRows):
 
     @cached_property
     def _met(self) -> DataFrame:
-        return bucket_items(self.things).persist()
+        return bucket_items(self.things, heavy=heavy_keys(self.things, self.things.count())).persist()
 
     @cached_property
     def _paired(self) -> DataFrame:

@@ -46,6 +46,7 @@ from lookalike.kinds.vectors.spec import VectorJob
 from lookalike.runtime.spark.arrow_batches import numbers
 from lookalike.runtime.spark.audit_sample import counted, draw, ends_of
 from lookalike.runtime.spark.block_join import number_classes
+from lookalike.runtime.spark.heavy_keys import heavy_keys
 from lookalike.runtime.spark.key_join import BucketStatistics, bucket_items, bucket_statistics, candidates, verify
 from lookalike.runtime.spark.output import Matched
 from lookalike.runtime.spark.read_items import read_items
@@ -155,7 +156,7 @@ class VectorRun(SparkRun):
 
     @cached_property
     def met(self) -> DataFrame:
-        return bucket_items(self.keyed).persist()
+        return bucket_items(self.keyed, heavy=heavy_keys(self.keyed, self._size[0])).persist()
 
     @cached_property
     def weight(self) -> BucketStatistics:
