@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import lookalike as la
+from lookalike.core.docstrings import sections
 from lookalike.core.options import CLUSTER_PANEL, Declared, Option
 
 PAGE = Path(__file__).parents[1] / "docs/reference/python.md"
@@ -50,7 +51,24 @@ table after the functions, and `help(la.pairs)` shows them all. Examples are run
 
 
 def markdown(doc: str | None) -> str:
-    """A docstring as Markdown: examples in fences, stars and brackets as they are."""
+    """A docstring as Markdown: a list of parameters, examples in fences, stars and brackets as they are."""
+    parts = sections(doc or "")
+    found = [_plain(parts.pop(""))]
+    for heading, text in parts.items():
+        entries = heading in ("Parameters", "Returns")
+        found.append(_entries(heading, text) if entries else _plain(text))
+    return "\n\n".join(part for part in found if part)
+
+
+def _entries(heading: str, text: str) -> str:
+    """A section of parameters or results as a list."""
+    entries = re.findall(r"^(\S.*)\n((?:    .*\n?|\n)+)", text, re.MULTILINE)
+    lines = [f"- `{name}`: {_plain(' '.join(meaning.split()))}" for name, meaning in entries]
+    return f"**{heading}**\n\n" + "\n".join(lines)
+
+
+def _plain(doc: str) -> str:
+    """Paragraphs and examples of a docstring as Markdown."""
     parts = []
     for block in re.split(r"\n\n+", inspect.cleandoc(doc or "")):
         if block.startswith(">>>"):
@@ -103,7 +121,7 @@ def directive(kind: str, head: str, body: str, depth: int = 4) -> str:
 
 
 def function(thing: Any, name: str) -> str:
-    parts = [markdown(thing.__doc__), parameters_of(thing)]
+    parts = [markdown(inspect.unwrap(thing).__doc__), parameters_of(thing)]
     return directive("function", name + signature(thing), "\n\n".join(part for part in parts if part))
 
 
@@ -119,7 +137,9 @@ def class_(thing: Any, name: str) -> str:
         elif isinstance(value, classmethod | staticmethod):
             inner = value.__func__
             method = isinstance(value, classmethod)
-            body = "\n\n".join(part for part in (markdown(inner.__doc__), _options_of_method(inner)) if part)
+            body = "\n\n".join(
+                part for part in (markdown(inspect.unwrap(inner).__doc__), _options_of_method(inner)) if part
+            )
             parts.append(directive("method", member + signature(inner, method=method), body, 3))
         elif inspect.isfunction(value):
             parts.append(directive("method", member + signature(value, method=True), markdown(value.__doc__), 3))

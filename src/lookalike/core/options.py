@@ -229,13 +229,15 @@ def check_values(options: type, values: Mapping[str, Any], **renamed: str) -> No
 
 
 def accepts(options: type, *, refuses: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function with **options: it shows all of them in its signature and refuses others.
+    """Return a decorator that shows all options in the signature and docstring of a function, and refuses others.
 
     Parameters of the function itself that are declared as `Annotated[type, Option(...)]` belong to its options, too.
     refuses: False if the function refuses unknown options.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        from lookalike.core.docstrings import with_options  # the list of commands needs no docstrings
+
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
         names = frozenset(one.name for one in own)
@@ -254,6 +256,7 @@ def accepts(options: type, *, refuses: bool = True) -> Callable[[Callable[P, R]]
         ]
         call.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
         call.__options__ = types.MappingProxyType(known)  # type: ignore[attr-defined]
+        call.__doc__ = with_options(function.__doc__, known)
         return call
 
     return decorate

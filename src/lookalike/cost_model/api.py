@@ -21,9 +21,24 @@ def estimate(
 ) -> Estimate:
     """Estimate the cost of a banding run, on a cluster of `executors` or, without it, on this machine.
 
-    The estimate contains CPU hours, elapsed time, shuffled bytes, memory, disk space and recall. It uses the unit costs
-    that were measured on this machine, or else the shipped ones.
+    The unit costs are those that were measured on this machine, or else the shipped ones.
 
+    Parameters
+    ----------
+    items
+        Number of documents.
+    mean_bytes
+        Mean length of a document.
+    executors
+        Number of executors of a cluster; None for this machine.
+
+    Returns
+    -------
+    Estimate
+        CPU hours, elapsed time, shuffled bytes, memory, disk space and recall.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> made = la.estimate(1e9, mean_bytes=2000, executors=200)
     >>> made.cores, round(made.plan.recall_at_threshold, 4)

@@ -73,19 +73,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure the precision and recall of a result against the ground truth.
 
-    Both are paths, Arrow tables, anything that exports Arrow data, or lists of pairs as tuples.
-
-    pairs: pairs (left, right, and a score), groups (id, group), or a result folder. A score is a similarity (a column
-    similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or bits), for which pairs at or below
-    a threshold count. truth: pairs (left and right, or the first two columns), or groups (id and group, or the columns
-    `truth_id` and `truth_group`). With `groups`, the connected components of the pairs at each threshold are evaluated
-    too. `worst`: the maximum number of misses, and of false pairs, to list.
-
-    two_tables: `left` and `right` are ids of two tables, in the result and in the truth, so that (7, 3) is not (3, 7)
-    and (5, 5) is a pair; None to use the receipt of the result. A truth of groups has ids of one table.
-
-    reliability: the similarities are match probabilities, to be compared with the share of true pairs; None to use the
-    receipt of the result.
+    A score is a similarity (a column similarity, cosine, agreement or shared_tokens) or a distance (distance, angle or
+    bits), for which pairs at or below a threshold count.
 
     Pairs of one table are undirected; every pair counts once; ids are compared as text unless both sides have integers.
     A pair with an id that is not in the truth is false. Groups are compared over the ids of both sides; an id that one
@@ -93,6 +82,34 @@ def evaluate(
     B-cubed and Rand use the connected components of the true pairs as true groups, and pairwise counts the pairs
     themselves. The cost of groups depends on the number of their members, not of their pairs.
 
+    Parameters
+    ----------
+    pairs
+        Pairs (left, right, and a score), groups (id, group), or a result folder, as a path, an Arrow table,
+        anything that exports Arrow data, or a list of tuples.
+    truth
+        Pairs (left and right, or the first two columns), or groups (id and group, or the columns `truth_id` and
+        `truth_group`).
+    groups
+        Whether to evaluate the connected components of the pairs at each threshold, too.
+    worst
+        The maximum number of misses, and of false pairs, to list.
+    truth_id, truth_group
+        The columns of a truth of groups.
+    two_tables
+        Whether `left` and `right` are ids of two tables, in the result and in the truth, so that (7, 3) is not (3,
+        7) and (5, 5) is a pair; None to use the receipt of the result. A truth of groups has ids of one table.
+    reliability
+        Whether the similarities are match probabilities, to be compared with the share of true pairs; None to use
+        the receipt of the result.
+
+    Returns
+    -------
+    Evaluation
+        Precision, recall and F1 at each threshold, agreement of groups, and the worst misses and false pairs.
+
+    Examples
+    --------
     >>> found = pa.table({"left": ["a", "a", "c"], "right": ["b", "c", "d"], "similarity": [0.9, 0.8, 0.7]})
     >>> made = evaluate(found, pa.table({"id": ["a", "b", "c", "d"], "group": [1, 1, 2, 2]}))
     >>> made.pairs.precision.round(2).tolist(), made.pairs.recall.tolist()

@@ -164,12 +164,27 @@ def _pair_keys(left: Any, right: Any, n: int, *, across: bool) -> Any:
 
 
 def judging_sample(result: Any, count: int = 200, *, verdicts: Any = None) -> pa.Table:
-    """Draw pairs to judge next: left, right, an empty verdict, the score, drawn.
+    """Draw the pairs to judge next, stratified by their score.
 
-    result: a result, its folder, or a file or table of its pairs. The pairs are in the order in which to judge them;
-    whenever the judging stops, the verdicts so far are a stratified sample. verdicts: those that exist; a file (.jsonl)
-    also gets the plan of the sample, so that later verdicts continue it.
+    The pairs are in the order in which to judge them; whenever the judging stops, the verdicts so far are a stratified
+    sample.
 
+    Parameters
+    ----------
+    result
+        A result, its folder, or a file or table of its pairs.
+    count
+        Number of pairs to draw.
+    verdicts
+        Verdicts that exist; a file (.jsonl) also gets the plan of the sample, so that later verdicts continue it.
+
+    Returns
+    -------
+    pa.Table
+        The columns left, right, an empty verdict, the score, drawn.
+
+    Examples
+    --------
     >>> found = pa.table({"left": [1, 2, 3], "right": [4, 5, 6], "similarity": [0.9, 0.8, 0.7]})
     >>> judging_sample(found, 2).column_names
     ['left', 'right', 'verdict', 'similarity', 'drawn']
@@ -207,10 +222,25 @@ def started(verdicts: Any, pairs: ReadPairs) -> VerdictSet:
 def quality(result: Any, verdicts: Any, *, target_precision: float | None = None) -> JudgedQuality:
     """Estimate precision, recall and F1 of a result at every threshold from verdicts, with 95 % intervals.
 
-    result: a result, its folder, or a file or table of its pairs. verdicts: as for `pairs`; those on pairs that were
-    drawn (see `judging_sample`) are used, or all of them if each pair of the result was judged. target_precision: the
-    lowest threshold whose lower limit of the precision is at least this is chosen.
+    Verdicts on pairs that were drawn (see `judging_sample`) are used, or all of them if each pair of the result was
+    judged.
 
+    Parameters
+    ----------
+    result
+        A result, its folder, or a file or table of its pairs.
+    verdicts
+        As for `pairs`.
+    target_precision
+        Choose the lowest threshold whose lower limit of the precision is at least this.
+
+    Returns
+    -------
+    JudgedQuality
+        The points (threshold, precision, recall, F1), and the chosen threshold.
+
+    Examples
+    --------
     >>> found = pa.table({"left": [1, 2, 3], "right": [4, 5, 6], "similarity": [0.9, 0.8, 0.7]})
     >>> judged = [{"left": a, "right": a + 3, "verdict": "same" if a < 3 else "different"} for a in (1, 2, 3)]
     >>> [(point.threshold, round(point.precision.value, 2)) for point in quality(found, judged).points][-1]

@@ -56,12 +56,16 @@ def load(folder: str | os.PathLike[str]) -> SavedResult:
 
     Parameters
     ----------
-    folder : the folder of the result.
+    folder
+        The folder of the result.
 
     Returns
     -------
-    A result with the tables that the folder has as attributes, such as `pairs` and `groups`.
+    SavedResult
+        A result with the tables that the folder has as attributes, such as `pairs` and `groups`.
 
+    Examples
+    --------
     >>> import lookalike as la, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = la.groups(["one two three", "one two three", "four"], k=2).save(folder, force=True)

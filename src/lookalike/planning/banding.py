@@ -205,11 +205,31 @@ def plan(
     - The recall is reached, but with a curve so flat that more than half of the pairs at half the threshold become
       candidates: few pairs are missed, but many are compared needlessly. (Not if bands or rows are given.)
 
-    With `measure` (jaccard, cosine, euclidean, hamming) and `distance` instead of a threshold, it plans for the hash
-    family of that distance: see `lookalike.planning.family_banding`. The distance of cosine is an angle in degrees;
-    hamming requires `bits`; euclidean accepts the `width` of a bucket; `sample` (distances of random pairs) is the
-    distribution over which false candidates are counted.
+    Parameters
+    ----------
+    threshold
+        Jaccard similarity; omit it with `distance`.
+    measure, distance
+        A measure (jaccard, cosine, euclidean, hamming) and a distance instead of a threshold: the plan is for the
+        hash family of that distance, see `lookalike.planning.family_banding`. The distance of cosine is an angle in
+        degrees.
+    recall
+        Probability with which a pair at the threshold is found.
+    num_hashes
+        Largest number of hashes of a signature.
+    bands, rows
+        Numbers to use instead of the chosen ones.
+    family
+        hamming requires `bits`; euclidean accepts the `width` of a bucket; `sample` (distances of random pairs) is
+        the distribution over which false candidates are counted.
 
+    Returns
+    -------
+    Plan
+        Bands, rows, and the curve of the probability of becoming a candidate; for other measures a FamilyPlan.
+
+    Examples
+    --------
     >>> print(plan(0.8))
     16 bands of 6 rows (96 of 128 hashes): recall 0.9922 at threshold 0.8
     >>> print(plan(0.8, rows=5))

@@ -12,10 +12,24 @@ def pairs(source: Any, **options: Any) -> Result:
     """Find pairs of similar documents or token lists by OR-folding: `la.pairs` with method="folding".
 
     Every reported pair is scored exactly. A pair at the threshold is found with probability at least `recall` for sets
-    of any size; pairs with a set of fewer than 32 elements are all found, by the exact join.
-    If 256 keys do not suffice, recall_at_threshold in the receipt is below `recall`.
-    rows: rows of a matrix in a key; default: as many as 64 keys allow, at most 16.
+    of any size; pairs with a set of fewer than 32 elements are all found, by the exact join. If 256 keys do not
+    suffice, recall_at_threshold in the receipt is below `recall`.
 
+    Parameters
+    ----------
+    source
+        As for `la.pairs`.
+    options
+        As for `la.pairs`; `rows` is the number of rows of a matrix in a key (default: as many as 64 keys allow, at
+        most 16).
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, similarity.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> near = [list(range(100)), list(range(5, 100)), list(range(500, 600))]
     >>> la.folding.pairs(near).pairs.to_pylist()

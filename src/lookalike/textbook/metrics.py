@@ -48,11 +48,28 @@ class AxiomTest:
 
 
 def check_axioms(items: Sequence[Any], distance: Distance, *, max_triples: int = 10_000, seed: int = 0) -> AxiomTest:
-    """Test the four axioms of a metric on your own items, and return a counterexample for each axiom that fails.
+    """Test the four axioms of a metric on your own items.
 
-    The axioms: d(x, y) >= 0; d(x, y) = 0 if and only if x = y; d(x, y) = d(y, x); d(x, z) <= d(x, y) + d(y, z). All
-    triples are tested if there are at most `max_triples`, otherwise a random sample.
+    The axioms: d(x, y) >= 0; d(x, y) = 0 if and only if x = y; d(x, y) = d(y, x); d(x, z) <= d(x, y) + d(y, z).
 
+    Parameters
+    ----------
+    items
+        Objects that `distance` accepts.
+    distance
+        A function of two items that returns a number.
+    max_triples
+        Test all triples if there are at most this many, otherwise a random sample of this size.
+    seed
+        Seed of the sample.
+
+    Returns
+    -------
+    AxiomTest
+        The axioms that hold, and a counterexample for each axiom that fails.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> print(la.metrics.check_axioms([1, 2, 4], lambda x, y: abs(x - y)))
     All four axioms hold on 9 pairs and 6 triples.
@@ -172,15 +189,31 @@ def pairs(
     """Find all pairs of items within `max_distance` under your own metric, exactly.
 
     Every item is compared with a few pivots; two items whose distances to a pivot differ by more than `max_distance`
-    cannot be a pair (triangle inequality) and are not compared. The axioms are first tested on a small sample;
-    a distance that violates one is rejected, because pairs could be missed.
+    cannot be a pair (triangle inequality) and are not compared. The axioms are first tested on a small sample; a
+    distance that violates one is rejected, because pairs could be missed.
 
     Parameters
     ----------
-    items : any objects that `distance` accepts; with `against`, pairs are between the two collections.
-    distance : a function of two items that returns a number and is a metric.
-    ids : ids for the items, instead of their positions (not with `against`).
+    items
+        Any objects that `distance` accepts.
+    distance
+        A function of two items that returns a number and is a metric.
+    max_distance
+        The largest distance of a pair.
+    against
+        Another collection: find the pairs between it and the first.
+    ids
+        Ids for the items, instead of their positions (not with `against`).
+    seed
+        Seed of the choice of pivots.
 
+    Returns
+    -------
+    MetricPairs
+        The table `pairs` (left, right, distance), and the number of distances computed.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.metrics.pairs([3, 10, 4, 11], lambda x, y: abs(x - y), max_distance=1).pairs.to_pylist()
     [{'left': 0, 'right': 2, 'distance': 1.0}, {'left': 1, 'right': 3, 'distance': 1.0}]

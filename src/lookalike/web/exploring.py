@@ -26,13 +26,32 @@ def explore(
     name: str | None = None, ready: Callable[[str], object] | None = None,
     verdicts: str | os.PathLike[str] | None = None, by: str | None = None,
 ) -> None:  # fmt: skip
-    """Serve the explorer of a result (or its folder) or of an index (or its folder or URL) until Ctrl-C.
+    """Serve the explorer of a result or of an index until Ctrl-C.
 
-    inputs: paths from which to read the items of a result, by default those of the run. host: by default, the server
-    answers this machine only. name: the name of the source in the line that prints the address.
-    ready: called with the address as soon as connections are accepted. verdicts: the file of verdicts (.jsonl), by
-    default NAME.verdicts.jsonl next to the source; the address that is printed has the token that is needed to judge.
-    by: who judges, by default the user of this process.
+    Parameters
+    ----------
+    source
+        A result, its folder or one of its files, or an index, its folder or URL.
+    inputs
+        Paths from which to read the items of a result, by default those of the run.
+    port
+        Port to listen on.
+    host
+        By default, the server answers this machine only.
+    name
+        The name of the source in the line that prints the address.
+    ready
+        Called with the address as soon as connections are accepted.
+    verdicts
+        The file of verdicts (.jsonl), by default NAME.verdicts.jsonl next to the source. The address that is printed
+        has the token that is needed to judge.
+    by
+        Who judges, by default the user of this process.
+
+    Examples
+    --------
+    >>> import lookalike as la
+    >>> la.explore(la.pairs("corpus.jsonl"))  # doctest: +SKIP
     """
     serving.check_installed()
     from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts

@@ -55,12 +55,34 @@ def report(
     source: Any, path: str | os.PathLike[str], *, inputs: Sequence[str | os.PathLike[str]] | None = None,
     force: bool = False, verdicts: str | os.PathLike[str] | None = None,
 ) -> Path:  # fmt: skip
-    """Write a report of a result (or its folder): one self-contained HTML file. Return its path.
+    """Write a report of a result (or its folder): one self-contained HTML file.
 
     Of a folder that `scrub` wrote, the page shows the documents that lost most, with their cuts marked.
 
-    inputs: paths from which to read the items, by default those of the run. verdicts: a file of verdicts (.jsonl) from
-    which precision, recall and F1 are estimated and drawn.
+    Parameters
+    ----------
+    source
+        A result or its folder.
+    path
+        The HTML file to write.
+    inputs
+        Paths from which to read the items, by default those of the run.
+    force
+        Whether to replace a file of this name.
+    verdicts
+        A file of verdicts (.jsonl) from which precision, recall and F1 are estimated and drawn.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import lookalike as la, tempfile
+    >>> result = la.pairs(["a rose is a rose", "A rose is a rose!"], k=2)
+    >>> la.report(result, tempfile.mkdtemp() + "/report.html").name
+    'report.html'
     """
     path = Path(path)
     check_place(path, force=force)

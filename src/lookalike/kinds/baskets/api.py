@@ -44,10 +44,21 @@ def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | S
     The result is that of comparing every pair, unless `method` requests one that is not exact. With `dual`, find pairs
     of similar items.
 
-    source: a path (two columns, a column of lists, one basket per line, a sparse .npz), a list or dict of collections,
-    Arrow data, or a SciPy sparse matrix. With engine="spark", the source may also be a Spark DataFrame or tables that
-    Spark can read, and the results are DataFrames.
+    Parameters
+    ----------
+    source
+        A path (two columns, a column of lists, one basket per line, a sparse .npz), a list or dict of collections,
+        Arrow data, or a SciPy sparse matrix. With `engine="spark"`, also a Spark DataFrame or any source that Spark
+        reads.
 
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, similarity. With `engine="spark"` a SparkResult, whose tables
+        are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap"]}
     >>> la.baskets.pairs(bought, threshold=0.5).pairs.to_pylist()
@@ -82,10 +93,21 @@ def groups(
 ) -> Result | SparkResult:
     """Group similar baskets (or, with `dual`, items) by their verified pairs.
 
-    grouping: "components" (items connected by pairs, also through chains), "stars" (every member is similar to the
-    representative, which `keep` chooses; see `dedup`) or "cliques" (every two members are similar, such as mutually
-    similar products).
+    With `grouping="cliques"`, every two members are similar, such as mutually similar products.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.baskets.groups([["milk", "tea"], ["tea", "milk"], ["soap"]]).groups["id"].to_pylist()
     [0, 1]
@@ -108,10 +130,23 @@ def dedup(
 ) -> Result: ...
 @accepts(BasketOptions)
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
-    """Return the rows without baskets that are similar to one that is kept.
+    """Remove baskets that are similar to one that is kept.
 
-    keep: first, last, longest, shortest; if each row is a basket also max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c.
+    `keep` by a column (max, min, priority) requires an input in which each row is a basket.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, similarity). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.baskets.dedup([["milk", "tea"], ["tea", "milk", "soap"], ["soap"]], threshold=0.5).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 0.6666666666666666}]
@@ -130,9 +165,23 @@ def suggest(
 ) -> Suggestions:
     """Suggest at most `limit` items that the baskets most similar to that of `who` contain and this one does not.
 
-    At most `neighbours` baskets are used. Options are as for `pairs`; without a threshold, every basket that shares an
-    item is a neighbour. Every basket is compared exactly; the cost is linear in the input.
+    Without a threshold, every basket that shares an item is a neighbour. Every basket is compared exactly; the cost is
+    linear in the input.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+    who
+        Id of the basket to suggest items for.
+
+    Returns
+    -------
+    Suggestions
+        The tables `items` (item, score, count, by) and `neighbours`.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap", "tea"]}
     >>> la.baskets.suggest(bought, "bob").items.to_pylist()
@@ -166,8 +215,20 @@ def nearest(
     """Find the `top` most similar baskets of each basket of `source`, in `against` or, without it, among the others.
 
     The result is exact, and equal similarities are ordered by the input. A neighbour shares at least one item. With
-    `dual`, find the most similar items. Sources are as for `pairs`.
+    `dual`, find the most similar items.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    NearestResult
+        The table `nearest` has the columns left, right, rank, similarity.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> bought = {"ann": ["milk", "bread", "tea"], "bob": ["milk", "bread"], "cy": ["soap", "tea"]}
     >>> la.baskets.nearest(bought, top=1).nearest["right"].to_pylist()

@@ -30,11 +30,23 @@ def pairs(
 def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of codes in `source`, or between `source` and `against`, that differ in at most `max_bits` bits.
 
-    source: paths, a list of integers, bytes or hexadecimal text, a NumPy array (n integers, or one row per code), or
-    Arrow data. The search is exact, unless an approximate one is clearly cheaper; that finds each pair with a
-    probability of at least `recall`. With engine="spark", the source may also be a Spark DataFrame or anything Spark
-    can read, and the results are DataFrames.
+    The search is exact, unless an approximate one is clearly cheaper; that finds each pair with a probability of at
+    least `recall`.
 
+    Parameters
+    ----------
+    source
+        Paths, a list of integers, bytes or hexadecimal text, a NumPy array (n integers, or one row per code), or
+        Arrow data. With `engine="spark"`, also a Spark DataFrame or any source that Spark reads.
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, distance. With `engine="spark"` a SparkResult, whose tables
+        are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.bits.pairs(["ff00", "ff01", "00ff"], max_bits=2).pairs.to_pylist()
     [{'left': 0, 'right': 1, 'distance': 1.0}]
@@ -59,8 +71,21 @@ def groups(
 def groups(
     source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
-    """Group near codes: connected components of pairs, or stars around the representative that `keep` chooses.
+    """Group near codes by their verified pairs.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.bits.groups([0b1111, 0b1110, 1 << 40], max_bits=1).groups["id"].to_pylist()
     [0, 1]
@@ -80,6 +105,19 @@ def dedup(
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate codes: each removed code is within `max_bits` of one kept (or of one in `against`).
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, distance). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.bits.dedup([0b1111, 0b1110, 1 << 40], max_bits=1).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'distance': 1.0}]
@@ -94,8 +132,20 @@ def nearest(
     """Find the `top` nearest codes of each code of `source`, in `against` or, without it, among the others.
 
     The result is exact, and equal distances are ordered by the input. A code is never its own neighbour, but a copy of
-    it is one. Sources are as for `pairs`.
+    it is one.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    NearestResult
+        The table `nearest` has the columns left, right, rank, distance.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.bits.nearest(["ff00", "ff01", "00ff"], top=1).nearest.to_pylist()[0]
     {'left': 0, 'right': 1, 'rank': 1, 'distance': 1.0}

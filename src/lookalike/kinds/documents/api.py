@@ -49,11 +49,23 @@ def pairs(
 def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of similar documents in `source`, or between `source` and `against`, each scored exactly.
 
-    source: paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream.
-    With engine="spark" it may also be a Spark DataFrame or any source that Spark reads; results are then DataFrames.
     A pair at the threshold is found with probability at least `recall` (with `exact`, always). Pairs below the
     threshold are never reported.
 
+    Parameters
+    ----------
+    source
+        Paths, a list of strings or of token lists, an Arrow table, or anything that exports an Arrow stream. With
+        `engine="spark"`, also a Spark DataFrame or any source that Spark reads.
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, similarity. With `engine="spark"` a SparkResult, whose tables
+        are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> texts = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "nothing alike"]
     >>> la.pairs(texts, k=2).pairs.to_pylist()
@@ -86,9 +98,19 @@ def groups(
 ) -> Result | SparkResult:
     """Group similar documents by their verified pairs.
 
-    grouping: "components" (documents connected by pairs, chains included), "stars" (every member is similar to the
-    representative, which `keep` chooses; see `dedup`) or "cliques" (any two members are similar).
+    Parameters
+    ----------
+    source
+        As for `pairs`.
 
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.groups(["one two three", "one two three", "four"], k=2).groups["group"].to_pylist()
     [0, 0]
@@ -119,11 +141,21 @@ def dedup(
 ) -> Result | SparkResult:  # fmt: skip
     """Remove near-duplicate documents: each removed document reaches the threshold with a document that is kept.
 
-    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, documents of
-    `source` that are similar to a document of `against` are removed.
-    With keep_copies=N up to N documents of each group stay, with drop_all=True none; a group is a document with those
-    that would be removed for it. With size_columns=True kept rows get the columns group_size and copies.
+    With `against`, documents of `source` that are similar to a document of `against` are removed.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, similarity). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.dedup(["one two three", "one two three", "four"], k=2).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 1.0}]
@@ -151,6 +183,18 @@ def forecast(source: Any, **options: Unpack[DocumentOptions]) -> Forecast:
     A source of at most 64 MiB is read completely, a larger one at 32 positions. Counts are exact if everything was read
     and the join is short; otherwise they have an interval.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`, but not a Spark DataFrame.
+
+    Returns
+    -------
+    Forecast
+        Estimates with intervals; printing it shows them as text.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.forecast(["a rose is a rose is a rose", "nothing alike"], k=2).documents
     2
@@ -178,8 +222,20 @@ def nearest(
     """Find the `top` most similar documents of each document of `source`, in `against` or among the others.
 
     The result is exact, and equal similarities are ordered by the input. A neighbour shares at least one shingle. A
-    document is never its own neighbour, but a copy of it is one. Sources and shingles are as for `pairs`.
+    document is never its own neighbour, but a copy of it is one.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    NearestResult
+        The table `nearest` has the columns left, right, rank, similarity.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> texts = ["a rose is a rose", "is a rose a rose", "a rose", "nothing alike"]
     >>> la.nearest(texts, k=1, top=2).nearest.slice(0, 2).to_pylist()[1]

@@ -65,16 +65,25 @@ def classify(source: Any, *, label: str, against: Any = None, **options: Unpack[
     """Label texts by their nearest labelled neighbours, compared exactly.
 
     The labelled texts are the rows of `against` or, without it, the rows of `source` whose `label` is not empty; all
-    other rows of `source` are labelled. Each neighbour votes with its similarity.
+    other rows of `source` are labelled. Each neighbour votes with its similarity. By default, shingles are single
+    words. The accuracy is measured by a leave-one-out test of the labelled texts.
 
     Parameters
     ----------
-    source : paths, a table, or any other source that `la.pairs` takes.
-    label : the column of labels.
-    against : the labelled texts, if they are a separate collection.
+    source
+        Paths, a table, or any other source that `la.pairs` takes.
+    label
+        The column of labels.
+    against
+        The labelled texts, if they are a separate collection.
 
-    By default, shingles are single words. The accuracy is measured by a leave-one-out test of the labelled texts.
+    Returns
+    -------
+    Classification
+        The table `labels` with the neighbours behind each label, the measured `accuracy`, and the `confusion`.
 
+    Examples
+    --------
     >>> import lookalike as la
     >>> import pyarrow as pa
     >>> texts = ["the goalkeeper saved the penalty", "parliament passed the law", "a late penalty decided the match"]

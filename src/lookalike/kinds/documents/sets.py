@@ -21,11 +21,25 @@ INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
 def jaccard(a: str | Iterable[Hashable], b: str | Iterable[Hashable], **rule: Unpack[RuleOptions]) -> float:
-    """Compute the exact Jaccard similarity of two texts or collections, as sets (with `bag=True` as bags).
+    """Compute the exact Jaccard similarity of two texts or collections.
 
     The result equals the score that `la.pairs` reports for the two. Two empty sets have similarity 0, because an empty
     document never matches. The cost is linear in the input.
 
+    Parameters
+    ----------
+    a, b
+        Texts, or collections of hashable elements.
+    rule
+        Options of shingling, as for `la.pairs`: unit, k, bag and others. With `bag=True` elements are counted.
+
+    Returns
+    -------
+    float
+        The similarity, from 0 to 1.
+
+    Examples
+    --------
     >>> jaccard("a rose is a rose", "A rose is a tulip.", k=2)
     0.75
     >>> jaccard({"milk", "bread"}, {"milk", "eggs"}), jaccard([1, 1, 2], [1, 2, 2], bag=True)

@@ -70,6 +70,24 @@ def suggest_k(
     at most `target`: shorter shingles are shared by chance, longer ones lose similarity with every edit. Documents that
     are similar to another one are removed from the sample, because they do not share shingles by chance.
 
+    Parameters
+    ----------
+    source
+        Paths, a list of strings, or a table.
+    target
+        The largest probability of a shared shingle by chance.
+    text, id
+        Columns of the texts and their ids, if not recognised.
+    seed
+        Seed of the sample.
+
+    Returns
+    -------
+    ShingleSurvey
+        The unit, k, and the curve of the probability over k.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> from random import Random
     >>> draw = Random(1)

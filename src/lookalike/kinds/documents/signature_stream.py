@@ -26,20 +26,27 @@ def signatures(
     """Compute the minhash signature of each document from the entries of the characteristic matrix, in one pass.
 
     This is the row-order algorithm of the textbooks: all signatures start at infinity; each row (shingle) is hashed
-    once by every hash function, and each document in the row keeps its minimum hash. Memory holds the signatures
-    (4 bytes times `num_hashes` for each document) and one batch of entries; the file may have any size.
+    once by every hash function, and each document in the row keeps its minimum hash. Memory holds the signatures (4
+    bytes times `num_hashes` for each document) and one batch of entries; the file may have any size.
 
     Parameters
     ----------
-    source : a path or a table of entries, sorted by shingle. Other orders give the same signatures more slowly.
-    shingle, document : the names of the two columns. Shingles are strings or integers.
-    num_hashes, seed : number and seed of the hash functions (scheme `minhash-1`).
+    source
+        A path or a table of entries, sorted by shingle. Other orders give the same signatures more slowly.
+    shingle, document
+        The names of the two columns. Shingles are strings or integers.
+    num_hashes, seed
+        Number and seed of the hash functions (scheme `minhash-1`).
 
     Returns
     -------
-    A table with the columns document (in the order of first appearance) and signature (a list of `num_hashes` uint32),
-    the same values as `la.MinHash(num_hashes, seed=seed, scheme="minhash-1")` gives for the shingles of the document.
+    pa.Table
+        The columns document (in the order of first appearance) and signature (a list of `num_hashes` uint32), the
+        same
+        values as `la.MinHash(num_hashes, seed=seed, scheme="minhash-1")` gives for the shingles of the document.
 
+    Examples
+    --------
     >>> import lookalike as la
     >>> import pyarrow as pa
     >>> entries = pa.table({"shingle": ["ab", "ab", "bc", "ca"], "document": ["x", "y", "y", "x"]})

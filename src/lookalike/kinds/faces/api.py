@@ -22,10 +22,21 @@ NOT_ON_SPARK = "a probe looks up neighbouring ranges of measurements, and Spark 
 def pairs(source: Any, *, against: Against = None, **options: Unpack[FaceOptions]) -> Result:
     """Find all pairs in which at least a share of the measurements differ by at most the tolerance.
 
-    source: as for `la.vectors.pairs`, or a folder of aligned pictures. Each hash function maps a few random
-    measurements to ranges; near the edge of a range the adjacent one is looked up too. Candidates are verified by
-    counting exactly.
+    Each hash function maps a few random measurements to ranges; near the edge of a range the adjacent one is looked up
+    too. Candidates are verified by counting exactly.
 
+    Parameters
+    ----------
+    source
+        As for `la.vectors.pairs`, or a folder of aligned pictures.
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, agreement.
+
+    Examples
+    --------
     >>> import lookalike as la, numpy as np
     >>> la.faces.pairs(np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]]), tolerance=10, share=0.6).pairs.to_pylist()
     [{'left': 0, 'right': 1, 'agreement': 0.6666666666666666}]
@@ -41,7 +52,25 @@ def groups(
     keep: KeepPolicy = "first",
     **options: Unpack[FaceOptions],
 ) -> Result:
-    """Group items that agree in enough measurements."""
+    """Group items that agree in enough measurements.
+
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative.
+
+    Examples
+    --------
+    >>> import lookalike as la, numpy as np
+    >>> rows = np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]])
+    >>> la.faces.groups(rows, tolerance=10, share=0.6).groups["id"].to_pylist()
+    [0, 1]
+    """
     return _run("groups", source, None, grouping, keep, options)
 
 
@@ -49,17 +78,49 @@ def groups(
 def dedup(
     source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Unpack[FaceOptions]
 ) -> Result:
-    """Remove near-duplicates: items that agree in enough measurements with one that is kept."""
+    """Remove near-duplicates: items that agree in enough measurements with one that is kept.
+
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, agreement).
+
+    Examples
+    --------
+    >>> import lookalike as la, numpy as np
+    >>> rows = np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]])
+    >>> la.faces.dedup(rows, tolerance=10, share=0.6).removed["id"].to_pylist()
+    [1]
+    """
     return _run("dedup", source, against, "stars", keep, options)
 
 
 @accepts(FaceOptions)
 def query(probes: Any, gallery: Any, *, top: Top = None, **options: Unpack[FaceOptions]) -> tuple[pa.Table, Result]:
-    """Return the matches of each probe in the gallery, best first (probe, match, agreement), and the result of the run.
+    """Find the matches of each probe in a gallery, best first.
 
     Every item in a bucket of the probe is a candidate. `result.receipt["counts"]` has the number of scored pairs
     (candidates) and of all pairs (all_pairs).
 
+    Parameters
+    ----------
+    probes
+        As `source` of `pairs`.
+    gallery
+        The collection to search, like the probes.
+
+    Returns
+    -------
+    tuple[pa.Table, Result]
+        The matches (probe, match, agreement), and the result of the run.
+
+    Examples
+    --------
     >>> import lookalike as la, numpy as np
     >>> gallery = np.array([[0, 50, 90], [99, 0, 40]])
     >>> la.faces.query(np.array([[3, 55, 80]]), gallery, share=1.0)[0].to_pylist()

@@ -36,14 +36,35 @@ def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | S
     """Find all near-duplicate pictures in a folder, or between two folders.
 
     Two pictures match if their perceptual hashes differ in few bits and their thumbnails correlate, either as a whole
-    or in the part that they have in common. The columns `evidence`, `features`, `likeness`, `left_part` and
-    `right_part` say which. Needs the extra `images` (imagehash, OpenCV, Pillow). Files that are not pictures are
-    skipped and listed in the receipt.
+    or in the part that they have in common. Needs the extra `images` (imagehash, OpenCV, Pillow). Files that are not
+    pictures are skipped and listed in the receipt.
 
     All pairs of hashes are compared, so none within the bound is missed; common parts are looked up by local features,
-    without a stated recall. 10,000 pictures take seconds, in addition to reading them. With
-    engine="spark", the source may also be a URL or a DataFrame of path and content (Spark's binaryFile), and the
-    results are DataFrames.
+    without a stated recall. 10,000 pictures take seconds, in addition to reading them.
+
+    Parameters
+    ----------
+    source
+        A folder, or paths of pictures. With `engine="spark"`, also a URL, or a DataFrame of path and content
+        (Spark's binaryFile).
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, bits, relation, and `evidence`, `features`, `likeness`,
+        `left_part`, `right_part`, which say in what a pair agrees. With `engine="spark"` a SparkResult, whose
+        tables are DataFrames.
+
+    Examples
+    --------
+    >>> import lookalike as la, numpy as np, tempfile
+    >>> from PIL import Image
+    >>> folder = tempfile.mkdtemp()
+    >>> photo = Image.fromarray(np.add.outer(np.arange(200), np.arange(300)).astype(np.uint8))
+    >>> photo.save(folder + "/a.png"), photo.resize((150, 100)).save(folder + "/b.jpg")
+    (None, None)
+    >>> la.images.pairs(folder).pairs.select(["left", "right"]).to_pylist()
+    [{'left': 'a.png', 'right': 'b.jpg'}]
     """
     return _run("pairs", source, against, "components", "first", options)
 
@@ -65,7 +86,30 @@ def groups(
 def groups(
     source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
-    """Group near-duplicate pictures. keep: as for `dedup`."""
+    """Group near-duplicate pictures by their pairs.
+
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
+    >>> import lookalike as la, numpy as np, tempfile
+    >>> from PIL import Image
+    >>> folder = tempfile.mkdtemp()
+    >>> photo = Image.fromarray(np.add.outer(np.arange(200), np.arange(300)).astype(np.uint8))
+    >>> photo.save(folder + "/a.png"), photo.resize((150, 100)).save(folder + "/b.jpg")
+    (None, None)
+    >>> la.images.groups(folder).groups["id"].to_pylist()
+    ['a.png', 'b.jpg']
+    """
     return _run("groups", source, None, grouping, keep, options)
 
 
@@ -79,10 +123,32 @@ def dedup(
 ) -> Result: ...
 @accepts(ImageOptions)
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
-    """Return the pictures to keep, as rows of file, width, height and bytes. No file is deleted.
+    """Choose the pictures to keep. No file is deleted.
 
-    keep: first, last, longest (most pixels), shortest, or max, min or priority of a column: file, width, height, bytes,
-    folder, modified (min: oldest), exif (the number of tags) and bytes_per_pixel (max: least compressed).
+    `keep` by a column takes file, width, height, bytes, folder, modified (min: oldest), exif (the number of tags) and
+    bytes_per_pixel (max: least compressed); longest means most pixels.
+
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (file, width, height, bytes) and `removed` (id, kept, bits). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
+    >>> import lookalike as la, numpy as np, tempfile
+    >>> from PIL import Image
+    >>> folder = tempfile.mkdtemp()
+    >>> photo = Image.fromarray(np.add.outer(np.arange(200), np.arange(300)).astype(np.uint8))
+    >>> photo.save(folder + "/a.png"), photo.resize((150, 100)).save(folder + "/b.jpg")
+    (None, None)
+    >>> la.images.dedup(folder, keep="longest").removed["id"].to_pylist()
+    ['b.jpg']
     """
     return _run("dedup", source, against, "stars", keep, options)
 

@@ -166,11 +166,24 @@ def passages(source: Any, *, engine: Literal["local"] = ..., **options: Unpack[P
 def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     """Find the passages that documents share, at any position and in any order, with their character ranges.
 
-    source: paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. Every run of at least
-    `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and `author` exclude text. The
-    cost is linear in the text and in the shared text. With engine="spark" the source may also be a Spark DataFrame or
-    any source that Spark reads; results are then DataFrames.
+    Every run of at least `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and
+    `author` exclude text. The cost is linear in the text and in the shared text.
 
+    Parameters
+    ----------
+    source
+        Paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. With `engine="spark"`,
+        also a Spark DataFrame or any source that Spark reads.
+
+    Returns
+    -------
+    Passages
+        The tables `pairs` (of documents) and `passages` (ranges in both). With `engine="spark"` a SparkPassages,
+        whose
+        tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> texts = ["He said: to be, or not to be, that is it.", "To be or not to be; that is what he said."]
     >>> la.passages(texts, min_tokens=6).passages.select(["left_start", "left_end", "tokens"]).to_pylist()

@@ -113,13 +113,22 @@ def stories(source: Any, **options: Unpack[StoryOptions]) -> Stories:
     """Group articles that tell the same story.
 
     Two articles are a pair if at least `share` of each is in passages that they share, or if the Jaccard similarity of
-    their word shingles is at least `jaccard`; stories are the connected components of these pairs.
+    their word shingles is at least `jaccard`; stories are the connected components of these pairs. Passages find text
+    that was copied in part or reordered, shingles find text that was lightly rewritten throughout. The search for
+    passages is exact; the receipt has the planned and measured recall of the comparison by shingles.
 
-    lines: one article per line of a text file; default: one per file, unless a single file is the only input.
+    Parameters
+    ----------
+    source
+        As for `la.passages`; a text file is one article, unless it is the only input.
 
-    Passages find text that was copied in part or reordered, shingles find text that was lightly rewritten throughout.
-    The search for passages is exact; the receipt has the planned and measured recall of the comparison by shingles.
+    Returns
+    -------
+    Stories
+        The table `stories` (id, story) and the pairs behind them.
 
+    Examples
+    --------
     >>> import lookalike as la
     >>> report = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
     >>> reprint = "Reuters: " + report + ", it is said, and nobody waved"

@@ -58,13 +58,24 @@ def pairs(
 ) -> Result | SparkResult:
     """Find pairs of records that refer to the same entity, in `source` or between `source` and `against`.
 
-    source: a path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. The table of pairs has
-    the columns left, right, similarity, and the contribution of each field. With `one_to_one`, each record has at most
-    one partner, in the assignment with the highest sum of scores. Rules, weights and a threshold that are not given are
-    inferred from the data; `result.job.rules` has them.
-    With engine="spark", source can also be a Spark DataFrame or anything else that Spark reads; the result consists of
-    DataFrames, and the rules are learned from a sample.
+    With `one_to_one`, each record has at most one partner, in the assignment with the highest sum of scores. Rules,
+    weights and a threshold that are not given are inferred from the data; `result.job.rules` has them. On Spark, the
+    rules are learned from a sample.
 
+    Parameters
+    ----------
+    source
+        A path, a list of `Path`, an Arrow table, or anything that exports an Arrow stream. With `engine="spark"`,
+        also a Spark DataFrame or any source that Spark reads.
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, similarity, and the contribution of each field. With
+        `engine="spark"` a SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.pairs(people, threshold=0.6).pairs.select(["left", "right", "similarity"]).to_pylist()
@@ -91,9 +102,21 @@ def groups(
     """Group the records that refer to the same entity.
 
     Groups are stars, in which every member is a pair with the representative that `keep` selects (see `dedup`), or
-    connected components. pairs: a path or table of pairs (left, right, and a similarity if there is one), to group
-    these instead of searching.
+    connected components.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.groups(people, threshold=0.6).groups["id"].to_pylist()
@@ -123,9 +146,21 @@ def dedup(
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove duplicate rows from a table: every removed row is similar to a row that is kept.
 
-    keep: first, last, longest, shortest, max:COLUMN, min:COLUMN, priority:COLUMN=a,b,c. With `against`, rows of
-    `source` that are similar to a record of `against` are removed.
+    With `against`, rows of `source` that are similar to a record of `against` are removed.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, similarity). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.dedup(people, threshold=0.6).kept["name"].to_pylist()
@@ -138,10 +173,22 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
 def preview(
     source: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]
 ) -> tuple[RecordRules, KeyCosts]:
-    """Return the inferred rules and the number of comparisons for each blocking key, without comparing anything.
+    """Infer the rules and count the comparisons of each blocking key, without comparing anything.
 
-    `unreached` of the second is the ids of the records that share no block with another record.
+    Parameters
+    ----------
+    source
+        As for `pairs`.
 
+    Returns
+    -------
+    tuple[RecordRules, KeyCosts]
+        The rules, and the cost of each key; `unreached` of the second is the ids of the records that share no block
+        with
+        another record.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> rules, costs = la.records.preview(people)
@@ -183,8 +230,22 @@ class Explanation:
 def explain(
     source: Any, left: Any, right: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]
 ) -> Explanation:
-    """Explain the similarity of the records with these ids by field, under the rules that a run would learn.
+    """Explain the similarity of two records by field, under the rules that a run would learn.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+    left, right
+        Ids of the two records.
+
+    Returns
+    -------
+    Explanation
+        The values, and what each field adds to the similarity.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> la.records.explain(people, 0, 2, threshold=0.6).rows[0]
@@ -212,10 +273,21 @@ def explain(
 def score(source: Any, pairs: Any, *, against: Against = None, **options: Unpack[RecordRunOptions]) -> pa.Table:
     """Score pairs of records that come from elsewhere, under the rules that a run would learn.
 
-    source, against: as for `pairs`; pairs: a path or an Arrow table with the columns left and right, else its first two
-    columns. Returns left, right, similarity, whether they match, and the contribution of each field, in the order of
-    `pairs`.
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+    pairs
+        A path or an Arrow table with the columns left and right, else its first two columns.
 
+    Returns
+    -------
+    pa.Table
+        The columns left, right, similarity, whether they match, and the contribution of each field, in the order of
+        `pairs`.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> people = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
     >>> scored = la.records.score(people, pa.table({"left": [0, 0], "right": [2, 1]}), threshold=0.6)
@@ -242,14 +314,22 @@ def merge(
 ) -> Merged:  # fmt: skip
     """Merge the rows that refer to the same entity: one row per entity, and the origin of every value.
 
-    source: one table, or a mapping of source names to tables, which are linked. unique: names of sources without
-    duplicates ("all" for every source); their rows are never merged with each other. survive: the survivorship rule of
-    each column, "*" for all others: most_frequent, longest, shortest, first, last, fullest, max, min, all,
-    newest:COLUMN, oldest:COLUMN, with:COLUMN, priority:SOURCE,SOURCE, a list of rules of which each decides the ties of
-    the one before, or a function from the values to one of them. previous: the members of a previous run, whose entity
-    ids are kept. pairs: pairs that match, instead of a search. grouping: how pairs make entities (see `groups`);
-    components do not depend on the order of the rows.
+    Survivorship rules are most_frequent, longest, shortest, first, last, fullest, max, min, all, newest:COLUMN,
+    oldest:COLUMN, with:COLUMN, priority:SOURCE,SOURCE, a list of rules of which each decides the ties of the one
+    before, or a function from the values to one of them. Components do not depend on the order of the rows.
 
+    Parameters
+    ----------
+    source
+        One table, or a mapping of source names to tables, which are linked.
+
+    Returns
+    -------
+    Merged
+        The tables `golden` (one row per entity), `cells` (the origin of each value), `members` and `changes`.
+
+    Examples
+    --------
     >>> import lookalike as la, pyarrow as pa
     >>> shop = pa.table({"id": ["s1", "s2"], "name": ["Ann Lee", "Bob Ray"], "town": ["York", None]})
     >>> club = pa.table({"id": ["c1", "c2"], "name": ["Lee, Ann M", "Bob Ray"], "town": ["York", "Leeds"]})

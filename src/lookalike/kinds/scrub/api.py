@@ -19,9 +19,18 @@ def scrub(source: Any, **options: Unpack[ScrubOptions]) -> Scrubbed:
     One copy of each passage stays. Cuts begin and end between tokens; the text outside of them is unchanged. Runs that
     arise where a cut brings two texts together are removed too. Time and memory are linear in the text.
 
-    source: paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. The result has
-    the tables `kept` and `removed`, and writes them.
+    Parameters
+    ----------
+    source
+        Paths, a list of strings, an Arrow table, or anything that exports an Arrow stream.
 
+    Returns
+    -------
+    Scrubbed
+        The tables `kept` and `removed`; `write` writes them.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> texts = ["All rights reserved by us. One.", "Two. All rights reserved by us, too."]
     >>> result = la.scrub(texts, min_tokens=4)
@@ -43,10 +52,21 @@ def decontaminate(source: Any, benchmarks: Any, **options: Unpack[DecontaminateO
     5-word shingles. Items with fewer than 5 words are not searched, and are counted. The benchmarks are in memory; the
     time is linear in the training set.
 
-    source: the training set. benchmarks: a source, a list of paths, or a dict of sources by name. The result has the
-    tables `table` (for each benchmark and column: items, contaminated items, their share with its 95 % interval) and
-    `matches`, and `write` writes the training set without the items.
+    Parameters
+    ----------
+    source
+        The training set.
+    benchmarks
+        A source, a list of paths, or a dict of sources by name.
 
+    Returns
+    -------
+    Contamination
+        The tables `table` (for each benchmark and column: items, contaminated items, their share with its 95 %
+        interval) and `matches`; `write` writes the training set without the items.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> train = ["What is the capital of France? It is Paris, of course.", "Nothing to see in this text."]
     >>> result = la.decontaminate(train, {"quiz": ["What is the capital of France?", "Who wrote Hamlet in English?"]})

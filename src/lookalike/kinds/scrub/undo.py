@@ -114,9 +114,24 @@ def undo_scrub(output: str | Path, removed: str | Path, path: str | Path, *, for
     JSON Lines, CSV, TSV and text get the bytes of the input; other formats get its values. Checksums in the table
     detect an output that was changed, or that belongs to another table; then nothing is written.
 
-    output: the file that `scrub` wrote. removed: the table that it wrote with it. path: the file to write, in the
-    format of the output; it is returned.
+    Parameters
+    ----------
+    output
+        The file that `scrub` wrote.
+    removed
+        The table that it wrote with it.
+    path
+        The file to write, in the format of the output.
+    force
+        Whether to replace a file of this name.
 
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
     >>> import lookalike as la, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "in.txt").write_text("a b c d\\nx a b c y\\n")

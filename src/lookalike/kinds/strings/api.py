@@ -34,9 +34,20 @@ def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | S
     A pair is within `max_edits`, or has at least `min_similarity`. No pair is missed. Letters are Unicode code points;
     an empty string matches nothing.
 
-    measure: levenshtein (insert, delete, substitute) or indel (insert and delete only). With engine="spark", the source
-    may also be a Spark DataFrame or anything Spark can read, and the results are DataFrames.
+    Parameters
+    ----------
+    source
+        Paths, a list of strings, an Arrow table, or anything that exports an Arrow stream. With `engine="spark"`,
+        also a Spark DataFrame or any source that Spark reads.
 
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, distance (or similarity). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.strings.pairs(["kitten", "sitten", "mitten", "cat"], max_edits=1).pairs.to_pylist()[0]
     {'left': 0, 'right': 1, 'distance': 1.0}
@@ -66,8 +77,21 @@ def groups(
 def groups(
     source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
-    """Group near strings: connected components of pairs, or stars around the representative that `keep` chooses.
+    """Group near strings by their verified pairs.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.strings.groups(["Jon Smith", "John Smith", "Ann Lee"], max_edits=1).groups["id"].to_pylist()
     [0, 1]
@@ -92,6 +116,19 @@ def dedup(
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate strings: each removed string is within the threshold of one kept (or of one in `against`).
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, and the score). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.strings.dedup(["Jon Smith", "John Smith", "Ann Lee"], min_similarity=0.8).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 0.9}]
@@ -106,10 +143,20 @@ def nearest(
     """Find the `top` nearest strings of each string of `source`, in `against` or, without it, among the others.
 
     The result is exact, and equal scores are ordered by the input. A string is never its own neighbour, but a copy of
-    it is one; an empty string has no neighbours and is none. Sources are as for `pairs`.
+    it is one; an empty string has no neighbours and is none.
 
-    by_similarity: order by 1 - edits / length of the longer string, not by edits.
+    Parameters
+    ----------
+    source
+        As for `pairs`.
 
+    Returns
+    -------
+    NearestResult
+        The table `nearest` has the columns left, right, rank, and the score.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.strings.nearest(["kiten"], against=["cat", "mitten", "kitten"], top=1).nearest.to_pylist()
     [{'left': 0, 'right': 2, 'rank': 1, 'distance': 1.0}]

@@ -43,12 +43,24 @@ def pairs(
 def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of vectors within an angle (degrees) or a distance, in `source` or between `source` and `against`.
 
-    source: a NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
-    anything that exports Arrow data. Numbers are converted to float32; scores are computed from these in float64. A
-    pair at the threshold is found with a probability of at least `recall` (with `exact`, always); no pair beyond it is
-    reported. With engine="spark", the source may also be a Spark DataFrame or anything Spark can read, and the results
-    are DataFrames.
+    Numbers are converted to float32; scores are computed from these in float64. A pair at the threshold is found with a
+    probability of at least `recall` (with `exact`, always); no pair beyond it is reported.
 
+    Parameters
+    ----------
+    source
+        A NumPy array with one row per item, paths (.npy, .npz, .fvecs, or tables with a column of lists), or
+        anything that exports Arrow data. With `engine="spark"`, also a Spark DataFrame or any source that Spark
+        reads.
+
+    Returns
+    -------
+    Result
+        The table `pairs` has the columns left, right, and angle, cosine or distance. With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, numpy as np
     >>> la.vectors.pairs(np.array([[3, 4], [6, 8], [0, 1]]), max_angle=10).pairs.to_pylist()
     [{'left': 0, 'right': 1, 'angle': 0.0}]
@@ -78,8 +90,21 @@ def groups(
 def groups(
     source: Any, *, grouping: GroupingOption = "components", keep: KeepPolicy = "first", **options: Any
 ) -> Result | SparkResult:
-    """Group near vectors: connected components, or stars around the representative that `keep` chooses.
+    """Group near vectors by their verified pairs.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The table `groups` has the columns id, group, size, representative. With `engine="spark"` a SparkResult,
+        whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, numpy as np
     >>> la.vectors.groups(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).groups["id"].to_pylist()
     [0, 1]
@@ -104,6 +129,19 @@ def dedup(
 def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", **options: Any) -> Result | SparkResult:
     """Remove near-duplicate vectors: each removed vector is within the threshold of one that is kept.
 
+    Parameters
+    ----------
+    source
+        As for `pairs`.
+
+    Returns
+    -------
+    Result
+        The tables `kept` (rows of the input) and `removed` (id, kept, and the score). With `engine="spark"` a
+        SparkResult, whose tables are DataFrames.
+
+    Examples
+    --------
     >>> import lookalike as la, numpy as np
     >>> la.vectors.dedup(np.array([[0, 0], [0, 1], [9, 9]]), max_distance=1).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'distance': 1.0}]
@@ -118,10 +156,20 @@ def nearest(
     """Find the `top` nearest vectors of each vector of `source`, in `against` or, without it, among the others.
 
     The result is exact, and equal scores are ordered by the input. A vector is never its own neighbour, but a copy of
-    it is one. Sources are as for `pairs`.
+    it is one.
 
-    measure: "angle" (degrees), "cosine" or "distance" (Euclidean). at_most, at_least: leave out what is further away.
+    Parameters
+    ----------
+    source
+        As for `pairs`.
 
+    Returns
+    -------
+    NearestResult
+        The table `nearest` has the columns left, right, rank, and the score.
+
+    Examples
+    --------
     >>> import lookalike as la
     >>> la.vectors.nearest([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]], top=1).nearest["right"].to_pylist()
     [1, 0, 0]
