@@ -151,7 +151,7 @@ def test_values_that_are_not_utf_8(spark: Any, tmp_path: Path) -> None:
     assert set(here.pairs["town"].to_pylist()) == {None}
     wide = tmp_path / "wide.csv"
     wide.write_bytes("id,name\n1,Ann\n".encode("utf-16"))
-    with pytest.raises(InputError, match=r"is in UTF-16; expected UTF-8\. Convert it"):
+    with pytest.raises(InputError, match=r"is in UTF-16; expected UTF-8\. Convert the file"):
         la.records.pairs(str(wide), engine="spark")
 
 
@@ -166,7 +166,7 @@ def test_the_sample_is_bounded_and_does_not_depend_on_parts(spark: Any, monkeypa
 
 def test_what_spark_does_not_take(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").touch()
-    with pytest.raises(InputError, match=r"empty\.csv has no columns; expected a table with rows\.$"):
+    with pytest.raises(InputError, match=r"empty\.csv is empty; expected a header line\.$"):
         la.records.pairs(tmp_path / "empty.csv", engine="spark")
     source = people(20)
     with pytest.raises(UsageError, match="one-to-one is between two tables; give the other one with `against`"):

@@ -101,7 +101,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "verdicts show": ("verdicts show verdicts.jsonl",),
     "verdicts add": ("verdicts add verdicts.jsonl 17 42 same",),
-    "verdicts next": ("verdicts next pairs.parquet --verdicts verdicts.jsonl -n 100 -o judge.csv",),
+    "verdicts next": ("verdicts next pairs.parquet --verdicts verdicts.jsonl -o judge.csv",),
     "verdicts merge": ("verdicts merge ann.jsonl bob.jsonl -o verdicts.jsonl",),
     "undo": ("undo journal.jsonl",),
     "index": ("index create seen.index -t 0.8", "index add seen.index new.jsonl --if-new"),

@@ -52,4 +52,6 @@ def _entry(one: Declared) -> str:
 
 
 def _indented(paragraphs: Iterable[str]) -> str:
-    return "\n".join(textwrap.indent(textwrap.fill(text, DOCSTRING_WIDTH, break_on_hyphens=False), "    ") for text in paragraphs)
+    return "\n".join(
+        textwrap.indent(textwrap.fill(text, DOCSTRING_WIDTH, break_on_hyphens=False), "    ") for text in paragraphs
+    )

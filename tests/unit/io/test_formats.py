@@ -349,7 +349,7 @@ def test_a_quote_inside_of_a_csv_field_is_a_character(tmp_path: Path, monkeypatc
 def test_texts_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     write_table(pa.table({"text": TEXTS}), tmp_path / name)
     collection = open_collection(tmp_path / name)
-    kind, read = (delimited.Delimited, "_read") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
+    kind, read = (delimited.Delimited, "_blocks") if name == "a.csv" else (jsonlines.JsonLines, "_infer")
     inside, calls = getattr(kind, read), []
     monkeypatch.setattr(kind, read, lambda *given, **more: calls.append(read) or inside(*given, **more))
     assert [text for batch in collection.texts() for text in batch.texts.to_pylist()] == TEXTS

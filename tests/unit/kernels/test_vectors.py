@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -203,6 +204,9 @@ def test_nearest_views(hashes: int, has_crops: bool) -> None:
     pictures = random.integers(0, 256, (4, 256)).astype(np.uint8)
     pictures[3] = 90
     shown = random.integers(0, 4, (n, count))
+    for i in range(n if has_crops else 0):  # a window of the own shape is the whole
+        windows_of_own_shape = slice(1 + own[i] * places, 1 + (own[i] + 1) * places)
+        views[i, windows_of_own_shape], shown[i, windows_of_own_shape] = views[i, 0], shown[i, 0]
     thumbs = pictures[shown]
 
     def apart(x: int, y: int) -> int:
@@ -226,17 +230,31 @@ def test_nearest_views(hashes: int, has_crops: bool) -> None:
                 bits == least and correlation(thumbs[i, a], thumbs[j, b]) >= 0.7 for bits, a, b in pairs
             ):
                 wanted[i, j] = least
-    left, right, bits = np.empty(n * n, np.uint32), np.empty(n * n, np.uint32), np.empty(n * n, np.int64)
-    arrays = (whole, views, own, thumbs.reshape(n, -1), places, sides)
-    at, written, compared = codes.near_views(*arrays, 2, 0.7, 0, n, left, right, bits)
-    assert (at, compared) == (n, nearby)
-    assert {(int(left[k]), int(right[k])): int(bits[k]) for k in range(written)} == wanted
+    found, compared = matching_views(whole, views, own, thumbs.reshape(n, -1), places, sides, shapes)
+    assert (found, compared) == (wanted, nearby)
     assert 0 < len(wanted) < nearby
     back = np.arange(n)[::-1]
-    turned = (whole[back], views[back], own[back], thumbs[back].reshape(n, -1), places, sides)
-    _, written, _ = codes.near_views(*turned, 2, 0.7, 0, n, left, right, bits)
-    again = {(n - 1 - int(right[k]), n - 1 - int(left[k])): int(bits[k]) for k in range(written)}
+    found, _ = matching_views(whole[back], views[back], own[back], thumbs[back].reshape(n, -1), places, sides, shapes)
+    again = {(n - 1 - j, n - 1 - i): bits for (i, j), bits in found.items()}
     assert again == wanted, "it does not matter which picture comes first"
+
+
+def matching_views(
+    whole: Any, views: Any, own: Any, thumbs: Any, places: int, sides: Any, shapes: int
+) -> tuple[dict[tuple[int, int], int], int]:
+    """Return the bits of each pair within 2 bits whose thumbnails agree, and how many pairs are within 2 bits."""
+    n = len(whole)
+    order = np.argsort(own, kind="stable")
+    ends = np.searchsorted(own[order], np.arange(shapes + 1))
+    by_column = np.ascontiguousarray(whole[order].T), np.ascontiguousarray(views[order].T)
+    left, right = np.empty(2 * n * n, np.uint32), np.empty(2 * n * n, np.uint32)
+    at, count = codes.near_views(*by_column, own[order], ends, places, sides, 2, 0, n, left, right)
+    assert at == n
+    one, other = order[left[:count]], order[right[:count]]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    out = np.empty((count, 2), np.int64)
+    codes.verify_views(whole, views, own, thumbs, np.arange(n), places, 2, 0.7, low, high, out)
+    return {(int(low[k]), int(high[k])): int(out[k, 0]) for k in range(count) if out[k, 0] >= 0}, count
 
 
 @settings(max_examples=60, deadline=None)

@@ -33,6 +33,7 @@ def given_output(
     if keep in ("longest", "shortest"):
         raise UsageError(f"keep {keep!r} needs fields to compare; with given pairs, choose another one.")
     threshold = options.pop("threshold", None)
+    options.pop("memory", None)  # nothing is searched for, and the pairs are in memory already
     job = RecordJob(rules=GIVEN_PAIRS, threshold=DEFAULT_GIVEN_THRESHOLD if threshold is None else threshold, **options)
     with trace.stage("read"):
         columns = [

@@ -105,7 +105,9 @@ def _check_memory(texts: StringsByLength, job: StringsJob, memory: MemoryLimit) 
     if not len(lengths):
         return
     reach = LengthBounds.of(job.bar(), int(lengths[-1]))
-    keys = np.where(np.arange(len(reach.shortest)) <= reach.short, variants(reach.deletions(job.bar())[0]), 0)
+    keys = np.zeros(len(reach.shortest), np.int64)
+    short = slice(0, reach.short + 1)
+    keys[short] = variants(reach.deletions(job.bar())[0][short])
     count = int((counts * np.maximum(keys[lengths], reach.as_anchor[lengths] + 1)).sum())
     needed = STRINGS_NEED.row * len(texts) + STRINGS_NEED.byte * len(texts.points) + BYTES_PER_STRING_KEY * count
     memory.check(needed, f"a run on {len(texts):,} strings with {count:,} keys")

@@ -33,7 +33,7 @@ def test_sizes_on_the_command_line(tmp_path: Path, lookalike) -> None:
     given = ("dedup", tmp_path / "in.txt", "-o", tmp_path / "out.txt", "--sizes", tmp_path / "sizes.csv")
     assert lookalike(*given).code == 0
     assert (tmp_path / "sizes.csv").read_text() == '"id","group_size","copies"\n0,3,3\n'
-    assert lookalike(*given, "--force", "--against", tmp_path / "in.txt").code == 0
+    assert lookalike(*given, "--force", "--lines", "--against", tmp_path / "in.txt").code == 0
     assert (tmp_path / "sizes.csv").read_text() == '"id","group_size","copies"\n0,4,4\n3,2,2\n'
     done = lookalike(*given, "--force", "--engine", "spark")
     assert done.code == 2

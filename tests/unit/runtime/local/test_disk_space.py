@@ -86,7 +86,7 @@ def test_a_full_disk_names_the_folder_what_is_free_and_what_is_needed(
 
 
 SCRIPT = """
-mount -t tmpfs -o size=6m none "$1/disk" || exit 77
+mount -t tmpfs -o size=2m none "$1/disk" || exit 77
 run() { "$2" -m lookalike dedup "$1/in.parquet" -o "$1/out.parquet" --work-dir "$1/disk/work" --method lsh; }
 run "$1" "$2" && exit 78
 mount -o remount,size=200m "$1/disk" && run "$1" "$2"
