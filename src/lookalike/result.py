@@ -60,6 +60,8 @@ class Result(ArrowRows):
             raise UsageError(NO_PAIRS)
         from lookalike.core.exact_duplicates import expand
 
+        if found.streamed is not None:
+            return pa.Table.from_batches(self.pair_batches())
         whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
         left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
@@ -76,6 +78,15 @@ class Result(ArrowRows):
                 **more,
             }
         )
+
+    def pair_batches(self) -> Iterator[pa.RecordBatch]:
+        """Iterate over the rows of `pairs` in record batches; pairs that are on disk are read batch by batch."""
+        streamed, column = self.found.streamed, self.job.scale.column
+        if streamed is None:
+            yield from self.pairs.to_batches(max_chunksize=1 << 16)
+            return
+        for left, right, scores in streamed.batches():
+            yield pa.record_batch({"left": left, "right": right, column: self._column(scores)})
 
     def _verdicts(self, pairs: Pairs, links: Links) -> pa.Array:
         """Return "same" for pairs of items that were judged the same, else null."""
@@ -213,7 +224,9 @@ class Result(ArrowRows):
         repair = getattr(self.source, "on_bad_text", "error") == "replace"
         if self.size_columns:
             check_added_columns(readers, path, "size_columns")
-        if self.asked != "dedup":
+        if self.asked == "pairs" and self.found.streamed is not None:
+            write_table(self.pair_batches(), path, force=force)
+        elif self.asked != "dedup":
             write_table(self.to_arrow(), path, force=force)
         elif can_copy(readers, path):
             write_bytes(copied_rows(readers, self._rows_that_stay(), repair=repair), path, force=force)
@@ -226,12 +239,16 @@ class Result(ArrowRows):
 
     def _rows_that_stay(self) -> npt.NDArray[np.bool_]:
         """Return a mask of the input rows that are kept."""
-        stays = ~self._gone
+        stays, listed = ~self._gone, self.found.listed
+        if listed is not None:
+            here = np.ones(listed.counts[0], np.bool_)
+            here[listed.numbers[: len(stays)]] = stays
+            stays = here
         return self.source.rows_that_stay(stays) if isinstance(self.source, ManyRows) else stays
 
     @property
     def kept_count(self) -> int:
-        return int((~self._gone).sum())
+        return self.found.rows[0] - int(self._gone.sum())
 
     def rethreshold(self, threshold: float) -> Result:
         """Return the same result at a stricter threshold, without reading or hashing the input again."""
@@ -286,7 +303,7 @@ class Result(ArrowRows):
 
     def _tables(self, pairs: pa.Table | None) -> dict[str, pa.Table]:
         tables = {} if pairs is None else {"pairs": pairs}
-        if self.found.split < 0:
+        if self.found.split < 0 and self.found.streamed is None:
             tables["groups"] = self.groups
         if self.asked == "dedup":
             tables |= {"kept": self.kept, "removed": self.removed}
@@ -429,7 +446,7 @@ def answer(
     )  # fmt: skip
     with trace.stage(asked):
         if asked == "pairs":
-            trace.add(pairs=result.pairs.num_rows)
+            trace.add(pairs=result.pairs.num_rows if found.streamed is None else found.streamed.count)
         elif asked == "groups":
             trace.add(groups=len(result.groups["group"].unique()), grouped=result.groups.num_rows)
         else:

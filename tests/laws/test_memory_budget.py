@@ -211,6 +211,12 @@ def codes(folder: Path) -> None:
     pq.write_table(pa.table(table), folder / "in.parquet")
 
 
+def many_codes(folder: Path) -> None:
+    """Three times as many as fit into memory."""
+    table = {"code": np.random.default_rng(1).integers(0, 1 << 62, 2_000_000)}
+    pq.write_table(pa.table(table), folder / "in.parquet")
+
+
 def rows(folder: Path) -> None:
     np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((40_000, 32), np.float32))
 
@@ -235,6 +241,7 @@ def articles(folder: Path) -> None:
         (names, ["strings", "groups", "in.parquet", "--text", "name"]),
         (names, ["records", "groups", "in.parquet"]),
         (codes, ["bits", "groups", "in.parquet", "--max-bits", "2"]),
+        (many_codes, ["bits", "pairs", "in.parquet", "--max-bits", "2"]),
         (rows, ["vectors", "groups", "in.npy", "--max-angle", "10"]),
         (few_rows, ["faces", "groups", "in.npy", "--tolerance", "0.01", "--share", "0.9"]),
         (entries, ["baskets", "groups", "in.parquet", "--set", "basket", "--item", "item", "-t", "0.8"]),
@@ -271,7 +278,7 @@ def many_keys(folder: Path) -> None:
         (many_values, lambda file: la.strings.pairs(file, text="code", **LIMIT), "1,200,000 strings"),
         (many_keys, lambda file: la.strings.pairs(file, max_edits=2, **LIMIT), "70,000 strings with .* keys"),
         (many_values, lambda file: la.records.pairs(file, **LIMIT), "1,200,000 records"),
-        (many_values, lambda file: la.bits.pairs(file, code="code", **LIMIT), "1,200,000 codes"),
+        (many_values, lambda file: la.bits.pairs(pq.read_table(file), code="code", **LIMIT), "1,200,000 codes"),
         (many_rows, lambda file: la.vectors.pairs(file, max_angle=10, **LIMIT), "2,000,000 vectors"),
         (many_rows, lambda file: la.faces.pairs(file, **LIMIT), "2,000,000 faces"),
     ],

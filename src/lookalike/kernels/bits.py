@@ -14,6 +14,7 @@ SIX, LOW_SIX = np.uint64(6), np.uint64(63)
 PAIRS_OF_BITS, NIBBLES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 BYTES, SUM = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 LAST_BYTE = np.uint64(56)
+LOW_HALF = np.uint64(0xFFFFFFFF)  # the item in a packed word
 
 
 @jit
@@ -139,6 +140,55 @@ def join_buckets(
         f = 0
         u += 1
     return found, looked, True
+
+
+@jit
+def join_sorted(
+    packed: Any,  # u64[n], sorted: the key, and in the low 32 bits the item
+    ends: Any,  # i64[n]: where the bucket of each position ends
+    at: int,  # first position to process
+    stop: int,  # position to stop before
+    codes: Any,  # u64[n, words], in the order of the packed words
+    half: int,  # if not 0, only pairs of an item below this number and one from it on
+    sides: Any,  # u8[n], by item
+    masks: Any,  # u64[segments, words]
+    flips: Any,  # i64[segments]
+    piece: int,
+    most: int,  # maximum Hamming distance
+    left: Any,  # u32[>= largest bucket], out
+    right: Any,  # u32, out
+    apart: Any,  # i64, out
+) -> Any:  # (position reached, pairs written, pairs compared)
+    """Find pairs within distance `most` in the same bucket that no earlier segment has.
+
+    Stops before a position whose pairs may not fit in the output.
+    """
+    close = np.empty(len(left), np.int64)
+    away = np.empty(len(left), np.int64)
+    count = looked = 0
+    while at < stop:
+        end = ends[at]
+        if len(left) - count < end - at:
+            break
+        x = np.int64(packed[at] & LOW_HALF)
+        few = 0
+        for b in range(at + 1, end):
+            differ = 0
+            for w in range(codes.shape[1]):
+                differ += popcount(codes[at, w] ^ codes[b, w])
+            close[few], away[few] = b, differ
+            few += differ <= most
+        looked += end - at - 1
+        for q in range(few):
+            b = close[q]
+            y = np.int64(packed[b] & LOW_HALF)
+            if half > 0 and (x < half) == (y < half):
+                continue
+            if sides[x] | sides[y] == 3 and not met_before(codes, at, codes, b, masks, flips, piece):
+                left[count], right[count], apart[count] = x, y, away[q]
+                count += 1
+        at += 1
+    return at, count, looked
 
 
 @jit

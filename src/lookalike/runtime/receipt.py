@@ -25,7 +25,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: RunSpec, found: Run
     """Return the receipt of a local run as a plain dict that can be written as JSON."""
     return {
         "asked": asked,
-        "inputs": [{**source.describe(), "rows": len(ids)} for source, ids in zip(sources, found.ids, strict=True)],
+        "inputs": [{**source.describe(), "rows": rows} for source, rows in zip(sources, found.rows, strict=True)],
         "items": job.noun,
         "compared": job.words(),
         "scale": {"column": job.scale.column, "sign": job.scale.sign},

@@ -86,6 +86,25 @@ def in_memory() -> Workspace:
 
 
 @dataclass(frozen=True)
+class ListedRows:
+    """The rows that the result of a run on disk holds as items: those in a pair, and those with a copy.
+
+    numbers i64[m]: ascending, those of a second collection after those of the first. counts: rows of each collection.
+    """
+
+    numbers: I64
+    counts: list[int]
+
+
+@dataclass(frozen=True)
+class StreamedPairs:
+    """Pairs that are not held in memory. batches: yields (left ids, right ids, scores), in order."""
+
+    count: int
+    batches: Callable[[], Iterator[tuple[pa.Array, pa.Array, F64]]]
+
+
+@dataclass(frozen=True)
 class RunOutput:
     """The result of an engine, in numbers of classes of equal items.
 
@@ -98,6 +117,7 @@ class RunOutput:
     space: the workspace that holds the arrays.
     details: maps (left, right, score) of pairs of items to extra columns of the table of pairs.
     links: the classes that were judged the same or different, None without verdicts.
+    listed: the rows that are held as items; None if all rows are items. streamed: the pairs, if they are on disk.
     """
 
     ids: list[pa.ChunkedArray]
@@ -114,7 +134,14 @@ class RunOutput:
     space: Workspace = field(default_factory=in_memory)
     details: Callable[[I64, I64, F64], dict[str, pa.Array]] | None = None
     links: Links | None = None
+    listed: ListedRows | None = None
+    streamed: StreamedPairs | None = None
+
+    @property
+    def rows(self) -> list[int]:
+        """Return the number of rows of each collection."""
+        return [len(ids) for ids in self.ids] if self.listed is None else self.listed.counts
 
     def __len__(self) -> int:
-        """Return the number of items in all collections."""
+        """Return the number of items in all collections that are held."""
         return sum(len(ids) for ids in self.ids)

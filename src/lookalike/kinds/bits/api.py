@@ -164,9 +164,11 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.core.keep_policy import preferred_column
     from lookalike.kinds.bits.local import CODES_NEED, run
     from lookalike.kinds.bits.source import open_codes
-    from lookalike.runtime.local.memory_limit import MemoryLimit
+    from lookalike.runtime.local.memory_limit import MemoryLimit, works_on_disk
+    from lookalike.runtime.local.work_folder import ResourceLimits
 
     given = dict(options)
     verdicts = given_verdicts(given)
@@ -182,11 +184,18 @@ def _run(
         job = BitsJob(threshold=given.pop("max_bits", 8), **given)
         there = run_bits([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
-    memory = MemoryLimit.of(given)
+    place = ResourceLimits.of(given)
     job = BitsJob(threshold=given.pop("max_bits", 8), **given)
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
-    memory.check_input(sources, CODES_NEED)
     trace = Trace(progress)
+    want = wanted(asked, grouping, verdicts)
+    if verdicts is None and works_on_disk(sources, CODES_NEED, place):
+        from lookalike.kinds.bits.disk import run_on_disk
+
+        stored = run_on_disk(sources, job, want, trace, place, keep=keep, column=preferred_column(keep))
+        return answer(asked, grouping, job, sources, stored, trace)
+    memory = MemoryLimit(place)
+    memory.check_input(sources, CODES_NEED)
     with memory.within(job) as limited:
-        found = run(sources, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        found = run(sources, limited, want, trace, keep=keep, memory=memory)
         return answer(asked, grouping, limited, sources, found, trace, verdicts=verdicts)

@@ -23,6 +23,7 @@ BITS = KindCommands(
     open_codes,
     score="distance",
     near="within --max-bits of",
+    works=True,
     inputs="Tables with a column of codes (Parquet, Arrow, JSON Lines, CSV, TSV).",
     nearest_options=BitsNearestOptions,
 )

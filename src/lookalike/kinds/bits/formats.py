@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.arrays import Bits
 from lookalike.errors import InputError
@@ -56,6 +57,16 @@ def parse(column: pa.Array, *, form: Form, where: Where) -> Bits:
     if length % 2:
         values = np.concatenate([np.zeros((len(values), 1), np.uint8), values], axis=1)
     return _of_bytes((values[:, 0::2] << np.uint8(4) | values[:, 1::2])[:, ::-1], 4 * length)
+
+
+def looks_binary(column: pa.Array) -> bool:
+    """Return whether the codes of a text column consist of 0 and 1 only, after 0x if it is there; True for nulls only.
+
+    >>> looks_binary(pa.array(["0110", None])), looks_binary(pa.array(["0210"]))
+    (True, False)
+    """
+    raw = column.drop_null().cast(pa.large_string())
+    return bool(pc.all(pc.match_substring_regex(raw, "^(0[xX])?[01]*$")).as_py() is not False)
 
 
 def _same_length(raw: pa.Array, where: Where) -> tuple[int, npt.NDArray[np.uint8]]:

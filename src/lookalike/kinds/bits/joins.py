@@ -87,7 +87,7 @@ class BitsJoin:
             return exact, Choice(
                 "exact", seconds, "the exact join costs about as much here, or less, and misses nothing"
             )
-        ratio = seconds["exact"] / seconds["lsh"]
+        ratio = self.costs.of(exact) / self.costs.of(lsh)
         return lsh, Choice("lsh", seconds, cheaper("fewer keys are", ratio, "the exact join"))
 
     def pairs(self, plan: MultiIndexPlan) -> Scored:

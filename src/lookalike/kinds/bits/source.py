@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,9 @@ from lookalike.io.origin import given_paths
 from lookalike.io.read import open_readers
 from lookalike.io.reader import Reader, select
 from lookalike.io.texts import Where, as_ids, is_text
-from lookalike.kinds.bits.formats import FORMS, Form, parse
+from lookalike.kinds.bits.formats import FORMS, ONE_LENGTH, Form, looks_binary, parse
+from lookalike.runtime.local.checkpoints import FeatureChunk
+from lookalike.runtime.local.text_pass import ID
 
 if TYPE_CHECKING:
     from lookalike.io.contents import Content
@@ -92,6 +94,92 @@ class CodeSource:
         columns |= {one.name: table.column(one.name).cast(one.type) for one in types}
         return CodeColumn(bits, present, ids, columns)
 
+    @property
+    def has_files(self) -> bool:
+        """Whether the codes are in files, so that another process can read them again."""
+        return self.collection.has_files
+
+    def about(self, extra: Sequence[str]) -> dict[str, Any]:
+        """Return everything that the stored codes depend on."""
+        column, id_column = self.collection.text_column, self.collection.id_column
+        return {
+            "holds": "codes", "noun": "codes", "name": self.name, "options": {"form": self.form},
+            "columns": [column, id_column, *extra], "files": self.collection.stamp(),
+        }  # fmt: skip
+
+    def settled_form(self) -> Form:
+        """Return the form of the codes: in text of 0 and 1 only, the whole column decides."""
+        if self.form != "auto":
+            return self.form
+        column, found = self.collection.text_column, False
+        for batch, _ in self._batches([column], 0):
+            dtype = batch.column(0).type
+            if not is_text(dtype) or pa.types.is_binary(dtype) or pa.types.is_large_binary(dtype):
+                return "auto"
+            if not looks_binary(batch.column(0)):
+                return "hex"
+            found = found or batch.column(0).null_count < len(batch)
+        return "binary" if found else "auto"
+
+    def stored_pieces(self, extra: Sequence[str], start: int, width: list[int]) -> Iterator[FeatureChunk]:
+        """Yield the codes from row `start` on, with a mask of the non-null rows, the ids and the extra columns.
+
+        width: holds the number of bits of a code, once it is known.
+        """
+        column, id_column = self.collection.text_column, self.collection.id_column
+        form, owed = self.settled_form(), 0 if width else start
+        for batch, where in self._batches([column, *([id_column] if id_column else []), *extra], start):
+            values = batch.column(column)
+            present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+            bits = parse(values, form=form, where=where)
+            if present.any():
+                if not width:
+                    width.append(bits.width)
+                if bits.width != width[0]:
+                    raise InputError(
+                        f"{where(int(np.flatnonzero(present)[0]))}: the code has {bits.width} bits where the first has "
+                        f"{width[0]}; {ONE_LENGTH}"
+                    )
+            owed += 0 if width else len(values)  # nulls before the first code: their zeros are written with it
+            words = bits.words
+            if width and not present.any():
+                words = np.zeros((len(values), -(-width[0] // 64)), np.uint64)
+            if width and owed:
+                words, owed = np.concatenate([np.zeros((owed, words.shape[1]), np.uint64), words]), 0
+            if not width:
+                words = words[:0]
+            ids = pa.nulls(len(values)) if id_column is None else as_ids(batch.column(id_column), where=where)
+            columns = {ID: ids} | {name: batch.column(name) for name in extra}
+            yield FeatureChunk(
+                {"words": words.reshape(-1), "present": present.view(np.uint8)}, pa.record_batch(columns),
+                {"codes": len(values), "null_texts": int((~present).sum())},
+            )  # fmt: skip
+
+    def _batches(self, names: Sequence[str], start: int) -> Iterator[tuple[pa.RecordBatch, Where]]:
+        """Yield the columns of all files from row `start` on, in one schema; also what describes the place of a row."""
+        readers = self.collection.readers
+        for reader in readers:
+            for name in names:
+                check_column(reader.schema, name, reader.name)
+        schemas = [select(reader.schema, names) for reader in readers]
+        own = (self.collection.text_column, self.collection.id_column)
+        if extra := [name for name in names if name not in own]:  # in their settled types
+            settled = [reader.settled(extra) for reader in readers]
+            schemas = [
+                pa.schema([(one if name in own else other).field(name) for name in names])
+                for one, other in zip(schemas, settled, strict=True)
+            ]
+        whole = common_schema(readers, schemas)
+        before = 0
+        for reader, schema in zip(readers, schemas, strict=True):
+            row = max(0, start - before) if reader.rows is None else min(max(0, start - before), reader.rows)
+            for batch in reader.batches_from(schema, row):
+                first = row
+                yield batch.select(names).cast(whole), partial(_where, reader, first)
+                row += len(batch)
+            reader.rows = row
+            before += row
+
     def _whole(self, names: Sequence[str]) -> tuple[pa.Table, Where]:
         """Read these columns of all files, unconverted; also return a function that describes the location of a row."""
         readers = self.collection.readers
@@ -111,6 +199,10 @@ class CodeSource:
             return readers[number].where(row - int(firsts[number]))
 
         return pa.concat_tables(parts) if parts else whole.empty_table(), where
+
+
+def _where(reader: Reader, first: int, row: int) -> str:
+    return reader.where(first + row)
 
 
 def open_codes(

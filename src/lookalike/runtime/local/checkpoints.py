@@ -18,6 +18,7 @@ from lookalike.core import formatting
 from lookalike.runtime.local.disk_space import storing
 from lookalike.runtime.local.growable_array import GrowableArray
 from lookalike.runtime.local.pool import Pool
+from lookalike.runtime.local.stored_array import StoredPart
 from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace, write_all
 
 COMMIT = 3.0  # minimum seconds between two commits,
@@ -70,16 +71,17 @@ class CheckpointWriter:
     """Writes the features of one collection to a checkpoint folder, and resumes from its last valid commit."""
 
     def __init__(
-        self, place: CheckpointFolder, names: Iterable[str], pool: Pool, space: Workspace, expect: int
-    ) -> None:
-        """expect: approximate number of bytes of text in the collection."""
+        self, place: CheckpointFolder, names: Iterable[str], pool: Pool, space: Workspace, expect: int, *,
+        noun: str = "documents",
+    ) -> None:  # fmt: skip
+        """expect: approximate number of bytes of text in the collection. noun: of its items."""
         self._expect = expect
         self.place, self._space, self._names = place, space, (*names, TABLE)
         self._commits: list[dict[str, Any]] = place.progress.get("commits", [])
         whole = self._whole(pool)
         if whole < len(self._commits):
             space.notes.append(
-                f"{place.path} is damaged after {formatting.count(self._at(whole, 'rows') or 0, 'documents')}; "
+                f"{place.path} is damaged after {formatting.count(self._at(whole, 'rows') or 0, noun)}; "
                 "the rest is read again."
             )
             self._commits = self._commits[:whole]
@@ -167,6 +169,11 @@ class CheckpointWriter:
                 batches += pa.ipc.open_stream(pa.py_buffer(data[start:end]))
             start = end
         return pa.Table.from_batches(batches) if batches else pa.table({})
+
+    def part(self, name: str, dtype: Any, width: int) -> StoredPart:
+        """Return the rows of a feature that has `width` numbers per item."""
+        path, nbytes = self.file(name)
+        return StoredPart(path, nbytes // max(1, width * np.dtype(dtype).itemsize), dtype)
 
     def file(self, name: str) -> tuple[Path, int]:
         """Return the path of a feature array and its number of committed bytes."""

@@ -73,16 +73,8 @@ class MemoryLimit:
 
     def check_input(self, sources: Sequence[Any], need: InputNeed) -> None:
         """Raise UsageError before anything is read if the input needs more."""
-        if not self.keeper.firm:
-            return
-        rows, nbytes, known = 0, 0, True
-        for source in sources:
-            for count, size_of_part in measured_parts(source):
-                known = known and count is not None
-                rows, nbytes = rows + (count or 0), nbytes + size_of_part
-        needed = need.row * rows + need.byte * nbytes if known else need.text_byte * nbytes
-        what = f"{rows:,} {need.noun}" if known else f"an input of {size(nbytes)}"
-        self.check(needed + need.libraries, f"a run on {what}")
+        if self.keeper.firm:
+            self.check(*needed_for(sources, need))
 
     def check_files(self, paths: Sequence[str], need: InputNeed) -> None:
         """As `check_input`, by the sizes of the files and of those in folders."""
@@ -123,6 +115,28 @@ class MemoryLimit:
 
 
 UNLIMITED = MemoryLimit()
+
+
+def needed_for(sources: Sequence[Any], need: InputNeed) -> tuple[float, str]:
+    """Return the bytes that a run on these sources needs if all of it is in memory, and the words for it."""
+    rows, nbytes, known = 0, 0, True
+    for source in sources:
+        for count, size_of_part in measured_parts(source):
+            known = known and count is not None
+            rows, nbytes = rows + (count or 0), nbytes + size_of_part
+    needed = need.row * rows + need.byte * nbytes if known else need.text_byte * nbytes
+    what = f"{rows:,} {need.noun}" if known else f"an input of {size(nbytes)}"
+    return needed + need.libraries, f"a run on {what}"
+
+
+def works_on_disk(sources: Sequence[Any], need: InputNeed, place: ResourceLimits) -> bool:
+    """Return whether a run works in a folder: on request, or because its input does not fit into memory.
+
+    Only inputs in files can be read again after an interruption; others stay in memory.
+    """
+    if not all(source.has_files for source in sources):
+        return False
+    return place.folder is not None or MEMORY_WITHOUT_INPUT + needed_for(sources, need)[0] > place.memory
 
 
 def measured_parts(source: Any) -> Iterator[tuple[int | None, int]]:

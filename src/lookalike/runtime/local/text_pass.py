@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.core.arrow import as_arrow
-from lookalike.core.formatting import count, size
+from lookalike.core.formatting import size
 from lookalike.core.trace import Trace
 from lookalike.io.batch import TextBatch
 from lookalike.io.collection import Collection
-from lookalike.runtime.local.checkpoints import CheckpointWriter, FeatureChunk, FeaturesInMemory, Shelved, shelved
+from lookalike.runtime.local.checkpoints import FeatureChunk, FeaturesInMemory, Shelved, shelved
+from lookalike.runtime.local.kept_features import KeptInput, keep_features
 from lookalike.runtime.local.memory_budget import free_memory
 from lookalike.runtime.local.memory_needs import check_memory, longest, per_byte
 from lookalike.runtime.local.pool import Pool
-from lookalike.runtime.local.work_folder import ABOUT, CheckpointFolder, Workspace, digest, read_json
+from lookalike.runtime.local.work_folder import Workspace
 
 LONG_BYTES = 1 << 22  # a task with more bytes of text is processed alone
 TEXT_TASK_BYTES = 1 << 21  # bytes of text per task, so that its arrays fit in the cache
@@ -71,7 +70,9 @@ def extract_features(
     with trace.stage("read") as report:
         counter = _Counter(collections, trace, report)
         if space.folder is not None:
-            return _kept(collections, extra, recipe, pool, space, counter)
+            pairs = zip(collections, extra, strict=True)
+            inputs = [_kept_input(collection, names, recipe, pool, space) for collection, names in pairs]
+            return shelved(keep_features(inputs, recipe.dtypes, pool, space, counter.add), recipe.dtypes, space)
         # Unused space costs nothing, but the system refuses to map more than it has.
         room = min(free_memory() // 16, sum(collection.nbytes or 0 for collection in collections) // 2)
         shelf = FeaturesInMemory(recipe.dtypes, {recipe.widest: room})
@@ -110,54 +111,13 @@ class _Counter:
         self._report(self._done, self._total)
 
 
-def _kept(
-    collections: Sequence[Collection],
-    extra: Sequence[Sequence[str]],
-    recipe: FeaturePass,
-    pool: Pool,
-    space: Workspace,
-    counter: _Counter,
-) -> Shelved:
-    """Extract the features of the collections into the work folder, resuming from existing checkpoints."""
-    all_kept = []
-    for collection, names in zip(collections, extra, strict=True):
-        kept = CheckpointWriter(
-            _place(collection, names, recipe, space), recipe.dtypes, pool, space, collection.nbytes or 0
-        )
-        all_kept.append(kept)
-        collection.restore(kept.state())
-        counter.add(kept.rows, kept.counts)
-        if kept.complete:
-            where, what = kept.place.path, f"the {recipe.holds} of {collection.name} ({count(kept.rows, 'documents')})"
-            space.notes.append(f"{what} are taken from {where}.")
-            continue
-        if kept.rows:
-            space.notes.append(f"going on with {collection.name} after {count(kept.rows, 'documents')}.")
-        with kept:
-            for piece in _pieces(collection, names, kept.rows, recipe, pool, space):
-                kept.append(piece, collection.state)
-                counter.add(len(piece), piece.counts)
-            kept.end(collection.state())
-    return shelved(all_kept, recipe.dtypes, space)
-
-
-def _place(collection: Collection, extra: Sequence[str], recipe: FeaturePass, space: Workspace) -> CheckpointFolder:
-    """Open the checkpoint folder of a collection; adds a note if there are outdated features of the same input."""
-    assert space.folder is not None
-    about = recipe.about(collection, extra)
-    if about["files"] is None:  # a table in memory cannot be identified in a later run
-        return space.place(Path(tempfile.mkdtemp(prefix=f"{recipe.holds}-", dir=space.folder)), about)
-    path = space.folder / f"{recipe.holds}-{digest(about)}"
-    if not path.exists():
-        for other in sorted(space.folder.glob(f"{recipe.holds}-*")):
-            known = read_json(other / ABOUT) or {}
-            if known.get("name") == collection.name:
-                words = {"files": "the input has changed", "options": "the shingle options differ"}
-                changed = [words.get(what, f"{what} differs") for what in about if known.get(what) != about[what]]
-                space.notes.append(
-                    f"{other} cannot be reused: {' and '.join(changed)}. Reading {collection.name} again."
-                )
-    return space.place(path, about)
+def _kept_input(
+    collection: Collection, names: Sequence[str], recipe: FeaturePass, pool: Pool, space: Workspace
+) -> KeptInput:
+    return KeptInput(
+        collection.name, recipe.holds, recipe.about(collection, names), collection.nbytes or 0,
+        lambda start: _pieces(collection, names, start, recipe, pool, space), collection.state, collection.restore,
+    )  # fmt: skip
 
 
 def _pieces(

@@ -16,7 +16,7 @@ import shutil
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -72,8 +72,11 @@ class CheckpointFolder:
             write_json(self.progress, self.path / PROGRESS, force=True)
 
     def remove(self) -> None:
+        """Delete the folder, unless another process uses it by now."""
         self.close()
-        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError), open(self.path / LOCK, "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
         self._lock.close()

@@ -14,7 +14,7 @@ from lookalike.core.formatting import count
 from lookalike.errors import InputError
 from lookalike.runtime.local.work_folder import ABOUT, LOCK, PROGRESS, read_json
 
-FOLDER_PREFIXES = ("sets-", "tokens-", "run-")
+FOLDER_PREFIXES = ("sets-", "tokens-", "codes-", "run-")
 WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups that are stars"}
 
 
@@ -77,7 +77,7 @@ def _describe(folder: Path) -> WorkFolder:
 
 def _words(about: dict[str, Any], progress: dict[str, Any]) -> str:
     if about.get("holds") == "run":
-        parts = ", ".join(name for name in progress) or "nothing yet"
+        parts = ", ".join(_part(name, known) for name, known in progress.items()) or "nothing yet"
         wanted = WANTED.get(str(about.get("wants")), about.get("wants"))
         return f"run for {wanted}: {about.get('compared')} · done: {parts}"
     commits = progress.get("commits", [])
@@ -85,7 +85,14 @@ def _words(about: dict[str, Any], progress: dict[str, Any]) -> str:
     state = "all" if progress.get("complete") else "unfinished, after"
     options = about.get("options", {})
     how = f" · {options['unit']} {options['k']}-shingles" if "unit" in options else ""
-    return f"{about.get('holds')} of {about.get('name')}: {state} {count(rows, 'documents')}{how}"
+    noun = str(about.get("noun", "documents"))
+    return f"{about.get('holds')} of {about.get('name')}: {state} {count(rows, noun)}{how}"
+
+
+def _part(name: str, known: Any) -> str:
+    """Name a part of a run, with its steps if it is not complete."""
+    unfinished = isinstance(known, dict) and known.get("complete") is False
+    return f"{name} ({count(known['steps'], 'steps')})" if unfinished else name
 
 
 def _locked(place: Path) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.io.collection import Collection
+from lookalike.runtime.local.kept_features import KeptInput
 from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.text_pass import FeaturePass
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace, digest
@@ -36,6 +37,18 @@ def open_workspace(
     steady = all(collection.has_files for collection in collections)
     if not large and (place.folder is None or not steady):
         return Workspace(MemoryBudget(place.memory, firm=place.stated))
+    made = [recipe.about(one, names) for one, names in zip(collections, extra, strict=False)]
+    return _in_folder({"holds": "run", **asked, recipe.holds: [digest(one) for one in made]}, place, steady=steady)
+
+
+def open_kept_workspace(inputs: Sequence[KeptInput], asked: Mapping[str, Any], place: ResourceLimits) -> Workspace:
+    """Open the work folder of a run whose inputs are files. asked: as in `open_workspace`."""
+    about = {"holds": "run", **asked, inputs[0].holds: [digest(one.about) for one in inputs]}
+    return _in_folder(about, place, steady=True)
+
+
+def _in_folder(about: dict[str, Any], place: ResourceLimits, *, steady: bool) -> Workspace:
+    """Open the workspace in the folder of the user, next to the output, or in a temporary folder."""
     folder = place.folder or (place.beside if steady else None)
     passing = [] if place.folder is not None and steady else [folder] if folder else []
     if folder is None:
@@ -46,7 +59,5 @@ def open_workspace(
     if passing and not steady:
         weakref.finalize(space, shutil.rmtree, folder, ignore_errors=True)
     if steady:
-        made = [digest(recipe.about(one, names)) for one, names in zip(collections, extra, strict=False)]
-        about = {"holds": "run", **asked, recipe.holds: made}
         space.run = space.place(folder / f"run-{digest(about)}", about)
     return space

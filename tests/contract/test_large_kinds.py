@@ -1,0 +1,250 @@
+"""Kinds whose items are numbers work on disk within a budget, with the bytes of a run in memory, however often they are
+killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import lookalike as la
+from lookalike.cli.main import app
+from lookalike.errors import DuplicateIds, InputError, TooManyPairs
+from lookalike.kinds.bits import disk as bits_disk
+from lookalike.runtime.local import code_join, listed_rows, memory_limit
+
+COUNT = 3_000
+
+
+def words(seed: int = 1, count: int = COUNT, bits: int = 3) -> Any:
+    """Half of the codes are copies of others, with up to `bits` bits turned."""
+    draw = np.random.default_rng(seed)
+    codes = draw.integers(0, 1 << 63, count).astype(np.uint64)
+    codes[count // 2 :] = codes[draw.integers(0, count // 2, count - count // 2)]
+    for _ in range(bits):
+        turned = np.flatnonzero(draw.random(count) < 0.4)
+        turned = turned[turned >= count // 2]
+        codes[turned] ^= np.uint64(1) << draw.integers(0, 63, len(turned), np.uint64)
+    return codes
+
+
+def integers(folder: Path) -> Path:
+    draw = np.random.default_rng(2)
+    ids = [f"code {number}" for number in draw.permutation(COUNT)]
+    columns = {"id": ids, "code": words(), "rank": draw.integers(0, 9, COUNT)}
+    pq.write_table(pa.table(columns), folder / "in.parquet", row_group_size=500)
+    return folder / "in.parquet"
+
+
+def hexadecimal(folder: Path) -> Path:
+    """The first codes are missing, and the next ones have no letters."""
+    codes: list[str | None] = [f"{int(code):016x}" for code in words()]
+    codes[:700] = [None] * 700
+    codes[700:1400] = [f"{int(code) & 0x1111111111111111:016x}" for code in words()[700:1400]]
+    pv.write_csv(pa.table({"code": codes}), folder / "in.csv")
+    return folder / "in.csv"
+
+
+def wide(folder: Path) -> Path:
+    rows = np.stack([words(), words() ^ np.uint64(9), words()], axis=1)
+    codes = pa.array([row.tobytes() for row in rows], pa.binary(24))
+    pq.write_table(pa.table({"code": codes}), folder / "in.parquet")
+    return folder / "in.parquet"
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a join on disk have many parts, runs and tasks."""
+    monkeypatch.setattr(code_join.CodeJoin, "chunk_rows", 400)
+    monkeypatch.setattr(code_join, "READ_CODES", 700)
+    monkeypatch.setattr(code_join, "CODE_TASK_PAIRS", 8)
+    monkeypatch.setattr(bits_disk, "pairs_in_memory", lambda _: 1)
+
+
+def answers(kind: Any, source: Path, **options: Any) -> dict[str, Any]:
+    found = kind.pairs(source, **options)
+    out = {
+        "pairs": found.pairs.combine_chunks(),
+        "rows": [one["rows"] for one in found.receipt["inputs"]],
+        "method": found.receipt["choice"]["method"],
+        "plan": found.receipt["plan"],
+    }
+    del found
+    if "against" not in options:
+        out["groups"] = kind.groups(source, **options).groups
+        out["cliques"] = kind.groups(source, grouping="cliques", **options).groups
+    removed = kind.dedup(source, **options)
+    return out | {"kept": removed.kept, "removed": removed.removed, "sizes": removed.sizes}
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.promise("docs/how-to/large.md", "the same pairs as in memory")
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        (integers, {"max_bits": 3}),
+        (integers, {"max_bits": 0}),
+        (integers, {"max_bits": 12, "method": "lsh", "recall": 0.8}),
+        (hexadecimal, {"max_bits": 3}),
+        (wide, {"max_bits": 9}),
+    ],
+    ids=str,
+)
+def test_codes_on_disk_have_the_pairs_of_those_in_memory(
+    made: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path
+) -> None:
+    source = made(tmp_path)
+    expected = answers(la.bits, source, **options)
+    assert expected["pairs"].num_rows > 100
+    found = answers(la.bits, source, work_dir=tmp_path / "work", memory="300MB", **options)
+    assert found == expected
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_codes_against_others_and_by_a_policy(tmp_path: Path) -> None:
+    source = integers(tmp_path)
+    pq.write_table(
+        pa.table({"id": [f"other {n}" for n in range(900)], "code": words()[::2][:900]}), tmp_path / "b.parquet"
+    )
+    options: dict[str, Any] = {"max_bits": 3, "against": tmp_path / "b.parquet"}
+    assert answers(la.bits, source, work_dir=tmp_path / "work", **options) == answers(la.bits, source, **options)
+    options = {"max_bits": 3, "keep": "max:rank"}
+    there = la.bits.dedup(source, work_dir=tmp_path / "work", **options)
+    assert there.kept.equals(la.bits.dedup(source, **options).kept)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.promise("docs/how-to/large.md", "Pairs that do not fit into a quarter of the memory stay on disk")
+def test_pairs_beyond_the_memory_are_written_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = integers(tmp_path)
+    pq.write_table(pa.table({"code": words()[::2]}), tmp_path / "b.parquet")
+    for number, options in enumerate(({"max_bits": 4}, {"max_bits": 4, "against": tmp_path / "b.parquet"})):
+        expected = la.bits.pairs(source, **options)
+        expected.write(tmp_path / "expected.csv", force=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(listed_rows, "PAIRS_MEMORY_SHARE", 1 << 40)
+            found = la.bits.pairs(source, work_dir=tmp_path / f"work-{number}", memory="300MB", **options)
+            assert found.found.streamed is not None
+            assert found.receipt["counts"]["pairs"] == expected.receipt["counts"]["pairs"]
+            found.write(tmp_path / "found.csv", force=True)
+            assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+            with pytest.raises(TooManyPairs, match=r"fit into `memory=300\.0 MB`"):
+                la.bits.dedup(source, work_dir=tmp_path / f"groups-{number}", memory="300MB", **options)
+
+
+@pytest.mark.promise("docs/how-to/large.md", "On disk it takes 9 bytes for each code of 64 bits and 16 for each pair")
+def test_the_work_folder_holds_the_codes_once(tmp_path: Path) -> None:
+    codes = words(count=20_000)
+    pq.write_table(pa.table({"code": codes}), tmp_path / "in.parquet")
+    found = la.bits.pairs(tmp_path / "in.parquet", max_bits=3, work_dir=tmp_path / "work")
+    held = sum(file.stat().st_size for file in (tmp_path / "work").rglob("*") if file.is_file())
+    assert 9 * len(codes) < held < 9 * len(codes) + 16 * found.pairs.num_rows + 4_000
+
+
+def test_what_is_wrong_is_named_with_its_file_and_row(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a", "b", "a", "a"], "code": [1, 2, 3, 4]}), tmp_path / "in.parquet")
+    with pytest.raises(DuplicateIds, match=r"the id 'a' occurs 3 times in .*in\.parquet"):
+        la.bits.pairs(tmp_path / "in.parquet", work_dir=tmp_path / "work")
+    (tmp_path / "in.csv").write_text("code\n" + "0f0f\n" * 5 + "0f0x\n")
+    with pytest.raises(InputError, match=r"in\.csv line 7: the code has 'x' at position 3"):
+        la.bits.pairs(tmp_path / "in.csv", work_dir=tmp_path / "work")
+    (tmp_path / "in.csv").write_text("code\n")
+    assert la.bits.pairs(tmp_path / "in.csv", work_dir=tmp_path / "work").pairs.num_rows == 0
+
+
+# The process kills itself at a moment that its first argument counts: before a commit, after it, or with half of the
+# numbers written.
+PROGRAM = """
+import os, signal, sys
+from lookalike.kinds.bits import disk
+from lookalike.runtime.local import checkpoints, code_join, pair_store, work_folder
+checkpoints.COMMIT = pair_store.STEP_COMMIT_SECONDS = 0.0
+code_join.CodeJoin.chunk_rows, code_join.READ_CODES = 400, 700
+disk.pairs_in_memory = lambda _: 1
+left = int(sys.argv.pop(1))
+
+def moment():
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+record, write_all = work_folder.CheckpointFolder.record, work_folder.write_all
+
+def recorded(self):
+    moment()
+    record(self)
+    moment()
+
+def written(file, array):
+    half = len(array) // 2
+    write_all(file, array[:half])
+    moment()
+    write_all(file, array[half:])
+
+work_folder.CheckpointFolder.record = recorded
+checkpoints.write_all = pair_store.write_all = written
+from lookalike.cli.main import main
+try:
+    main()
+finally:
+    print(-left, file=sys.stderr)
+"""
+
+
+@pytest.mark.promise(
+    "README.md", "after a crash or kill at any moment, the same command resumes and writes the same bytes"
+)
+@pytest.mark.parametrize(("made", "command"), [(integers, ["bits", "pairs", "--max-bits", "3"])], ids=["bits"])
+def test_killed_at_any_moment_the_same_command_goes_on(
+    made: Callable[[Path], Path], command: list[str], tmp_path: Path
+) -> None:
+    """Every process is killed a few moments later than the one before; the last one is not."""
+    source = made(tmp_path)
+
+    def run(moments: int, output: str, *options: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", PROGRAM, str(moments), *command[:2], str(source), *command[2:]]
+        return subprocess.run(
+            [*program, "-o", output, *options], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    calm = run(0, "calm.csv")
+    assert calm.returncode == 0, calm.stderr
+    moments = int(run(0, "whole.csv", "--work-dir", "whole").stderr.splitlines()[-1])
+    assert moments > 60
+    draw, killed = random.Random(3), 0
+    for step in (1, *(draw.randrange(2, moments // 3) for _ in range(3)), 0):
+        done = run(step, "out.csv", "--work-dir", "work", "--memory", "300MB")
+        killed += done.returncode == -signal.SIGKILL
+        assert (tmp_path / "out.csv").exists() == (done.returncode == 0)
+        if step and done.returncode:
+            listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)])
+            assert "work" in listed.output
+    assert killed >= 3
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "calm.csv").read_bytes()
+    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "calm.csv").read_bytes()
+
+
+def test_a_run_that_does_not_fit_works_beside_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = integers(tmp_path)
+    monkeypatch.setattr(memory_limit, "MEMORY_WITHOUT_INPUT", 299_900_000)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(
+        app, ["bits", "groups", str(source), "--max-bits", "3", "-o", "out.csv", "--memory", "300MB"]
+    )
+    assert done.exit_code == 0, done.output
+    assert sorted(os.listdir(tmp_path)) == ["in.parquet", "out.csv", "out.csv.receipt.json"]
+    assert '"folder": "out.csv.work"' in (tmp_path / "out.csv.receipt.json").read_text()
