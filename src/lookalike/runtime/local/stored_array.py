@@ -30,7 +30,7 @@ class StoredPart:
 
 
 class StoredArray:
-    """A matrix in one or several files. Rows are returned as `dtype`; each file has a type of its own.
+    """A matrix in one or several files, which may have different types; rows are returned as `dtype`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

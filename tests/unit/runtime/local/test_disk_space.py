@@ -95,7 +95,7 @@ mount -o remount,size=200m "$1/disk" && run "$1" "$2"
 
 @pytest.mark.promise("docs/how-to/large.md", "If the disk is full, the run ends with one line")
 def test_a_run_continues_on_a_disk_that_was_full(tmp_path: Path) -> None:
-    """The signatures do not fit: without reserved blocks, writing to their map ended the process with SIGBUS."""
+    """What the join stores does not fit: without reserved blocks, writing to their map ended the process with SIGBUS."""
     draw = np.random.default_rng(1)
     texts = [" ".join(map(str, draw.integers(0, 10_000, 12))) for _ in range(12_000)]
     pq.write_table(pa.table({"id": range(len(texts)), "text": texts}), tmp_path / "in.parquet")
