@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/comparison.md", "docs/choosing.md")
 REGION = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 NAMES = {"articles": "articles", "django": "Django pages", "titles": "titles", "licences": "licences"}
+WEIGHED = {**NAMES, "products": "products", "template": "in a template"}
 
 
 def data(name: str) -> Any:
@@ -94,6 +95,22 @@ def rules(texts: str) -> str:
     return table(head, rows)
 
 
+def weights() -> str:
+    """How well a threshold tells true pairs from others, with and without weights."""
+    found = {
+        (row["texts"], row["unit"], row["k"], row["weight"], row["measure"]): row for row in data("choosing")["weights"]
+    }
+    ways = [("none", "jaccard"), ("idf", "jaccard"), ("none", "cosine"), ("idf", "cosine")]
+    rows = []
+    for texts, unit, k in dict.fromkeys(key[:3] for key in found):
+        cells = [found[texts, unit, k, *way] for way in ways]
+        rows.append(
+            [WEIGHED[texts], f"{unit} {k}",
+             *(f"{row['best_f1']:.3f} ({row['good_from']:.2f} – {row['good_to']:.2f})" for row in cells)]
+        )  # fmt: skip
+    return table(["texts", "unit, k", "jaccard", "jaccard, idf", "cosine", "cosine, idf"], rows)
+
+
 def thresholds() -> str:
     """What each threshold finds."""
     by: dict[float, dict[str, Any]] = {}
@@ -133,6 +150,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rules-django": lambda: rules("django"),
     "rules-titles": lambda: rules("titles"),
     "thresholds": thresholds,
+    "weights": weights,
     "recalls": recalls,
 }
 

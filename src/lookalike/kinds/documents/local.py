@@ -31,6 +31,7 @@ from lookalike.kinds.documents.planner import SampleJoin, decide, preview
 from lookalike.kinds.documents.prefix_join import POSTINGS_BUDGET_SHARE, exact_pairs
 from lookalike.kinds.documents.reading import Features, read_features, sets_recipe
 from lookalike.kinds.documents.spec import Job, no_promise
+from lookalike.kinds.documents.weighted_banding import audited, banded_pairs
 from lookalike.kinds.documents.weighted_join import weigh, weighted_pairs
 from lookalike.planning.banding import Plan, plan
 from lookalike.runtime.local.memory_budget import memory_size
@@ -54,7 +55,7 @@ def run(
     """Find the pairs (or groups) of one collection, or the pairs between two."""
     column = preferred_column(keep)
     planning = Trace()
-    planned = None if job.is_weighted else planned_for(job, planning)
+    planned = None if job.is_weighted and job.method != "lsh" else planned_for(job, planning)
     folding = folding_plan(job, trace) if job.method == "folding" else None
     extra = [column] if column else []
     place = place or ResourceLimits(memory_size(None))
@@ -84,14 +85,16 @@ def run(
                     job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0
                 )
             choice = Choice("exact", {}, WEIGHTS_ARE_EXACT)
+            if planned is not None:
+                choice = Choice("lsh", {}, "asked for")
+                trace.warnings += planning.warnings
             order = classes.ranked(best)
             found = RunOutput(
                 features.ids, split, classes, np.ones(len(items)), order, choice, preferred=best, space=space
             )
             limit = most_pairs(space.keeper, len(features.sets), job.max_pairs)
             with _within(limit, job, want, found):
-                near = _weighted(items, classes, job, pool, trace, limit, documents=len(features.sets))
-            return replace(found, pairs=near)
+                return _weighted(found, items, job, planned, pool, trace, limit)
         with trace.stage("choose"):
             look = want == "pairs" or job.method in ("auto", "exact")
             seen = preview(items, job.bar(), pool, seed=job.seed) if look else None
@@ -147,11 +150,14 @@ def run(
 
 
 def _weighted(
-    items: Items, classes: Classes, job: Job, pool: Pool, trace: Trace, limit: int, *, documents: int
-) -> Pairs:
-    """Join classes of equal sets whose elements have weights. documents: number of items in all."""
-    sets = weigh(items, classes.counts, documents, job.weighting(), job.set_measure(), trace)
-    return Pairs(*weighted_pairs(sets, items.sides, job.threshold, pool, trace, limit))
+    found: RunOutput, items: Items, job: Job, plan: Plan | None, pool: Pool, trace: Trace, limit: int
+) -> RunOutput:
+    """Join classes of equal sets whose elements have weights: exactly, or with a plan by bands of signatures."""
+    weighed, sets = weigh(items, found.classes.counts, len(found), job.weighting(), job.set_measure(), trace)
+    if plan is None:
+        return replace(found, pairs=Pairs(*weighted_pairs(sets, items.sides, job.threshold, pool, trace, limit)))
+    pairs = Pairs(*banded_pairs(weighed, sets, items.sides, plan, job, pool, trace, limit))
+    return replace(found, plan=plan, pairs=pairs, audit=audited(sets, items.sides, pairs, plan, job, pool, trace))
 
 
 def _threads(job: Job, space: Workspace) -> int:

@@ -62,10 +62,16 @@ class Job:
                 "measure 'overlap' (min_shared) counts shared elements; with weights give another measure and a "
                 "threshold."
             )
-        if self.method not in ("auto", "exact") or self.bands is not None or self.rows is not None or not self.verify:
+        banded = self.method == "lsh"
+        if self.method in ("dcm", "folding") or not self.verify:
             raise UsageError(
-                "sets with weights are compared exactly; leave out method, bands, rows and verify, or the weights."
+                "sets with weights are joined by their rarest elements (exact) or by bands (lsh), and verified. Leave "
+                "out the method and verify, or the weights."
             )
+        if not banded and (self.bands is not None or self.rows is not None):
+            raise UsageError("bands and rows are of signatures; with weights these are made with method 'lsh'.")
+        if banded and self.measure not in ("jaccard", "dice"):
+            raise no_promise("banding of weighted sets", self)
 
     @property
     def is_weighted(self) -> bool:

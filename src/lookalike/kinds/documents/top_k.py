@@ -59,7 +59,7 @@ def ranked(sets: Sets, split: int, top: int, lowest: float, job: Job, pool: Pool
     if job.is_weighted:
         items = Items(sets.elements, sets.offsets[:-1], sets.sizes, np.full(len(sets), 3, np.uint8))
         times = np.ones(len(sets), np.int64)
-        weighted = weigh(items, times, len(sets), job.weighting(), job.set_measure(), trace)
+        _, weighted = weigh(items, times, len(sets), job.weighting(), job.set_measure(), trace)
         return weighted_nearest(weighted, split, lowest, pool, trace, out)
     with trace.stage("index"):
         lists = SortedLists.of(sets, begin)

@@ -16,7 +16,7 @@ from lookalike.core.candidates import Items
 from lookalike.core.measures import SetMeasure
 from lookalike.core.trace import Trace
 from lookalike.kinds.documents.kernels import weighted
-from lookalike.kinds.documents.weights import WeightedSets, Weighting
+from lookalike.kinds.documents.weights import WeighedElements, WeightedSets, Weighting
 from lookalike.runtime.local.joins import Scored, check_count
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.nearest_result import Ranking
@@ -82,22 +82,27 @@ class Rooms:
 
 def weigh(
     items: Items, times: I64, documents: int, weighting: Weighting, measure: SetMeasure, trace: Trace
-) -> WeightedSets:
-    """Weight the elements of sets, as `Weighting.sets` does, and count them in the trace."""
+) -> tuple[WeighedElements, WeightedSets]:
+    """Weight the elements of sets, as `Weighting.weigh` does, and count them in the trace."""
     with trace.stage("weigh"):
-        sets = weighting.sets(items, times, documents, measure)
+        found = weighting.weigh(items, times, documents)
+        sets = found.vectors(measure)
     trace.add(weighted_elements=sets.vocabulary)
     if weighting.own is not None:
-        trace.add(unlisted_elements=sets.unlisted)
-        if not sets.listed and len(items):
+        trace.add(unlisted_elements=len(found.vocabulary) - found.listed)
+        if not found.listed and len(items):
             trace.warnings.append("no element of the input has one of the given weights: all weigh 1.")
-    return sets
+    return found, sets
 
 
 def weighted_pairs(
-    sets: WeightedSets, sides: npt.NDArray[np.uint8], least: float, pool: Pool, trace: Trace, limit: int
-) -> Scored:
-    """Return (left, right, similarity) of every pair of sets that reaches `least`, with left < right."""
+    sets: WeightedSets, sides: npt.NDArray[np.uint8], least: float, pool: Pool, trace: Trace, limit: int, *,
+    of: I64 | None = None,
+) -> Scored:  # fmt: skip
+    """Return (left, right, similarity) of every pair of sets that reaches `least`, with left < right.
+
+    of: only the pairs of these sets with any others.
+    """
     with trace.stage("index"):
         lists = WeightedLists.of(sets, 0, least)
         trace.add(postings=len(lists.owners))
@@ -107,7 +112,8 @@ def weighted_pairs(
         lambda: np.zeros(sets.vocabulary), lambda: np.empty(room, np.int64),
         lambda: np.empty(room, np.int64), lambda: np.empty(room),
     )  # fmt: skip
-    scaled = sets.scaled
+    scaled, every = sets.scaled, of is not None
+    queries = np.arange(len(sets)) if of is None else of
 
     def search(task: tuple[int, int, int]) -> tuple[I64, I64, F64, int]:
         def work(*room: Any) -> tuple[I64, I64, F64, int]:
@@ -115,8 +121,8 @@ def weighted_pairs(
             found, judged, total = [], 0, 0
             while low < high and total <= limit:
                 low, kept, met = weighted.match_weighted(
-                    sets.measure, sets.numbers, sets.values, sets.offsets, sets.norms, scaled, sides, low, high, c,
-                    *lists.arrays, least, chunk, *room,
+                    sets.measure, sets.numbers, sets.values, sets.offsets, sets.norms, scaled, sides, queries, every,
+                    low, high, c, *lists.arrays, least, chunk, *room,
                 )  # fmt: skip
                 found.append([column[:kept].copy() for column in room[3:]])
                 judged += met
@@ -127,7 +133,7 @@ def weighted_pairs(
         result: tuple[I64, I64, F64, int] = rooms.run(work)
         return result
 
-    tasks = list(_tasks(len(sets), lists))
+    tasks = list(_tasks(len(queries), lists, every=every))
     parts, total = [], 0
     with trace.stage("match") as report:
         for done, (left, right, score, met) in enumerate(pool.map(search, tasks), 1):
@@ -140,13 +146,16 @@ def weighted_pairs(
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     left, right, score = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((right, left))
-    return left[order], right[order], score[order]
+    left, right, score = left[order], right[order], score[order]
+    new = np.ones(len(left), np.bool_)  # a pair of two sets of `of` is found from both
+    new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    return left[new], right[new], score[new]
 
 
-def _tasks(count: int, lists: WeightedLists) -> Iterator[tuple[int, int, int]]:
-    """Yield (chunk, first set, end): sets are compared with earlier ones only."""
+def _tasks(count: int, lists: WeightedLists, *, every: bool) -> Iterator[tuple[int, int, int]]:
+    """Yield (chunk, first query, end). every: not only later sets are compared with a chunk."""
     for c in range(len(lists.ends)):
-        for low in range(c * lists.chunk, count, WEIGHTED_QUERIES_PER_TASK):
+        for low in range(0 if every else c * lists.chunk, count, WEIGHTED_QUERIES_PER_TASK):
             yield c, low, min(low + WEIGHTED_QUERIES_PER_TASK, count)
 
 

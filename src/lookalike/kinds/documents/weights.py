@@ -127,7 +127,7 @@ class WeightedSets:
 
     measure: code of the set measure. numbers i32[p], ascending in each set, the rarest element is 0; values f64[p];
     offsets i64[n+1]; norms f64[n]: the weight of each set, for the cosine the sum of squares. vocabulary: number of
-    numbered elements. listed, unlisted: number of elements with and without a weight of the user.
+    numbered elements.
     """
 
     measure: int
@@ -136,8 +136,6 @@ class WeightedSets:
     offsets: I64
     norms: F64
     vocabulary: int
-    listed: int
-    unlisted: int
 
     def __len__(self) -> int:
         return len(self.norms)
@@ -159,7 +157,7 @@ class Weighting:
     bag: bool
     narrow: bool
 
-    def sets(self, items: Items, times: I64, documents: int, measure: SetMeasure) -> WeightedSets:
+    def weigh(self, items: Items, times: I64, documents: int) -> WeighedElements:
         """Weight the elements of sets. times i64[n]: the number of items with each set; documents: items in all.
 
         The idf of an element of c items is ln((1 + documents) / (1 + c)) + 1.
@@ -176,17 +174,41 @@ class Weighting:
             known = int(listed.sum())
         if self.idf:
             weights = weights * (np.log((1 + documents) / (1 + found.items)) + 1)
-        shared = np.flatnonzero(found.sets > 1)
-        ranks = np.full(len(found.elements), -1, np.int64)
-        ranks[shared[np.lexsort((found.elements[shared], found.sets[shared]))]] = np.arange(len(shared))
-        room = int(found.sets[shared].sum())
-        numbers, values = np.empty(room, np.int32), np.empty(room)
-        offsets, norms = np.zeros(len(sizes) + 1, np.int64), np.empty(len(sizes))
-        weighted.take_vectors(
-            measure.code, found.places, counts, sizes, ranks, weights, numbers, values, offsets, norms
+        return WeighedElements(
+            found.elements, found.sets, weights, np.ascontiguousarray(sizes), found.places, counts, known
         )
-        unlisted = len(found.elements) - known
-        return WeightedSets(measure.code, numbers, values, offsets, norms, len(shared), known, unlisted)
+
+
+@dataclass(frozen=True)
+class WeighedElements:
+    """The elements of sets and their weights.
+
+    vocabulary u64[v]: the distinct elements; sets i64[v]: how many have each; weights f64[v]. sizes i64[n]; places
+    i64[p]: place of each element of each set in the vocabulary; counts f64[p]: its occurrences, empty if each occurs
+    once.
+    listed: number of elements to which the user gave a weight.
+    """
+
+    vocabulary: U64
+    sets: I64
+    weights: F64
+    sizes: I64
+    places: I64
+    counts: F64
+    listed: int
+
+    def vectors(self, measure: SetMeasure) -> WeightedSets:
+        """Number the elements, the rarest first, and sort those of each set."""
+        shared = np.flatnonzero(self.sets > 1)
+        ranks = np.full(len(self.vocabulary), -1, np.int64)
+        ranks[shared[np.lexsort((self.vocabulary[shared], self.sets[shared]))]] = np.arange(len(shared))
+        room = int(self.sets[shared].sum())
+        numbers, values = np.empty(room, np.int32), np.empty(room)
+        offsets, norms = np.zeros(len(self.sizes) + 1, np.int64), np.empty(len(self.sizes))
+        weighted.take_vectors(
+            measure.code, self.places, self.counts, self.sizes, ranks, self.weights, numbers, values, offsets, norms
+        )
+        return WeightedSets(measure.code, numbers, values, offsets, norms, len(shared))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import lookalike as la
 from lookalike.errors import InputError, TooManyPairs, UsageError
+from lookalike.kinds.documents.weighted_banding import dart_signatures
+from lookalike.kinds.documents.weights import WeighedElements
+from lookalike.runtime.local.pool import Pool
 
 SOME = settings(max_examples=60, deadline=None)
 MEASURES = ["jaccard", "containment", "dice", "cosine"]
@@ -237,8 +240,10 @@ def test_weights_that_cannot_be_used(weights: Any, message: str) -> None:
     ("options", "message"),
     [
         ({"min_shared": 2}, "counts shared elements; with weights give another measure"),
-        ({"method": "dcm"}, "sets with weights are compared exactly"),
-        ({"verify": False}, "sets with weights are compared exactly"),
+        ({"method": "dcm"}, "sets with weights are joined by their rarest elements"),
+        ({"verify": False}, "sets with weights are joined by their rarest elements"),
+        ({"bands": 5}, "with weights these are made with method 'lsh'"),
+        ({"method": "lsh", "measure": "cosine"}, "banding of weighted sets cannot promise a recall for cosine"),
         ({"weight": "tfidf"}, "weight 'tfidf' is unknown. Nearest: 'idf'"),
         ({"engine": "spark"}, "a run on Spark compares sets without weights"),
     ],
@@ -258,3 +263,83 @@ def test_no_documents_and_no_shared_elements() -> None:
     assert len(la.pairs([], weight="idf")) == 0
     assert len(la.pairs(["", " ", "one"], weight="idf")) == 0
     assert len(la.nearest(["one", "two"], k=1, weight="idf").nearest) == 0
+
+
+# Signatures of darts
+
+
+def signatures(sets: list[Weights], length: int, seed: int = 42) -> np.ndarray:
+    """The signatures of sets with any weights: the weight is the number of occurrences of an element that weighs 1."""
+    elements = sorted({x for one in sets for x in one})
+    places = [elements.index(x) for one in sets for x in one]
+    weighed = WeighedElements(
+        np.array(elements, np.uint64), np.ones(len(elements), np.int64), np.full(len(elements), 0.25),
+        np.array([len(one) for one in sets], np.int64), np.array(places, np.int64),
+        np.array([4 * one[x] for one in sets for x in one], np.float64), 0,
+    )  # fmt: skip
+    with Pool(1) as pool:
+        return dart_signatures(weighed, length, seed, pool)
+
+
+SETS_OF_DARTS: list[tuple[Weights, Weights]] = [
+    ({1: 1.0, 2: 1.0, 3: 1.0}, {2: 1.0, 3: 1.0, 4: 1.0}),
+    ({1: 0.01, 2: 7.3}, {1: 0.5, 2: 3.1, 3: 0.2}),
+    ({x: 1 + x / 7 for x in range(1, 60)}, {x: 1 + x / 5 for x in range(20, 80)}),
+    ({5: 100.0, 6: 0.001}, {5: 99.0, 7: 1.0}),
+    ({1: 1.0}, {2: 1.0}),
+]
+
+
+@pytest.mark.promise("docs/how-to/documents.md", "agree with the probability of the weighted Jaccard similarity")
+@pytest.mark.parametrize("pair", SETS_OF_DARTS)
+def test_slots_agree_as_often_as_the_weighted_jaccard(pair: tuple[Weights, Weights]) -> None:
+    """The number of agreeing slots of 60 independent signatures of 64 slots is binomial: 5.2 deviations are 2e-7."""
+    truth, draws = score("jaccard", *pair), 60 * 64
+    agree = sum(int(np.equal(*signatures(list(pair), 64, seed)).sum()) for seed in range(60))
+    assert abs(agree - draws * truth) <= 5.2 * math.sqrt(draws * truth * (1 - truth))
+
+
+def test_slots_are_independent() -> None:
+    """The variance of the number of agreeing slots is that of a binomial, from 400 signatures of 32 slots."""
+    pair = SETS_OF_DARTS[2]
+    truth = score("jaccard", *pair)
+    counts = [int(np.equal(*signatures(list(pair), 32, seed)).sum()) for seed in range(400)]
+    expected = 32 * truth * (1 - truth)
+    assert abs(np.var(counts) / expected - 1) < 5.2 * math.sqrt(2 / 400) * 1.2
+
+
+def test_a_signature_does_not_depend_on_other_sets() -> None:
+    one, other = SETS_OF_DARTS[2]
+    together = signatures([one, other, {}, {99: 1e-6}], 16)
+    assert (together[0] == signatures([one], 16)[0]).all()
+    assert (together[1] == signatures([other, one], 16)[0]).all()
+    assert (together[2] == 0xFFFFFFFF).all()
+    assert (together[3] != 0xFFFFFFFF).all()
+
+
+def test_golden_darts() -> None:
+    """The scheme is never edited: a signature is what it always was."""
+    assert signatures([{1: 1.0, 2: 2.5, 3: 0.3}, {7: 40.0}], 4).tolist() == [
+        [3243754, 3455972286, 460070981, 2100819160],
+        [1284837721, 593551901, 310433426, 3560900381],
+    ]
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "dice"])
+def test_banding_finds_what_the_plan_promises(measure: Any) -> None:
+    random = np.random.default_rng(8)
+    items: list[list[int]] = []
+    for _ in range(250):
+        one = random.zipf(1.2, 60).clip(max=10**6)
+        other = np.where(random.random(60) < random.uniform(0, 0.35), random.integers(10**7, 10**9, 60), one)
+        items += [one.tolist(), other.tolist()]
+    options: Any = {"weight": "idf", "measure": measure, "threshold": 0.6, "bag": True}
+    exact = la.pairs(items, **options)
+    found = la.pairs(items, method="lsh", recall=0.9, audit=100, **options)
+    truth = {tuple(row.values()) for row in exact.pairs.to_pylist()}
+    here = {tuple(row.values()) for row in found.pairs.to_pylist()}
+    assert here <= truth
+    assert len(here) >= 0.9 * len(truth)  # the plan is for pairs at the threshold; most are above it
+    assert len(truth) > 60
+    low, high = found.receipt["recall_measured"]["interval_95"]
+    assert low <= len(here) / len(truth) <= high

@@ -439,7 +439,9 @@ def match_weighted(
     norms: Any,
     scaled: Any,
     sides: Any,  # u8[n]: 1 left, 2 right, 3 both; a pair counts if its sides OR to 3
-    low: int,  # sets low to high-1 are compared with those of the chunk that come before them
+    queries: Any,  # i64[q]: sets
+    every: bool,  # a query is compared with all others, not only with those that come before it
+    low: int,  # queries low to high-1 are compared with the sets of a chunk
     high: int,
     c: int,  # chunk
     ends: Any,
@@ -454,21 +456,22 @@ def match_weighted(
     left: Any,  # i64[r], out, r >= chunk
     right: Any,  # i64[r], out
     score_out: Any,  # f64[r], out
-) -> Any:  # (next set, pairs written, pairs met)
+) -> Any:  # (next query, pairs written, pairs met)
     """Find the pairs that reach `least`, until there may be no more room for those of another set."""
     most = 0
-    for i in range(low, high):
-        most = max(most, offsets[i + 1] - offsets[i])
+    for q in range(low, high):
+        most = max(most, offsets[queries[q] + 1] - offsets[queries[q]])
     rests = np.empty(most + 1, np.float64)
     base, kept, candidates = c * chunk, 0, 0
-    i = low
-    while i < high and kept + chunk <= len(left):
+    q = low
+    while q < high and kept + chunk <= len(left):
+        i = queries[q]
         mine, here = numbers[offsets[i] : offsets[i + 1]], values[offsets[i] : offsets[i + 1]]
         factor = take_rests(measure, here, norms[i], rests)
         count = 0
         for j in range(prefix_length(measure, rests, len(mine), scaled[i], least)):
             begin, end = ends[c, mine[j]], ends[c, mine[j] + 1]
-            while end > begin and owners[end - 1] + base >= i:
+            while not every and end > begin and owners[end - 1] + base >= i:
                 end -= 1
             count = read_list(
                 measure, here[j] * factor, rests[j + 1], owners[begin:end], weights[begin:end], tails[begin:end],
@@ -482,17 +485,47 @@ def match_weighted(
             other = base + y
             may = bound(measure, (sums[y, 0] + sums[y, 1]) * ROUNDING_MARGIN, scaled[i], scaled[other])
             sums[y, 0] = 0.0
-            if may < least or sides[i] | sides[other] != 3:
+            if may < least or sides[i] | sides[other] != 3 or other == i:
                 continue
             begin, end = offsets[other], offsets[other + 1]
             common = common_weight(measure, spread, numbers[begin:end], values[begin:end])
             near = weighted_score(measure, common, norms[i], norms[other])
             if near >= least:
-                left[kept] = other
-                right[kept] = i
+                left[kept] = min(i, other)
+                right[kept] = max(i, other)
                 score_out[kept] = near
                 kept += 1
         for j in range(len(mine)):
             spread[mine[j]] = 0.0
-        i += 1
-    return i, kept, candidates
+        q += 1
+    return q, kept, candidates
+
+
+@jit
+def score_candidates(
+    measure: int,
+    numbers: Any,  # as in `nearest_weighted`, up to `norms`
+    values: Any,
+    offsets: Any,
+    norms: Any,
+    anchors: Any,  # u32[a]
+    ends: Any,  # i64[a]: candidates ends[a-1] to ends[a]-1 are compared with anchor a
+    partners: Any,  # u32[p]
+    spread: Any,  # f64[v], scratch: zeros before and after
+    out: Any,  # f64[p], out
+) -> None:
+    """out[p] = score of a candidate and its anchor."""
+    p = 0
+    for a in range(len(anchors)):
+        x = np.int64(anchors[a])
+        mine, here = numbers[offsets[x] : offsets[x + 1]], values[offsets[x] : offsets[x + 1]]
+        for j in range(len(mine)):
+            spread[mine[j]] = here[j]
+        while p < ends[a]:
+            y = np.int64(partners[p])
+            begin, end = offsets[y], offsets[y + 1]
+            common = common_weight(measure, spread, numbers[begin:end], values[begin:end])
+            out[p] = weighted_score(measure, common, norms[x], norms[y])
+            p += 1
+        for j in range(len(mine)):
+            spread[mine[j]] = 0.0
