@@ -146,7 +146,11 @@ Recall = Annotated[float, option(WHAT, help="Share of the pairs at the threshold
 
 def beside(output: Path | None) -> Path:
     """Return the default work folder of a large run: next to the output, or in the current folder."""
-    return output.with_name(output.name + WORK) if output is not None else Path("lookalike" + WORK)
+    from lookalike.io.addresses import address_of
+
+    if output is None or address_of(output) is not None:  # work folders are on this machine
+        return Path(("lookalike" if output is None else output.name) + WORK)
+    return output.with_name(output.name + WORK)
 
 
 class Names(list[str]):
@@ -187,7 +191,18 @@ def paths(names: list[str] | None) -> list[Path] | None:
         from lookalike.io.files import Files
 
         return Files(names, encoding=names.encoding, delimiter=names.delimiter)
-    return [Path(name) for name in names]
+    return [_path(name) for name in names]
+
+
+def _path(name: str) -> Path:
+    """Return the path of a file of this machine, or of one at an address, in which a `Path` would lose slashes."""
+    from lookalike.io.addresses import address_of
+
+    if (address := address_of(name)) is None:
+        return Path(name)
+    from lookalike.io.opening import remote_path
+
+    return remote_path(address)
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.formatting import count, percent, share, size
+from lookalike.io.addresses import shown
 from lookalike.planning.amplification import shape_of
 
 WAYS = {"nearest": "exact", "dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
@@ -67,7 +68,7 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         scored, pairs = counts.get("candidates", 0), counts["all_pairs"]
         yield "Scored", f"{scored:,} of {count(pairs, 'pairs')} ({percent(scored / pairs)})"
     for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
-        yield "Wrote", str(path)
+        yield "Wrote", shown(path)
 
 
 def judged_words(judged: dict[str, Any]) -> str:

@@ -14,12 +14,14 @@ from lookalike.core.arrays import F32
 from lookalike.errors import InputError, MissingInput, listed, nearest
 from lookalike.io.columnar import refuse_empty
 from lookalike.io.columns import ROW_NUMBERS
+from lookalike.io.opening import local_copy
 
 ARRAY_FILES = (".npy", ".npz", ".fvecs")
 
 
 def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.NDArray[Any], pa.Array | None]:
     """Return the vectors of a file, and the row ids if a .npz file has an array of them."""
+    file = local_copy(file)
     if not file.exists():
         beside = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise MissingInput(f"no such file: {file}.{nearest(file.name, beside)}")

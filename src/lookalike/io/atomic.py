@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from lookalike.core.formatting import size
 from lookalike.errors import OutputError, UsageError, listed
+from lookalike.io.addresses import address_of
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, is_written, kind_of
 
@@ -40,7 +42,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
             "A name without an extension is a folder for all tables of a result."
         )
     check_place(path, force=force)
-    if path.is_dir():
+    if address_of(path) is None and path.is_dir():
         raise OutputError(f"{path} is a folder; expected a file name.")
     if kind_of(path) == "text lines" and len(columns) > 1:
         raise OutputError(one_column_only(path, columns))
@@ -49,6 +51,9 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
 def check_folder(folder: str | os.PathLike[str], *, force: bool) -> None:
     """Check a result folder, like `check_output`. `force` replaces only an empty folder or an earlier result."""
     folder = Path(folder)
+    if (address := address_of(folder)) is not None:
+        check_remote_folder(address, force=force)
+        return
     check_place(folder, force=force)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / "receipt.json").exists())):
         raise OutputError(f"{folder} is not a result of lookalike and is not replaced. Use another name.")
@@ -66,9 +71,12 @@ def one_column_only(path: Path, columns: Sequence[str]) -> str:
 def check_place(path: Path, *, force: bool) -> None:
     """Raise OutputError if the parent folder is missing or not writable, or if the path exists and `force` is not set.
 
-    Temporary files that a killed process left for this path are removed. An output of a set that such a process did
-    not complete may be replaced.
+    An address is checked likewise. Temporary files that a killed process left for this path are removed. An output of a
+    set that such a process did not complete may be replaced.
     """
+    if (address := address_of(path)) is not None:
+        check_remote_output(address, force=force)
+        return
     if not path.absolute().parent.is_dir():
         raise OutputError(f"no such folder: {path.parent}. Create it first (mkdir -p), or use another name.")
     if not os.access(path.absolute().parent, os.W_OK):
@@ -76,6 +84,11 @@ def check_place(path: Path, *, force: bool) -> None:
     clear_leftovers(path)
     if os.path.lexists(path) and not force and not is_unfinished(path):
         raise OutputError(f"{path} exists. Use `force` to replace it, or another name.")
+
+
+LAST_FILE = "receipt.json"  # of a result folder: it is uploaded last, so that without it there is no result
+
+UPLOAD_PREFIX = "lookalike-upload-"  # of the temporary folder of an output before it is uploaded
 
 
 @dataclass
@@ -114,6 +127,8 @@ def together(paths: Iterable[Path], *, force: bool) -> Iterator[None]:
     try:
         yield
         drafts = {path: draft for path, draft in held.items() if draft is not None}
+        for path in [path for path in drafts if address_of(path) is not None]:
+            _send(drafts.pop(path), path, force=force)
         with _clear_errors(" and ".join(map(str, drafts))), _renaming:
             _publish(drafts, force=force)
             _published.extend(drafts)
@@ -134,15 +149,16 @@ def replacing(path: Path, *, force: bool) -> Iterator[Draft]:
 
     The temporary name is always removed at the end of the block, or within `together`, at the end of its block.
     """
-    draft = Draft(hidden_name(path, "tmp"))
+    draft = Draft(_draft_path(path))
     held = _held.get()
-    in_use.add(draft.path)
     try:
         with _clear_errors(str(path), draft):
             yield draft
             _flush(draft.path)
             if held is not None and path in held:
                 held[path] = draft.path
+            elif address_of(path) is not None:
+                _send(draft.path, path, force=force)
             else:
                 _publish({path: draft.path}, force=force)
     finally:
@@ -189,9 +205,50 @@ def _publish(drafts: Mapping[Path, Path], *, force: bool) -> None:
             clear_marks(path)
 
 
+def _draft_path(path: Path) -> Path:
+    """Return a new hidden name next to `path`; for an address, a name in a private temporary folder."""
+    if address_of(path) is None:
+        draft = hidden_name(path, "tmp")
+        in_use.add(draft)
+        return draft
+    folder = Path(tempfile.mkdtemp(prefix=UPLOAD_PREFIX))
+    in_use.add(folder)
+    return folder / path.name
+
+
+def _send(draft: Path, path: Path, *, force: bool) -> None:
+    """Upload a finished draft to its address. Not under the lock: Ctrl-C ends an upload, which then leaves nothing."""
+    from lookalike.io.stores import upload
+
+    address = str(address_of(path))
+    if draft.is_dir():
+        files = sorted((file for file in draft.rglob("*") if file.is_file()), key=lambda file: file.name == LAST_FILE)
+        for file in files:
+            upload(file, f"{address.rstrip('/')}/{file.relative_to(draft).as_posix()}")
+    else:
+        if not force:
+            check_remote_output(address, force=False)  # it may have appeared during the run
+        upload(draft, address)
+    _published.append(path)
+
+
+def check_remote_output(address: str, *, force: bool) -> None:
+    """Raise OutputError for an address that cannot be written to, or that exists, unless `force` is set."""
+    from lookalike.io.stores import check_can_write
+
+    check_can_write(address, force=force)
+
+
+def check_remote_folder(address: str, *, force: bool) -> None:
+    """Raise OutputError for a result folder at an address that exists, unless `force` is set."""
+    check_remote_output(f"{address.rstrip('/')}/{LAST_FILE}", force=force)
+
+
 def _discard(path: Path) -> None:
-    remove(path)
-    in_use.discard(path)
+    is_upload = path.parent in in_use and path.parent.name.startswith(UPLOAD_PREFIX)
+    for one in (path, path.parent) if is_upload else (path,):
+        remove(one)
+        in_use.discard(one)
 
 
 def _flush(path: Path) -> None:

@@ -19,6 +19,7 @@ from lookalike.io.canonical import (
     without_null_entries,
 )
 from lookalike.io.names import with_unique_names
+from lookalike.io.opening import open_file, open_for_arrow, remote_file
 from lookalike.io.parquet_pages import pages
 from lookalike.io.parquet_schema import with_arrow_schema
 from lookalike.io.reader import (
@@ -102,6 +103,7 @@ class ParquetFile(Columnar, ColumnReader):
         """Yield the rows from `start` on; row groups before it are not read."""
         places = self._places(schema.names)
         names = list(dict.fromkeys(self._stored.names[place] for place in places))
+        self._announce(names)
         with unchanged(self, names):
             yield from self._batches(schema, names, start)
 
@@ -128,13 +130,27 @@ class ParquetFile(Columnar, ColumnReader):
                             yield from self._as_asked(batch, self._selected(batch.schema.names), schema)
                 start = max(0, start - here)
 
+    def _announce(self, names: list[str]) -> None:
+        """Tell a remote file which parts of it will be read: these columns."""
+        remote = remote_file(self._path)
+        if remote is None:
+            return
+        spans = []
+        for group in range(self._metadata.num_row_groups):
+            info = self._metadata.row_group(group)
+            columns = (info.column(index) for index in range(info.num_columns))
+            for column in (c for c in columns if c.path_in_schema.split(".")[0] in names):
+                begin = column.dictionary_page_offset or column.data_page_offset
+                spans.append((begin, begin + column.total_compressed_size))
+        remote.expect(spans)
+
     def _rows_that_fit(self, names: list[str], start: int, limit: ReadLimit) -> int:
         """Return how many rows make a batch of about TARGET_BYTES, even if each has the average dictionary value.
 
         Raises an error for pages that exceed the limit.
         """
         per_row = 1.0
-        with open(self._path, "rb", buffering=0) as file:
+        with open_file(self._path) as file:
             for group in range(self._metadata.num_row_groups):
                 info = self._metadata.row_group(group)
                 columns = [info.column(index) for index in range(info.num_columns) if start < info.num_rows]
@@ -166,7 +182,7 @@ class ParquetFile(Columnar, ColumnReader):
     def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
         """Return the checksum of each column's bytes in the file, which also covers the file size."""
         sums = dict.fromkeys(names, self._path.stat().st_size)
-        with open(self._path, "rb", buffering=0) as file:
+        with open_file(self._path) as file:
             for group in range(self._metadata.num_row_groups):
                 info = self._metadata.row_group(group)
                 for column in (info.column(index) for index in range(info.num_columns)):
@@ -196,7 +212,7 @@ class ArrowFile(Columnar, ColumnReader):
         self.paths = (path,)
         self.checksums = {}
         refuse_empty(path, name, "an Arrow file")
-        with reading(name, "Arrow"), pa.memory_map(os.fsencode(path)) as source:
+        with reading(name, "Arrow"), _map(path) as source:
             self._describe(_open_ipc(source).schema)
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -205,7 +221,7 @@ class ArrowFile(Columnar, ColumnReader):
         with (
             unchanged(self, [WHOLE_FILE]),
             reading(self.name, "Arrow"),
-            pa.memory_map(os.fsencode(self._path)) as source,
+            _map(self._path) as source,
         ):
             reader = _open_ipc(source, options)
             if isinstance(reader, pa.ipc.RecordBatchStreamReader):
@@ -276,6 +292,12 @@ def _open_ipc(
         return pa.ipc.open_stream(source, options=options)
 
 
-def _for_arrow(path: Path) -> Path | pa.OSFile:
-    """Return the path, or the opened file if its name is not UTF-8, which Arrow does not accept."""
-    return path if os.fsencode(path) == str(path).encode("utf-8", "replace") else pa.OSFile(os.fsencode(path))
+def _map(path: Path) -> pa.NativeFile:
+    """Map a file of this machine into memory; open one at an address."""
+    return pa.memory_map(os.fsencode(path)) if remote_file(path) is None else open_for_arrow(path)
+
+
+def _for_arrow(path: Path) -> Path | pa.NativeFile:
+    """Return the path, or the opened file if it is at an address, or its name is not UTF-8."""
+    is_plain = remote_file(path) is None and os.fsencode(path) == str(path).encode("utf-8", "replace")
+    return path if is_plain else open_for_arrow(path)

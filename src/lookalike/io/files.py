@@ -98,7 +98,8 @@ class Files(list[Path]):
         encoding: str | None = None,
         delimiter: str | None = None,
     ) -> None:
-        super().__init__(map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths))
+        given = [paths] if isinstance(paths, str | os.PathLike) else paths
+        super().__init__(path if isinstance(path, os.PathLike) else Path(path) for path in given)  # type: ignore[misc]
         self.form = TextForm.of(encoding, delimiter)
 
 

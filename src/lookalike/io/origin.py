@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core import formatting
+from lookalike.io.addresses import shown
 from lookalike.io.files import GivenPaths, form_of
 
 
@@ -20,9 +21,9 @@ def given_paths(source: Any) -> tuple[str, ...]:
     (('a.csv', 'b.csv'), ())
     """
     if isinstance(source, str | os.PathLike):
-        return (os.fspath(source),)
+        return (shown(source),)
     if isinstance(source, list | tuple) and any(isinstance(item, os.PathLike) for item in source):
-        given = GivenPaths(os.fspath(item) for item in source)
+        given = GivenPaths(shown(item) for item in source)
         given.form = form_of(source)
         return given
     return ()

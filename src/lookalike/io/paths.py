@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from lookalike.errors import InputError, MissingInput, nearest
+from lookalike.io.addresses import KNOWN_SCHEMES, address_of, name_in_address, shown
 
 FORMATS = {
     ".parquet": "Parquet",
@@ -51,10 +52,16 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     >>> kind_of("a/corpus.jsonl.gz"), kind_of("corpus.PARQUET"), kind_of("corpus.parquet.gz"), kind_of("notes.md")
     ('JSON lines', 'Parquet', None, None)
     """
-    name = os.path.basename(path).lower()
+    name = _name(path).lower()
     bare = name.removesuffix(".gz").removesuffix(".zst")
     kind = (FORMATS | ONLY_READ).get(os.path.splitext(bare)[1])
     return None if kind in BINARY and bare != name else kind
+
+
+def _name(path: str | os.PathLike[str]) -> str:
+    """Return the file name; that of an address is without its query."""
+    address = address_of(path)
+    return os.path.basename(path) if address is None else name_in_address(address)
 
 
 def is_written(path: str | os.PathLike[str]) -> bool:
@@ -81,7 +88,7 @@ def compression_of(path: str | os.PathLike[str]) -> str | None:
     >>> compression_of("corpus.csv.zst"), compression_of("corpus.csv")
     ('zstd', None)
     """
-    return COMPRESSIONS.get(os.path.splitext(path)[1].lower())
+    return COMPRESSIONS.get(os.path.splitext(_name(path))[1].lower())
 
 
 def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table") -> InputFiles:
@@ -94,6 +101,10 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
     inputs: list[tuple[str, InputFiles]] = []
     for item in given:
         path, name = Path(item), os.fspath(item)
+        if (address := address_of(item)) is not None:
+            part = _at_address(address, "lines" if text == "auto" and len(given) == 1 else text, several=len(given) > 1)
+            inputs.append((shown(address), _as_lines(part) if text == "lines" else part))
+            continue
         if not name:
             raise InputError("an empty path came; expected a file, a folder or a glob.")
         if path.is_dir():
@@ -106,9 +117,7 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
             part = _group(files, base, name, several=len(given) > 1)
         else:
             raise _missing(path, name)
-        if text == "lines" and part.kind == TEXT_FILES:
-            part = InputFiles(TEXT_LINES, part.files)
-        inputs.append((name, part))
+        inputs.append((name, _as_lines(part) if text == "lines" else part))
     first_name, first = inputs[0]
     for name, part in inputs:
         if part.kind != first.kind:
@@ -120,8 +129,25 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
     )
 
 
+def _as_lines(part: InputFiles) -> InputFiles:
+    return InputFiles(TEXT_LINES, part.files) if part.kind == TEXT_FILES else part
+
+
+def _at_address(address: str, text: TextReading, *, several: bool) -> InputFiles:
+    from lookalike.io.opening import remote_path
+    from lookalike.io.remote import files_at
+
+    listed = files_at(address)
+    if listed is None:
+        path = remote_path(address)
+        path.exists()  # raises for a file that is not there
+        return _single(path, str(path), text)
+    base, found = listed
+    return _group_of({name[len(base) + 1 :]: remote_path(name) for name in found}, shown(base), shown(address), several)
+
+
 def _single(path: Path, name: str, text: TextReading) -> InputFiles:
-    if not path.is_file():
+    if address_of(name) is None and not path.is_file():
         raise InputError(f"{name} is not a regular file; save the stream to a file first.")
     kind = kind_of(path)
     if kind not in (None, TEXT_LINES) or (kind == TEXT_LINES and text == "table"):
@@ -135,15 +161,23 @@ def _single(path: Path, name: str, text: TextReading) -> InputFiles:
 
 def _check_text(path: Path, name: str) -> None:
     """Raise InputError for a file with an unknown extension and binary content, such as .xlsx, .pdf or .npy."""
-    with suppress(OSError), open(path, "rb") as file:
+    from lookalike.io.opening import open_file
+
+    with suppress(OSError), open_file(path) as file:
         if compression_of(path) is None and b"\0" in file.read(SNIFFED_BYTES):
             raise InputError(f"{name} is not a text file. Known extensions: {KNOWN}; anything else must be UTF-8 text.")
 
 
 def _group(files: list[Path], base: Path, name: str, *, several: bool) -> InputFiles:
-    files = sorted(files, key=lambda file: file.relative_to(base).as_posix())
+    return _group_of({file.relative_to(base).as_posix(): file for file in files}, base.as_posix(), name, several)
+
+
+def _group_of(inside: dict[str, Path], base: str, name: str, several: bool) -> InputFiles:
+    """Return the files of a folder or glob. inside: by their path within `base`; name: as the user gave it."""
+    inside = dict(sorted(inside.items()))
+    files = list(inside.values())
     if not files:
-        raise InputError(f"no files in the folder {name}." if base == Path(name) else f"no files match {name}.")
+        raise InputError(f"no files in the folder {name}." if Path(base) == Path(name) else f"no files match {name}.")
     kinds = {file: kind_of(file) for file in files}
     # Spark and Hive write _SUCCESS and similar files next to their data files.
     data = [file for file in files if kinds[file] not in (None, TEXT_LINES)]
@@ -160,8 +194,8 @@ def _group(files: list[Path], base: Path, name: str, *, several: bool) -> InputF
             f"{name} holds {kinds[binary[0]]} ({binary[0].name}) and other files ({other[0].name}); "
             f"give a glob such as *{binary[0].suffix}."
         )
-    prefix = f"{base.as_posix()}/" if several else ""
-    return InputFiles(TEXT_FILES, tuple(files), tuple(prefix + file.relative_to(base).as_posix() for file in files))
+    prefix = f"{base}/" if several else ""
+    return InputFiles(TEXT_FILES, tuple(files), tuple(prefix + path for path in inside))
 
 
 def _walk(folder: Path) -> list[Path]:
@@ -187,8 +221,8 @@ def _missing(path: Path, name: str) -> InputError:
         return InputError("- (standard input) cannot be read; save the stream to a file first.")
     if address := re.match(r"([a-z][a-z0-9+.-]+):/", name, re.IGNORECASE):
         return InputError(
-            f"{address[1]}://{name[address.end() :].lstrip('/')} is an address, which is not read here. "
-            "Download the file first, or use `engine='spark'`, which reads the addresses that Spark knows."
+            f"{address[1]}://{name[address.end() :].lstrip('/')} is an address of an unknown kind; "
+            f"expected {KNOWN_SCHEMES}, or `engine='spark'`, which reads the addresses that Spark knows."
         )
     beside = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     return MissingInput(f"no such file: {name}.{nearest(path.name, beside)}")

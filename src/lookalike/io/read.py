@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import check_choice
 from lookalike.errors import InputError, UsageError
+from lookalike.io.addresses import shown
 from lookalike.io.collection import Collection, OnBadFile
 from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
 from lookalike.io.columns import check_id, check_text, choose_id, choose_text
@@ -128,8 +129,8 @@ def _of_paths(
 ) -> tuple[str, list[Reader]]:
     """Return the readers of all files. Files that cannot be opened go to `left_out`, or raise if that is None."""
     inputs, form = find(paths, text=text), form_of(paths)
-    form.check(os.fspath(paths[0]), inputs.kind, BINARY)
-    name = os.fspath(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    form.check(shown(paths[0]), inputs.kind, BINARY)
+    name = shown(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if inputs.kind == TEXT_FILES:
         texts = TextFiles(inputs.files, inputs.ids, name, left_out, form.encoding)
         texts.limit = limit

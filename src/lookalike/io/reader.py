@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +12,9 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from lookalike.core.arrays import I64
-from lookalike.errors import InputError, OutOfMemory
+from lookalike.errors import InputError, LookalikeError, OutOfMemory
 from lookalike.io.files import wide_encoding
+from lookalike.io.opening import open_for_arrow
 from lookalike.io.paths import compression_of
 from lookalike.io.unchanged import Prefix
 
@@ -214,11 +214,8 @@ def nbytes_of(data: pa.Table | pa.RecordBatch | pa.Array) -> int:
 
 
 def open_stream(path: Path, encoding: str | None = None) -> pa.NativeFile:
-    """Open a file for reading, decompressed, and converted to UTF-8 from another encoding, if one is given.
-
-    (Arrow accepts names that are not UTF-8 only as bytes.)
-    """
-    stream = pa.input_stream(pa.OSFile(os.fsencode(path)), compression=compression_of(path))
+    """Open a file for reading, decompressed, and converted to UTF-8 from another encoding, if one is given."""
+    stream = pa.input_stream(open_for_arrow(path), compression=compression_of(path))
     return stream if encoding is None else pa.transcoding_input_stream(stream, encoding, "utf-8")
 
 
@@ -249,6 +246,8 @@ def reading(name: str, what: str) -> Iterator[None]:
     """
     try:
         yield
+    except LookalikeError:  # of a store; one for a missing file is an OSError, too
+        raise
     except UnicodeEncodeError as error:
         raise InputError(f"{name} cannot be read as {what}: its name is not UTF-8. Rename the file.") from error
     except UnicodeError as error:

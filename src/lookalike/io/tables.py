@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.arrays import I64
 from lookalike.errors import InputError, UsageError
+from lookalike.io.addresses import shown
 from lookalike.io.collection import common_schema
 from lookalike.io.columnar import TableInMemory
 from lookalike.io.columns import check_column
@@ -72,7 +73,7 @@ def open_table(source: Any, *, name: str) -> OpenTable:
     """
     if isinstance(source, str | os.PathLike | Files):
         paths, form = source if isinstance(source, Files) else [source], form_of(source)
-        inputs, given = find(paths), os.fspath(paths[0])
+        inputs, given = find(paths), shown(paths[0])
         form.check(given, inputs.kind, BINARY)
         if inputs.kind in (TEXT_LINES, TEXT_FILES):
             raise InputError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from lookalike.errors import InputChanged, InputError
+from lookalike.io.opening import open_file
 
 CHUNK_BYTES = 1 << 22
 
@@ -106,7 +107,7 @@ def _now(reader: ColumnChecksums, names: Sequence[str]) -> dict[str, int]:
 
 def crc_of_file(path: Path) -> int:
     """Return the CRC-32 of a whole file."""
-    with open(path, "rb", buffering=0) as file:
+    with open_file(path) as file:
         return crc_of_range(file, 0, None)
 
 

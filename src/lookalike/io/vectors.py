@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from lookalike.core.arrays import F32
 from lookalike.errors import InputError, UsageError
+from lookalike.io.addresses import address_of, shown
 from lookalike.io.array_files import ARRAY_FILES, as_matrix, load_arrays
 from lookalike.io.collection import rows_of
 from lookalike.io.columnar import WHOLE_FILE
 from lookalike.io.columns import check_column, choose_id
 from lookalike.io.list_columns import choose_numbers, numbers_of
+from lookalike.io.opening import remote_path
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.reader import Reader, select
 from lookalike.io.tables import open_table
@@ -194,18 +196,21 @@ def open_vectors(source: Any, *, column: str | None = None, id: str | None = Non
 
 def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[VectorPart]]:  # noqa: A002
     if isinstance(source, str | os.PathLike):
-        source = [Path(source)]
+        source = [Path(source) if (address := address_of(source)) is None else remote_path(address)]
     if isinstance(source, list | tuple) and source and isinstance(source[0], os.PathLike):
-        files = [file for item in source for file in _expand(Path(item))]
-        name = os.fspath(source[0]) + (f" and {len(source) - 1} more" if len(source) > 1 else "")
+        files = [file for item in source for file in _expand(item)]
+        name = shown(source[0]) + (f" and {len(source) - 1} more" if len(source) > 1 else "")
         return name, [part for file in files for part in _file_parts(file, column, id)]
     if isinstance(source, np.ndarray | list | tuple):
         return "the array", [ArrayPart("the array", _checked(source))]
     return "the table", _table_parts(source, column, id)
 
 
-def _expand(path: Path) -> list[Path]:
+def _expand(item: str | os.PathLike[str]) -> list[Path]:
     """Return the array files of a folder, or the path itself if it has none."""
+    path = Path(item)
+    if (address := address_of(item)) is not None:
+        return [remote_path(address)]
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARRAY_FILES)

@@ -261,7 +261,7 @@ def test_the_summary_names_what_was_written(tmp_path: Path, lookalike) -> None:
         (["dedup", "{x}"], 2, "UsageError: dedup writes the kept rows to a file: give -o OUT"),
         (["dedup", "{x}", "-o", "out.csv", "--keep", "oldest"], 2, "UsageError: keep 'oldest' is unknown. Nearest: 'longest'"),
         (["dedup", "{x}", "-o", "out.csv", "--keep", "max:when"], 1, "ColumnNotFound: no column 'when' in x.csv."),
-        (["pairs", "s3://b/x.jsonl"], 1, "InputError: s3://b/x.jsonl is an address, which is not read here. Download"),
+        (["pairs", "ftp://b/x.jsonl"], 1, "InputError: ftp://b/x.jsonl is an address of an unknown kind; expected s3://"),
         (["pairs", "{x}", "-o", "out.xlsx"], 2, "UsageError: out.xlsx has the unknown extension '.xlsx'."),
         (["pairs", "{x}", "-o", "no/out.csv"], 1, "OutputError: no such folder: no. Create it first"),
         (["pairs", "{x}", "-o", "x.csv"], 1, "OutputError: x.csv exists. Use --force to replace it"),
