@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lookalike.io.addresses import ANONYMOUS, scheme_of
-from lookalike.io.stores import ALIASES, ATTEMPTS, ObjectInfo, Refused, Store
+from lookalike.io.stores import ALIASES, ATTEMPTS, ObjectInfo, RequestRefused, ObjectStore
 
 UPLOAD_BYTES = 8 << 20  # bytes of an upload that are written at a time
 CONNECT_SECONDS, REQUEST_SECONDS = 10, 60  # of S3
 
 
-class ArrowStore(Store):
+class ArrowStore(ObjectStore):
     """S3, Google Cloud Storage and Azure, by pyarrow."""
 
     def __init__(self, address: str) -> None:
@@ -95,6 +95,6 @@ def _arrow_file_system(address: str) -> Any:
         return fs.GcsFileSystem(anonymous=anonymous)
     account = parts.netloc.partition("@")[2].partition(".")[0] or env.get("AZURE_STORAGE_ACCOUNT_NAME")
     if not account:
-        raise Refused("no storage account; set AZURE_STORAGE_ACCOUNT_NAME, or use abfs://CONTAINER@ACCOUNT...")
+        raise RequestRefused("no storage account; set AZURE_STORAGE_ACCOUNT_NAME, or use abfs://CONTAINER@ACCOUNT...")
     key = env.get("AZURE_STORAGE_KEY") or env.get("AZURE_STORAGE_ACCOUNT_KEY")
     return fs.AzureFileSystem(account, account_key=key, sas_token=env.get("AZURE_STORAGE_SAS_TOKEN"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from lookalike.errors import InputChanged, MissingExtra
 from lookalike.io.addresses import WEB_SCHEMES, scheme_of, shown
-from lookalike.io.stores import BUSY_STATUS, ObjectInfo, Refused, Store
+from lookalike.io.stores import BUSY_STATUS, ObjectInfo, RequestRefused, ObjectStore
 
 PIECE_BYTES = 1 << 20  # bytes that are read at a time of a file on a server that sends no parts
 CONNECT_SECONDS, READ_SECONDS = 10, 60  # without any byte
@@ -17,7 +17,7 @@ PARTIAL_CONTENT, RANGE_OUTSIDE = 206, 416
 GONE_STATUS = (404, 410)
 
 
-class HubStore(Store):
+class HubStore(ObjectStore):
     """A store that fsspec knows: the Hugging Face hub. An upload is one commit."""
 
     def __init__(self, scheme: str) -> None:
@@ -43,7 +43,7 @@ class HubStore(Store):
         self._fs.put_file(str(file), address)
 
 
-class WebStore(Store):
+class WebStore(ObjectStore):
     """Files on a web server, which are only read."""
 
     writes = False
@@ -119,7 +119,7 @@ def _check_status(status: int, *, empty_is_fine: bool = False) -> None:
         return
     if status in GONE_STATUS:
         raise FileNotFoundError(errno.ENOENT, f"HTTP {status}")
-    raise (OSError(errno.EIO, f"HTTP {status}") if status in BUSY_STATUS else Refused(f"HTTP {status}"))
+    raise (OSError(errno.EIO, f"HTTP {status}") if status in BUSY_STATUS else RequestRefused(f"HTTP {status}"))
 
 
 def _fsspec(scheme: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lookalike.errors import InputChanged
 from lookalike.io.addresses import LISTED_SCHEMES, name_in_address, scheme_of, shown
-from lookalike.io.stores import ObjectInfo, Store, repeated, store_of
+from lookalike.io.stores import ObjectInfo, ObjectStore, repeated, store_of
 
 BLOCK_BYTES = 4 << 20  # bytes of one request
 CONNECTIONS = 8  # requests under way at a time, of all files of a process
@@ -30,7 +30,7 @@ class RemoteFile:
 
     def __init__(self, address: str) -> None:
         self.address, self.name, self._scheme = address, shown(address), scheme_of(address)
-        self._store: Store = store_of(address)
+        self._store: ObjectStore = store_of(address)
         self._about: ObjectInfo = self._info()
         self._lock = threading.Lock()
         self._cache, name = tempfile.mkstemp(prefix="lookalike-")

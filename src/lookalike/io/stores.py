@@ -45,7 +45,7 @@ HUB_SCHEME = "hf"
 ALIASES = {"gcs": "gs", "abfs": "az", "abfss": "az"}
 
 
-class Refused(OSError):
+class RequestRefused(OSError):
     """A store refuses a request for good; repeating it does not help. The message says why."""
 
 
@@ -61,8 +61,8 @@ class ObjectInfo:
     ranges: bool = True
 
 
-class Store(ABC):
-    """A store of files. Its methods raise OSError, FileNotFoundError where there is no such file, or Refused."""
+class ObjectStore(ABC):
+    """A store of files. Its methods raise OSError, FileNotFoundError where there is no such file, or RequestRefused."""
 
     writes = True
 
@@ -87,7 +87,7 @@ class Store(ABC):
         raise NotImplementedError
 
 
-def store_of(address: str) -> Store:
+def store_of(address: str) -> ObjectStore:
     """Return the store of an address."""
     check_address(address)
     parts = urlsplit(address)
@@ -96,7 +96,7 @@ def store_of(address: str) -> Store:
 
 
 @cache
-def _store(scheme: str, host: str, process: int) -> Store:
+def _store(scheme: str, host: str, process: int) -> ObjectStore:
     if scheme in WEB_SCHEMES or scheme == HUB_SCHEME:
         from lookalike.io.fsspec_stores import HubStore, WebStore
 
@@ -115,7 +115,7 @@ def repeated(work: Callable[[], T], name: str, scheme: str, *, writing: bool = F
         for attempt in range(ATTEMPTS):
             try:
                 return work()
-            except (Refused, FileNotFoundError, PermissionError, LookalikeError):
+            except (RequestRefused, FileNotFoundError, PermissionError, LookalikeError):
                 raise
             except Exception as error:
                 if _lasts(error) or attempt == ATTEMPTS - 1:
