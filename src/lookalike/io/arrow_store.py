@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lookalike.io.addresses import ANONYMOUS, scheme_of
-from lookalike.io.stores import ALIASES, ATTEMPTS, ObjectInfo, RequestRefused, ObjectStore
+from lookalike.io.stores import ALIASES, ATTEMPTS, ObjectInfo, ObjectStore, RequestRefused
 
 UPLOAD_BYTES = 8 << 20  # bytes of an upload that are written at a time
 CONNECT_SECONDS, REQUEST_SECONDS = 10, 60  # of S3

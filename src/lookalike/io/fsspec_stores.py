@@ -9,7 +9,7 @@ from typing import Any
 
 from lookalike.errors import InputChanged, MissingExtra
 from lookalike.io.addresses import WEB_SCHEMES, scheme_of, shown
-from lookalike.io.stores import BUSY_STATUS, ObjectInfo, RequestRefused, ObjectStore
+from lookalike.io.stores import BUSY_STATUS, ObjectInfo, ObjectStore, RequestRefused
 
 PIECE_BYTES = 1 << 20  # bytes that are read at a time of a file on a server that sends no parts
 CONNECT_SECONDS, READ_SECONDS = 10, 60  # without any byte
