@@ -2,7 +2,7 @@
 
     python benchmarks/remote.py --rows 60000 --megabytes 100
 
-The server is a process of its own. The local file is read at the same bandwidth through a pipe that is limited alike.
+The server is a process of its own. The local file is read through a limit of the same bandwidth.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+# promise: docs/how-to/object-stores.md | At an equal bandwidth of 10 MB/s
 PIECE = 1 << 18
 
 

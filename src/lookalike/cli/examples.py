@@ -116,7 +116,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
     "index check": ("index check seen.index",),
     "index export": ("index export seen.index -o items.parquet",),
     "serve": ("serve seen.index --port 8000",),
-    "mcp": ("mcp --root data/",),
+    "mcp": ("mcp corpora/",),
     "demo": ("demo",),
     "samples": ("samples data/",),
     "warm": ("warm",),

@@ -40,6 +40,7 @@ COMMANDS = {
     "evaluate": "cli.evaluate:evaluate",
     "verify": "cli.verify:verify",
     "serve": "cli.serve:serve",
+    "mcp": "cli.mcp:mcp",
     "report": "cli.explore:report",
     "explore": "cli.explore:explore",
     "demo": "cli.demo:demo",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.formatting import count, percent, share, size
-from lookalike.io.addresses import shown
 from lookalike.planning.amplification import shape_of
 
 WAYS = {"nearest": "exact", "dcm": "Divide-Compute-Merge", "winnow": "winnowed fingerprints"}
@@ -67,6 +66,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     if counts.get("all_pairs"):
         scored, pairs = counts.get("candidates", 0), counts["all_pairs"]
         yield "Scored", f"{scored:,} of {count(pairs, 'pairs')} ({percent(scored / pairs)})"
+    from lookalike.io.addresses import shown  # here, because the help of `index` loads this module
+
     for path in [*wrote, *([receipt["sheet"]] if "sheet" in receipt else [])]:
         yield "Wrote", shown(path)
 

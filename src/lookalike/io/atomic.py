@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lookalike.core.formatting import size
 from lookalike.errors import OutputError, UsageError, listed
-from lookalike.io.addresses import address_of
+from lookalike.io.addresses import address_of, shown
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, is_written, kind_of
 
@@ -83,7 +83,7 @@ def check_place(path: Path, *, force: bool) -> None:
         raise OutputError(f"the folder {path.parent} cannot be written to. Use another one, or change its permissions.")
     clear_leftovers(path)
     if os.path.lexists(path) and not force and not is_unfinished(path):
-        raise OutputError(f"{path} exists. Use `force` to replace it, or another name.")
+        raise _exists(str(path))
 
 
 LAST_FILE = "receipt.json"  # of a result folder: it is uploaded last, so that without it there is no result
@@ -234,9 +234,14 @@ def _send(draft: Path, path: Path, *, force: bool) -> None:
 
 def check_remote_output(address: str, *, force: bool) -> None:
     """Raise OutputError for an address that cannot be written to, or that exists, unless `force` is set."""
-    from lookalike.io.stores import check_can_write
+    from lookalike.io.stores import exists_at
 
-    check_can_write(address, force=force)
+    if exists_at(address) and not force:
+        raise _exists(shown(address))
+
+
+def _exists(name: str) -> OutputError:
+    return OutputError(f"{name} exists. Use `force` to replace it, or another name.")
 
 
 def check_remote_folder(address: str, *, force: bool) -> None:

@@ -179,7 +179,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _pattern(glob: str) -> str:
-    """Return the regular expression of a glob, in which ** stands for any folders.
+    """Return the regular expression of a glob, in which ** matches any folders.
 
     >>> _pattern("s3://b/**/a?.csv")
     's3://b/(?:.*/)?a[^/]\\\\.csv'

@@ -167,12 +167,12 @@ def upload(file: Path, address: str) -> None:
     repeated(lambda: store.upload(file, address), shown(address), scheme_of(address), writing=True)
 
 
-def check_can_write(address: str, *, force: bool) -> None:
-    """Raise OutputError for an address that cannot be written to, or that exists, unless `force` is set."""
+def exists_at(address: str) -> bool:
+    """Return whether there is a file at an address. Raises OutputError for an address that cannot be written to."""
     store, name = store_of(address), shown(address)
     if not store.writes:
         raise OutputError(f"{name} can only be read. Write to a file, or to s3://, gs://, az:// or hf://.")
-    if not force:
-        with suppress(MissingInput):
-            repeated(lambda: store.info(address), name, scheme_of(address))
-            raise OutputError(f"{name} exists. Use `force` to replace it, or another name.")
+    with suppress(MissingInput):
+        repeated(lambda: store.info(address), name, scheme_of(address))
+        return True
+    return False

@@ -63,6 +63,7 @@ def test_a_web_address_gives_what_the_file_gives(
     )  # two passes, one transfer; the size is asked for
 
 
+@pytest.mark.promise("docs/how-to/object-stores.md", "are tried again, five times in all")
 @pytest.mark.parametrize("fault", ["503", "429", "drop", "cut"])
 def test_requests_are_repeated(site: Site, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     small_blocks(monkeypatch)
@@ -141,7 +142,9 @@ def test_only_the_columns_that_are_read_are_transferred(site: Site, monkeypatch:
     assert all("whole" not in asked for asked in site.requests)
 
 
+@pytest.mark.promise("docs/how-to/object-stores.md", "read in parts of 4 MB over eight connections")
 def test_parts_are_requested_ahead_and_each_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (remote.BLOCK_BYTES, remote.CONNECTIONS, stores.ATTEMPTS) == (4 << 20, 8, 5)
     small_blocks(monkeypatch)
     site.files["/a.bin"] = bytes(range(256)) * 100
     file = RemoteFile(f"{site.url}/a.bin")
@@ -290,6 +293,7 @@ def test_outputs_appear_whole_and_are_not_replaced(bucket: Any) -> None:
         la.pairs("s3://books/a.jsonl").save("s3://books/result")
 
 
+@pytest.mark.promise("docs/how-to/object-stores.md", "they appear whole or not at all")
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("error", [OSError("AWS Error ACCESS_DENIED"), KeyboardInterrupt()])
 def test_an_upload_that_fails_leaves_nothing(
