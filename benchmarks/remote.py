@@ -2,7 +2,7 @@
 
     python benchmarks/remote.py --rows 60000 --megabytes 100
 
-The server is a process of its own. The local file is read through a limit of the same bandwidth.
+The server runs in another process. The local file is read through a limit of the same bandwidth.
 """
 
 from __future__ import annotations
