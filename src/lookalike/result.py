@@ -15,7 +15,7 @@ import pyarrow as pa
 from lookalike.core.arrays import F64, I64, Groups, Pairs
 from lookalike.core.arrow import as_arrow
 from lookalike.core.formatting import count, share
-from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
+from lookalike.core.notebook import NOTEBOOK_EXCERPT, NOTEBOOK_ROWS, card, table
 from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import Grouping as Grouping
 from lookalike.core.trace import Trace
@@ -341,11 +341,18 @@ class Result(ArrowRows):
 
     def _first_rows(self) -> str:
         """Render the nearest pairs, the largest groups, or the nearest removed rows as HTML for a notebook."""
+        from lookalike.io.excerpts import with_excerpts
+
         near = (self.job.scale.column, "descending" if self.job.scale.sign > 0 else "ascending")
         orders = {"pairs": [near], "groups": [("size", "descending"), ("group", "ascending")], "dedup": [near]}
         whole = self.removed if self.asked == "dedup" else self.to_arrow()
         best = whole.sort_by(orders[self.asked]).slice(0, NOTEBOOK_ROWS)
-        return table(best.column_names, [list(row.values()) for row in best.to_pylist()], whole.num_rows)
+        other = self.source if self.against is None else self.against
+        sides = {"left": (self.source, self.found.ids[0]), "right": (other, self.found.ids[-1])}
+        if self.asked != "pairs":
+            sides = {"id": sides["left"]}
+        shown = with_excerpts(best, sides, self.job.noun, NOTEBOOK_EXCERPT)
+        return table(shown.column_names, [list(row.values()) for row in shown.to_pylist()], whole.num_rows)
 
     def _need_one(self, what: str) -> None:
         if self.found.split >= 0:

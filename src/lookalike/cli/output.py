@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +21,7 @@ from lookalike.cli.terminal import Screen, err
 from lookalike.core.formatting import count, share
 from lookalike.errors import UsageError
 from lookalike.io.atomic import check_output, check_place, together
+from lookalike.io.excerpts import with_excerpts
 from lookalike.io.results import write_receipt
 from lookalike.io.write import write_table
 
@@ -41,11 +43,10 @@ LABELS = (
     "first",
     "item",
     "by",
-    "string",
-    "left string",
-    "right string",
 )  # columns that are left-aligned
 ROW_NUMBER_COLUMN = "row"
+LEAST_EXCERPT = 12  # characters of an item that a table shows on a narrow terminal
+READABLE_EXCERPT = 30  # characters of an item below which other columns make room
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,12 @@ def print_pairs(result: Result) -> None:
     scale = result.job.scale
     best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, TERMINAL_ROWS)
     other = result.source if result.against is None else result.against
-    print_table(spelled(best, {"left": result.source, "right": other}, result), table.num_rows, "pairs")
+    print_items(
+        best,
+        {"left": (result.source, result.found.ids[0]), "right": (other, result.found.ids[-1])},
+        result,
+        table.num_rows,
+    )
 
 
 def print_groups(result: Result) -> None:
@@ -125,21 +131,32 @@ def print_groups(result: Result) -> None:
         print_lines(table)
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, TERMINAL_ROWS)
-    print_table(spelled(biggest, {"id": result.source}, result), table.num_rows, f"grouped {result.job.noun}")
+    print_items(biggest, {"id": (result.source, result.found.ids[0])}, result, table.num_rows)
 
 
-def spelled(table: pa.Table, columns: dict[str, Any], result: Result) -> pa.Table:
-    """Add the strings to a table of strings whose ids are only row numbers."""
-    if result.job.noun != "strings":
-        return table
-    for name, collection in columns.items():
-        if collection.id_column is None:
-            rows = table[name].to_pylist()
-            texts = collection.picked(rows)
-            table = table.append_column(
-                f"{name} string" if len(columns) > 1 else "string", [[texts[row] for row in rows]]
-            )
-    return table
+def print_items(table: pa.Table, sides: dict[str, tuple[Any, pa.ChunkedArray]], result: Result, total: int) -> None:
+    """Print a table of ids with the beginnings of the items, shortened to the width of the terminal.
+
+    Where there is no room for these, further columns of the kind of item, such as scores of fields, are left out.
+    """
+    what = "pairs" if result.asked == "pairs" else f"grouped {result.job.noun}"
+    wide = with_excerpts(table, sides, result.job.noun)
+    excerpts = wide.column_names[table.num_columns :]
+    if excerpts and result.asked == "pairs" and room_of_excerpts(wide, excerpts) < READABLE_EXCERPT:
+        wide = wide.select([*sides, result.score_column, *excerpts])
+    print_table(wide, total, what, excerpts=excerpts)
+
+
+def room_of_excerpts(table: pa.Table, excerpts: Sequence[str]) -> int:
+    """Return the width that the other columns leave for each of the excerpts on the terminal."""
+    others = [name for name in table.column_names if name not in excerpts]
+    used = sum(max(map(cell_len, [name, *readable(table, name)])) + 2 for name in others)
+    return (Screen().width - used) // len(excerpts) - 2
+
+
+def readable(table: pa.Table, name: str) -> list[str]:
+    """Return the values of a column as a terminal shows them."""
+    return people_read(table[name].to_pylist(), is_count=name == "distance")
 
 
 def print_rows(table: pa.Table, what: str) -> None:
@@ -189,14 +206,21 @@ def people_read(values: list[Any], *, is_count: bool) -> list[str]:
     return [share(value, 0 if whole else 3) if isinstance(value, float) else str(value) for value in values]
 
 
-def print_table(table: pa.Table, total: int, what: str) -> None:
-    """Print rows as a table, with a note if there are more than these. total: number of all rows."""
+def print_table(table: pa.Table, total: int, what: str, *, excerpts: Sequence[str] = ()) -> None:
+    """Print rows as a table, with a note if there are more than these.
+
+    total: number of all rows; excerpts: columns that are shortened to what is left of the width.
+    """
     shown = Table(box=None, header_style="bold", pad_edge=False)
+    room = max(LEAST_EXCERPT, room_of_excerpts(table, excerpts)) if excerpts else 0
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name in LABELS else "right")
-    columns = [people_read(table[name].to_pylist(), is_count=name == "distance") for name in table.column_names]
-    for row in zip(*columns, strict=True):
-        shown.add_row(*map(Text, row))
+        shown.add_column(name, justify="left" if name in LABELS or name in excerpts else "right")
+    for row in zip(*(readable(table, name) for name in table.column_names), strict=True):
+        cells = [Text(value) for value in row]
+        for name, cell in zip(table.column_names, cells, strict=True):
+            if name in excerpts:
+                cell.truncate(room, overflow="ellipsis")
+        shown.add_row(*cells)
     out = Screen()
     out.print(shown)
     if total > table.num_rows:

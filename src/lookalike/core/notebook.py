@@ -13,6 +13,7 @@ PLOT_WIDTH, PLOT_HEIGHT = 320, 150  # pixels
 PLOT_LEFT, PLOT_BOTTOM, PLOT_TOP, PLOT_RIGHT = 34, 22, 8, 10  # pixels from the edges of a plot to its axes
 BLUE, AMBER, RED = "#3d85c6", "#e08a00", "#d64550"  # readable on white and on black
 NOTEBOOK_ROWS = 10  # maximum number of rows shown of a table
+NOTEBOOK_EXCERPT = 60  # characters of an item that such a row shows
 CARD_STYLE = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5"
 CELL_STYLE = "padding:2px 12px 2px 0;text-align:{};border:0;background:none;white-space:nowrap"
 MAX_CELL_CHARACTERS = 60  # longer cells are truncated

@@ -22,7 +22,6 @@ STAMP, LARGE_PICTURE_PIXELS = 88, 480  # edge of a picture in pixels: in a list,
 LIKENESS_OF_LETTERS, MIN_SHARED_LETTERS = 0.6, 3  # of less similar strings only longer shared runs are marked
 LETTERS = 2000  # characters of a field that are compared letter by letter
 MAX_LETTERWISE_CHARACTERS = 500  # longest strings that are compared letter by letter
-LISTED_CHARACTERS = 180  # characters of a text that a list shows
 
 
 def side_by_side(
@@ -73,26 +72,6 @@ def letters(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
     least = 1 if matcher.ratio() >= LIKENESS_OF_LETTERS else MIN_SHARED_LETTERS
     spans = [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size >= least]
     return _pieces(left, [(a, a + n) for a, _, n in spans]), _pieces(right, [(b, b + n) for _, b, n in spans])
-
-
-def excerpt(content: Content) -> str:
-    """Return the beginning of the content of an item as one line.
-
-    >>> excerpt({"fields": {"name": "Ann", "town": None}}), excerpt({"items": ["milk", "tea"]})
-    ('Ann', 'milk · tea')
-    """
-    if "text" in content:
-        words = str(content["text"] or "")[: 3 * LISTED_CHARACTERS].split()
-        return " ".join(words)[:LISTED_CHARACTERS]
-    if "fields" in content:
-        return " · ".join(str(value) for value in content["fields"].values() if value not in (None, ""))[
-            :LISTED_CHARACTERS
-        ]
-    if "items" in content:
-        return " · ".join(str(item) for item in content["items"][:40])[:LISTED_CHARACTERS]
-    if "numbers" in content:
-        return ", ".join(f"{value:.4g}" for value in content["numbers"][:8]) + (" …" * (len(content["numbers"]) > 8))
-    return ""
 
 
 def whole(content: Content) -> dict[str, Any]:

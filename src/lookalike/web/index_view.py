@@ -18,6 +18,7 @@ from lookalike.core.formatting import share, size
 from lookalike.errors import UsageError
 from lookalike.index.items import ids_of
 from lookalike.io.contents import Content, content_hash
+from lookalike.io.excerpts import excerpt
 from lookalike.web import highlighting, summary
 from lookalike.web.review import Review, verdicts_by_item
 from lookalike.web.view import MATRIX, MAX_MARKED, NAMED, PAGE_ROWS, Answer, bounded
@@ -136,7 +137,7 @@ class IndexView:
         members = [item] if of < 0 else table.filter(pc.equal(table["group"], table["group"][of]))["id"].to_pylist()
         shown = members[offset : offset + bounded(limit)]
         contents = self._contents(shown)
-        rows = [{**_label(member), "excerpt": highlighting.excerpt(contents.get(member, {}))} for member in shown]
+        rows = [{**_label(member), "excerpt": excerpt(contents.get(member, {}))} for member in shown]
         answer = {"item": item, "size": len(members), "rows": rows, "links": self._links(members[:MATRIX])}
         if self.review is None:
             return answer

@@ -15,6 +15,7 @@ import numpy as np
 from lookalike.core.arrays import I64
 from lookalike.io.atomic import check_place, replacing
 from lookalike.io.contents import Content
+from lookalike.io.excerpts import excerpt
 from lookalike.io.pages import block, framed
 from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
 from lookalike.web import highlighting
@@ -174,7 +175,7 @@ def _blocks(view: ResultView) -> Iterator[str]:
             )
     items: dict[str, Any] = {
         "names": [entry["name"] for entry in labels],
-        "excerpts": [highlighting.excerpt(contents.get(int(item), {})) for item in kept.items],
+        "excerpts": [excerpt(contents.get(int(item), {})) for item in kept.items],
         "pictures": _stamps([contents.get(int(item), {}) for item in kept.items]),
         "sides": [entry["side"] for entry in labels] if view.cross else None,
         "gone": [int(entry.get("gone", False)) for entry in labels] if view.removed else None,

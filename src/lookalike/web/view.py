@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import InputError, UsageError
 from lookalike.io.contents import Content, TextContents, content_hash
+from lookalike.io.excerpts import excerpt
 from lookalike.web import highlighting, summary
 from lookalike.web.graph import Graph, graph_of_groups, make_graph
 from lookalike.web.outcome import parts_of
@@ -125,7 +126,7 @@ class ResultView:
         shown = members[offset : offset + bounded(limit)].tolist()
         contents = self.contents(shown)
         rows = [
-            {**self.label(member), "excerpt": highlighting.excerpt(held), "picture": highlighting.stamp(held)}
+            {**self.label(member), "excerpt": excerpt(held), "picture": highlighting.stamp(held)}
             for member, held in ((member, contents.get(member, {})) for member in shown)
         ]
         answer = {"item": item, "size": len(members), "rows": rows}

@@ -161,16 +161,35 @@ def test_messages_of_plan(lookalike, words: list[object], line: str) -> None:
     assert line in done.err
 
 
-def test_strings_without_ids_are_spelled_out_for_people(tmp_path: Path) -> None:
-    path = tmp_path / "names.txt"
-    path.write_text("ann\nanne\nbob\n")
-    result = la.strings.pairs(path, max_edits=1)
-    assert show.spelled(result.pairs, {"left": result.source, "right": result.source}, result).to_pylist() == [
-        {"left": 0, "right": 1, "distance": 1.0, "left string": "ann", "right string": "anne"}
-    ]
-    groups = la.strings.groups(path, max_edits=1)
-    assert show.spelled(groups.groups, {"id": groups.source}, groups)["string"].to_pylist() == ["ann", "anne"]
-    named = tmp_path / "names.csv"
-    named.write_text("id,name\na,ann\nb,anne\n")
-    result = la.strings.pairs(named, text="name", max_edits=1)
-    assert show.spelled(result.pairs, {"left": result.source}, result) is result.pairs
+@pytest.mark.parametrize("named", [False, True])
+def test_a_table_on_a_terminal_shows_what_is_similar(named: bool, tmp_path: Path, monkeypatch, capsys) -> None:
+    """Ids alone say nothing: the beginning of each item is next to them, within the width of the terminal."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")  # 80 columns
+    rows = ["a,Ann Marie Campbell,Bern", "b,Anne Marie Campbell,Bern", "c,Bob,", 'd,"Jo, x",Rome']
+    (tmp_path / "in.csv").write_text("\n".join(["id,name,town", *rows]) + "\n")
+    options = {} if named else {"id": "none"}
+    result = la.records.pairs(tmp_path / "in.csv", threshold=0.1, audit=0, **options)
+    show.print_pairs(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["left", "right", "similarity", "left", "record", "right", "record"]
+    assert lines[1].split()[:2] == (["a", "b"] if named else ["0", "1"])
+    assert "Ann Marie" in lines[1]
+    assert "Anne Mari" in lines[1]
+    assert max(map(len, lines)) <= 80
+    show.print_groups(la.strings.groups(tmp_path / "in.csv", text="name", max_edits=1, **options))
+    assert "Anne Marie Campbell" in capsys.readouterr().out
+    grouped = la.groups(tmp_path / "in.csv", text="town", k=1, **options)
+    show.print_groups(grouped)
+    first, second = ("a", "b") if named else ("0", "1")
+    assert capsys.readouterr().out.split()[5:] == [first, "0", "2", first, "Bern", second, "0", "2", first, "Bern"]
+    (tmp_path / "in.csv").write_text("id,name,town\n")
+    show.print_groups(grouped)  # the input has changed: ids alone
+    assert "Bern" not in capsys.readouterr().out
+
+
+def test_a_notebook_shows_what_is_similar() -> None:
+    texts = ["a b c d e <f>", "a b c d e <f>", "x" * 500]
+    shown = la.dedup(texts)._repr_html_()
+    assert "a b c d e &lt;f&gt;" in shown
+    assert "x" * 61 not in la.pairs([*texts, texts[2]])._repr_html_()
