@@ -127,6 +127,20 @@ def test_a_column_of_any_type_gives_an_answer_or_one_line(name: str) -> None:
         answered(module.dedup, table.slice(0, 0), keep="priority:odd=a", **options, **named)
 
 
+@pytest.mark.parametrize("rule", ["most_frequent", "longest", "max", "newest:odd", "all", "fullest"])
+def test_a_column_of_any_type_is_merged(rule: str) -> None:
+    """Rows are merged with the values that came, whatever tool wrote them."""
+    for name, values in COLUMNS.items():
+        table = pa.table({"id": list("abcde"), "text": TEXTS, "odd": values})
+        try:
+            merged = la.records.merge(table, fields=["text"], threshold=0.9, survive={"odd": rule}).to_arrow()
+        except LookalikeError as error:
+            raise AssertionError(name) from error
+        assert merged.num_rows == 4
+        given = [value for value in values.to_pylist() if value is not None]
+        assert all(value in given for value in merged["odd"].to_pylist()[1:] if value is not None) or rule == "all"
+
+
 # kind: (command, the options that it needs, its input column), with what takes the rows of a table
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "documents": ([], ["--text", "text"]),
@@ -137,6 +151,25 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "bits": (["bits"], ["--max-bits", "1", "--code", "code"]),
     "baskets": (["baskets"], ["--item", "text", "--set", "id"]),
 }
+OTHER_COMMANDS = [
+    words.split()
+    for words in (
+        "scrub INPUT --text text",
+        "scrub INPUT --text text --level line",
+        "scrub INPUT --text text --unit byte --gap 2",
+        "decontaminate INPUT --text text --against OTHER",
+        "decontaminate INPUT --text text --against OTHER --remove spans",
+        "nearest INPUT --text text",
+        "nearest INPUT --text text --in OTHER",
+        "strings nearest INPUT --text text",
+        "vectors nearest INPUT --column vector",
+        "bits nearest INPUT --code code",
+        "baskets nearest INPUT --item text --set id",
+        "classify INPUT --text text --label code",
+        "classify INPUT --text text --label code --against OTHER",
+        "records merge INPUT",
+    )
+]
 TASKS = {"pairs": "out.csv", "groups": "out.parquet", "dedup": "out.jsonl", "against": "out.csv"}
 
 
@@ -172,8 +205,13 @@ def test_the_command_line_answers_or_says_why_not(shape: str) -> None:
         for output in ("out.csv", "out.html") if command == "passages" else ("out.csv",):
             source = sources[next(numbers) % len(sources)]
             answers.append(called([command, source, "--text", "text", "-o", output, "--force", "-q"]))
+    for words in OTHER_COMMANDS:
+        source, other = sources[next(numbers) % len(sources)], sources[next(numbers) % len(sources)]
+        output = ("out.csv", "out.parquet", "out.jsonl", "folder/")[next(numbers) % 4]
+        named = {"INPUT": source, "OTHER": other}
+        answers.append(called([*(named.get(word, word) for word in words), "-o", output, "--force", "-q"]))
     if shape == "ordinary":
-        assert answers.count(False) <= 6  # no lists in CSV
+        assert answers.count(False) <= 9  # no lists in CSV, and every row has a label
 
 
 def test_odd_folders_of_pictures_on_the_command_line() -> None:

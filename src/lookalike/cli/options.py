@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import os
 import re
 import types
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from lookalike.core.options import SHINGLES_PANEL as SHINGLES_PANEL
 from lookalike.core.options import Declared, declared, is_optional
 from lookalike.core.options import Option as DeclaredOption
 from lookalike.errors import InputError
+from lookalike.io.paths import FolderPath
 
 WORK = ".work"  # suffix of a work folder
 WHAT, MECHANISM, RUN = core.SIMILARITY_PANEL, core.SIGNATURES_PANEL, core.RUN_PANEL
@@ -108,8 +110,16 @@ def inputs_of(meaning: str) -> Any:
     return Annotated[list[str], typer.Argument(metavar="INPUT...", help=meaning, show_default=False)]
 
 
+class OutputPath:
+    """The type of -o: a path that is a folder if it ends with a slash, which `Path` would drop."""
+
+    def __new__(cls, value: str) -> Path:  # type: ignore[misc]
+        return FolderPath(value) if value.endswith(("/", os.sep)) else Path(value)
+
+
 Out = Annotated[
-    Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")
+    OutputPath | None,
+    option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.", path_type=OutputPath),
 ]
 Keep = Annotated[
     str,
@@ -267,6 +277,8 @@ def one_line_each(doc: str) -> str:
 def command_parameter(one: Declared, options: Mapping[str, Declared]) -> inspect.Parameter:
     """Return the parameter of a command for a declared option. options: all of the command, whose names a help has."""
     kind, default = _command_type(one), one.option.default
+    if is_output := "-o" in one.option.flags:
+        kind = OutputPath | None
     if isinstance(default, tuple):
         default = list(default)
     elif default is not None and isinstance(kind, type) and issubclass(kind, Enum):
@@ -279,6 +291,7 @@ def command_parameter(one: Declared, options: Mapping[str, Declared]) -> inspect
         *_flags(one),
         help=_in_flags(meaning, options),
         show_default=not one.option.unset,
+        path_type=OutputPath if is_output else None,
         metavar=one.option.metavar,
         hidden=one.option.rare,
     )

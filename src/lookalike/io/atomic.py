@@ -30,7 +30,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
     Traceback (most recent call last):
     lookalike.errors.UsageError: pairs.xlsx has the unknown extension '.xlsx'. Known: ...
     """
-    path = Path(path)
+    path = path if isinstance(path, Path) else Path(path)
     if str(path) == "-":
         raise UsageError("- (standard output) is no name for an output: pairs and groups go there without -o.")
     if not path.suffix:
@@ -39,7 +39,7 @@ def check_output(path: str | os.PathLike[str], *, force: bool, columns: Sequence
     if not is_written(path):
         raise UsageError(
             f"{path} has the unknown extension {path.suffix!r}. Known: {KNOWN}. "
-            "A name without an extension is a folder for all tables of a result."
+            "A name without an extension, or with a slash at its end, is a folder for all tables of a result."
         )
     check_place(path, force=force)
     if address_of(path) is None and path.is_dir():

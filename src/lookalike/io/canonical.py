@@ -42,6 +42,8 @@ def canonical_type(dtype: pa.DataType) -> pa.DataType:
         if value.equals(dtype.value_type) and (t.is_list(dtype) or t.is_large_list(dtype)):
             return dtype
         return pa.large_list(dtype.value_field.with_type(value))
+    if t.is_map(dtype):
+        return pa.map_(canonical_type(dtype.key_type), canonical_type(dtype.item_type))
     if t.is_struct(dtype):
         return pa.struct([field.with_type(canonical_type(field.type)) for field in dtype])
     return dtype

@@ -64,6 +64,16 @@ def _name(path: str | os.PathLike[str]) -> str:
     return os.path.basename(path) if address is None else name_in_address(address)
 
 
+class FolderPath(type(Path())):  # type: ignore[misc]  # only concrete paths have subclasses before Python 3.12
+    """A path that was given with a slash at its end: a folder, even if its name looks like one of a file.
+
+    >>> FolderPath("out.d").suffix, FolderPath("out.d").name
+    ('', 'out.d')
+    """
+
+    suffix = ""
+
+
 def is_written(path: str | os.PathLike[str]) -> bool:
     """Return whether the extension indicates a format that can be written.
 

@@ -22,7 +22,7 @@ def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
     The format must be the same, and for CSV files also the delimiter and the column names.
     """
     kind = kind_of(path)
-    if not readers or any(reader.copied_as != kind for reader in readers):
+    if kind is None or not readers or any(reader.copied_as != kind for reader in readers):
         return False
     tables = [reader for reader in readers if isinstance(reader, Delimited)]
     return len({(table.delimiter, *table.schema.names) for table in tables}) <= 1

@@ -19,6 +19,7 @@ from lookalike.core.formatting import count
 from lookalike.core.run_options import Grouping
 from lookalike.core.trace import Trace
 from lookalike.errors import DuplicateIds, InputChanged, InputError, UsageError, listed, nearest
+from lookalike.io.canonical import canonical, converted
 from lookalike.io.results import write_folder
 from lookalike.kinds.records.entities import entity_ids, limited_pairs, number_entities
 from lookalike.kinds.records.given_pairs import given_output, one_array
@@ -202,8 +203,10 @@ def _entities(output: RunOutput, source: I64, limited: Sequence[bool], grouping:
 
 
 def _whole_table(sources: Sources, ids: Sequence[pa.ChunkedArray]) -> pa.Table:
-    """Read all columns of all sources, one under the other; columns of different types become text."""
-    tables = [pa.Table.from_batches(list(table.rows())) for table in sources.tables]
+    """Read all columns of all sources, one under the other, in plain types; columns of different types become text."""
+    tables = [
+        pa.Table.from_batches([converted(batch, canonical) for batch in table.rows()]) for table in sources.tables
+    ]
     for source, table, own in zip(sources.tables, tables, ids, strict=True):
         if table.num_rows != len(own):
             raise InputChanged(source.name)

@@ -197,8 +197,14 @@ def _priority(wanted: str, rows: Rows) -> Order:
 
 
 def _ranks(values: pa.ChunkedArray, *, falling: bool) -> Order:
-    """Return the rank of each value; equal values have equal ranks, and missing ones come last."""
-    rank = pc.rank(values, sort_keys="descending" if falling else "ascending", tiebreaker="min")
+    """Return the rank of each value; equal values have equal ranks, and missing ones come last.
+
+    Values of types without an order, such as lists, are ranked as text.
+    """
+    try:
+        rank = pc.rank(values, sort_keys="descending" if falling else "ascending", tiebreaker="min")
+    except pa.ArrowNotImplementedError:
+        rank = pc.rank(texts_of(values), sort_keys="descending" if falling else "ascending", tiebreaker="min")
     return np.asarray(rank.to_numpy(), np.int64)
 
 

@@ -26,6 +26,7 @@ class CutFileOptions(TypedDict, total=False):
     undo: Annotated[bool, Option(False, "Restore the input: INPUT is an output of scrub and its table of cuts.")]
 
 
+WRITES_REMOVED = "-o FOLDER writes removed.parquet too; leave --removed out."
 SCRUB_OUTPUT = o.with_help(
     o.command_parameters(o.OutputOptions), output="Where to write the rows, by extension; a folder for all tables."
 )
@@ -51,7 +52,7 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
 
     outputs = show.Outputs.check(output, removed, force=target.force)
     if removed is not None and not output.suffix:
-        raise UsageError("-o FOLDER writes removed.parquet too; leave --removed out.")
+        raise UsageError(WRITES_REMOVED)
     if like_input and output.suffix:
         raise UsageError(f"--like-input writes a folder, and {output} is the name of a file; give -o FOLDER.")
     options["beside"] = o.beside(output)
@@ -121,7 +122,8 @@ class GateOptions(TypedDict, total=False):
 
 
 CLEAN_OUTPUT = o.with_help(
-    o.command_parameters(o.OutputOptions), output="Where to write the training set without the items, by extension."
+    o.command_parameters(o.OutputOptions),
+    output="Where to write the training set without the items, by extension; a folder for all tables.",
 )
 
 
@@ -148,6 +150,8 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
     if target.removed is not None and target.output is None:
         raise UsageError("--removed needs -o OUT, the training set without what was removed.")
     outputs = show.Outputs.check(target.output, target.removed, matches, force=target.force)
+    if target.removed is not None and target.output is not None and not target.output.suffix:
+        raise UsageError(WRITES_REMOVED)
     if page is not None:
         check_place(page, force=target.force)
     options["beside"] = o.beside(target.output)
@@ -157,7 +161,9 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
     with terminal.progress(target.quiet) as progress:
         result = run(source, benchmarks, progress=progress, **options)
         with outputs.together():
-            if target.output is not None:
+            if target.output is not None and not target.output.suffix:
+                result.save(target.output, force=target.force)
+            elif target.output is not None:
                 result.write(target.output, removed=target.removed, force=target.force)
             if matches is not None:
                 outputs.write_table(result.matches, matches)

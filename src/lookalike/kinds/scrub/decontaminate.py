@@ -18,8 +18,10 @@ from lookalike.core.results import ArrowRows
 from lookalike.core.run_options import silent
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError
-from lookalike.io.atomic import check_place, replacing
+from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.read import by_lines, open_collection
+from lookalike.io.results import RECEIPT, write_json
+from lookalike.io.write import write_table
 from lookalike.kinds.scrub.items_page import SHOWN_ITEMS, SharedWords, page_of_items
 from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
 from lookalike.kinds.scrub.kernels import grams as kernel
@@ -137,6 +139,21 @@ class Contamination(ArrowRows):
     def write(self, path: str | Path, *, removed: str | Path | None = None, force: bool = False) -> Path:
         """Write the training set without the documents or spans; `undo_scrub` restores it from the table `removed`."""
         return self.cleaned.write(path, removed=removed, force=force)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write all tables, and receipt.json, into a new folder, which appears when it is complete.
+
+        kept.parquet and removed.parquet are the training set and what was removed of it.
+        """
+        folder = Path(folder)
+        check_folder(folder, force=force)
+        with replacing(folder, force=force) as draft:
+            draft.path.mkdir()
+            self.cleaned.write(draft.path / "kept.parquet", removed=draft.path / "removed.parquet")
+            write_table(self.table, draft.path / "benchmarks.parquet")
+            write_table(self.matches, draft.path / "matches.parquet")
+            write_json(self.receipt, draft.path / RECEIPT)
+        return folder
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write a page with the table of benchmarks and the worst matches, items and documents side by side."""

@@ -402,3 +402,16 @@ def test_a_name_without_an_extension_is_a_folder_with_all_tables(tmp_path: Path,
         assert lookalike(command, write(tmp_path / "x.csv"), "-q", "-o", tmp_path / command).code == 0
         written = {path.name for path in (tmp_path / command).iterdir()}
         assert written == {f"{name}.parquet" for name in names} | {"receipt.json"}
+
+
+@pytest.mark.promise("docs/reference/formats.md", "A name without an extension, or with a slash at its end")
+def test_a_slash_at_the_end_means_a_folder(tmp_path: Path, lookalike) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a b c d e f"}\n' * 2)
+    assert "unknown extension '.d'" in lookalike("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.d").err
+    for again in ([], ["--force"]):
+        done = lookalike("dedup", tmp_path / "in.jsonl", "-o", f"{tmp_path}/out.d/", *again)
+        assert done.code == 0, done.err
+    assert {"kept.parquet", "removed.parquet", "receipt.json"} <= {p.name for p in (tmp_path / "out.d").iterdir()}
+    done = lookalike("scrub", tmp_path / "in.jsonl", "-o", f"{tmp_path}/out.jsonl/", "--min-tokens", 3)
+    assert done.code == 0, done.err
+    assert (tmp_path / "out.jsonl" / "kept.parquet").exists()

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core.arrays import ShingleRule
-from lookalike.errors import InputError
+from lookalike.errors import InputError, UsageError
 from oracles import words
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=25).map(" ".join), min_size=1, max_size=5)
@@ -103,6 +104,26 @@ def test_a_page_with_items_beside_documents(files: Path, lookalike) -> None:
     assert "<p class=text><mark>What is the capital city of the country of France today</mark>?</p>" in page
     assert "Intro. <mark>What is the capital city of the country of France today</mark>? It is Paris." in page
     assert "<td>0.5000" in page or "<td>1.0000" in page
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_folder_holds_all_tables(form: str, files: Path, lookalike) -> None:
+    train = files / f"train.{form}"
+    if form == "parquet":
+        pq.write_table(
+            pa.table({"text": [json.loads(line)["text"] for line in (files / "train.jsonl").read_text().splitlines()]}),
+            train,
+        )
+    given = ("decontaminate", train, "--against", files / "quiz.jsonl", "--question", "q", "-q", "-o", files / "out")
+    done = lookalike(*given)
+    assert done.code == 0, done.err
+    assert pq.read_table(files / "out" / "kept.parquet")["text"].to_pylist() == ["Nothing else."]
+    tables = {path.name: pq.read_table(path).num_rows for path in (files / "out").glob("*.parquet")}
+    assert tables == {"kept.parquet": 1, "removed.parquet": 1, "benchmarks.parquet": 1, "matches.parquet": 1}
+    assert json.loads((files / "out" / "receipt.json").read_text())["counts"]["contaminated"] == 1
+    assert "leave --removed out" in lookalike(*given, "--force", "--removed", files / "r.parquet").err
+    with pytest.raises(UsageError, match="has no extension"):
+        la.decontaminate(train, files / "quiz.jsonl", question="q").write(files / "other")
 
 
 def test_bad_input_gets_one_line(files: Path, lookalike) -> None:
