@@ -118,8 +118,7 @@ class OutputPath:
 
 
 Out = Annotated[
-    OutputPath | None,
-    option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.", path_type=OutputPath),
+    Path | None, option(RUN, "-o", "--output", help="Where to write, by extension; a folder for everything.")
 ]
 Keep = Annotated[
     str,
