@@ -127,6 +127,27 @@ def test_a_column_of_any_type_gives_an_answer_or_one_line(name: str) -> None:
         answered(module.dedup, table.slice(0, 0), keep="priority:odd=a", **options, **named)
 
 
+def test_a_column_of_any_type_for_single_functions() -> None:
+    """Functions that take one column beside the text, or the text alone: an answer or one line."""
+    for values in COLUMNS.values():
+        table = pa.table({**base(), "odd": values})
+        for run, options in (
+            (la.classify, {"label": "odd", "text": "text"}),
+            (la.classify, {"label": "code", "text": "odd", "against": table}),
+            (la.nearest, {"text": "odd"}),
+            (la.strings.nearest, {"text": "odd"}),
+            (la.scrub, {"text": "odd"}),
+            (la.passages, {"text": "odd"}),
+            (la.stories, {"text": "odd"}),
+        ):
+            with suppress(LookalikeError):
+                run(table, **options).to_arrow()
+        with suppress(LookalikeError):
+            la.decontaminate(table, {"odd": table.select(["odd"])}, text="text").matches.to_pylist()
+        with suppress(LookalikeError):
+            la.decontaminate(table, {"odd": table}, question="odd", text="text").matches.to_pylist()
+
+
 @pytest.mark.parametrize("rule", ["most_frequent", "longest", "max", "newest:odd", "all", "fullest"])
 def test_a_column_of_any_type_is_merged(rule: str) -> None:
     """Rows are merged with the values that came, whatever tool wrote them."""

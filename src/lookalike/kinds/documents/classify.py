@@ -148,7 +148,11 @@ def _rule(options: Mapping[str, Any], *, tokens: bool) -> ShingleRule:
 
 def _split(features: Features, label: str, name: str, *, separate: bool) -> tuple[I64, I64, list[str]]:
     """Return the labelled items, the items to classify, and the labels of the former. Empty strings are not labels."""
-    values = pc.cast(features.extra[label], pa.string()).to_pylist()
+    column = features.extra[label]
+    try:
+        values = pc.cast(column, pa.string()).to_pylist()
+    except pa.ArrowException as error:
+        raise InputError(f"column {label!r} in {name} is {column.type}; expected labels: text or numbers.") from error
     has_label = np.array([bool(value) for value in values], np.bool_)
     training = np.flatnonzero(has_label)
     queries = np.arange(features.split, len(features.sets)) if separate else np.flatnonzero(~has_label)

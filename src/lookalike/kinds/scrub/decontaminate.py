@@ -235,6 +235,11 @@ def read_items(benchmarks: Any, job: ScrubJob, question: str | None, answer: str
         columns: list[str | None] = [one for one in (question, answer) if one]
         for column in columns or [None]:
             collection = open_collection(source, text=column, lines=None)
+            if collection.is_tokens:
+                raise InputError(
+                    f"column {collection.text_column!r} of the benchmark {name} holds lists; expected the text of items. "
+                    "Name another one with `question`."
+                )
             before = len(texts)
             for batch in collection.texts():
                 texts += batch.texts.to_pylist()
