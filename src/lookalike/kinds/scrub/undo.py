@@ -21,7 +21,7 @@ from lookalike.io.reader import Reader, reading
 from lookalike.io.verbatim import whole_blocks
 from lookalike.io.write import write_bytes, write_table
 from lookalike.kinds.scrub.removed import METADATA_KEY, Content
-from lookalike.kinds.scrub.writing import add_values, in_type, locator
+from lookalike.kinds.scrub.writing import add_values, bytes_of, in_type, locator
 
 NEEDED = ["row", "start_byte", "end_byte", "text", "raw", "dropped_row", "position"]
 
@@ -228,7 +228,7 @@ def _batches(collection: Collection, table: RemovedTable, output: Path) -> Itera
     for batch in collection.rows():
         schema = batch.schema
         place = schema.names.index(column)
-        texts = batch.column(place).cast(pa.large_binary())
+        texts = bytes_of(batch.column(place))
         add_values(found, texts)
         values: list[bytes | None] = []
         parts: list[pa.RecordBatch] = []
@@ -242,11 +242,11 @@ def _batches(collection: Collection, table: RemovedTable, output: Path) -> Itera
             row += 1
         parts.append(_with_texts(batch.slice(first), place, values))
         for part in parts:
-            add_values(given, part.column(place).cast(pa.large_binary()))
+            add_values(given, bytes_of(part.column(place)))
             yield part
     while schema is not None and (data := table.take_dropped(row)) is not None:
         last = _row_of(data, schema)
-        add_values(given, last.column(column).cast(pa.large_binary()))
+        add_values(given, bytes_of(last.column(column)))
         yield last
         row += 1
     if not table.is_used_up or found.as_list() != about["output"] or given.as_list() != about["given"]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.errors import InputChanged, InputError
+from lookalike.io.canonical import canonical
 from lookalike.io.delimited import Delimited
 from lookalike.io.names import name_in_input
 from lookalike.io.plain_text import TextFiles
@@ -158,7 +160,7 @@ def scrubbed_batches(
         cut = stream.of(row, len(batch))
         place = batch.schema.names.index(column)
         texts = batch.column(place)
-        given = texts.cast(pa.large_binary()) if cut or removed is not None else None
+        given = bytes_of(texts) if cut or removed is not None else None
         if cut and given is not None:
             values = given.to_pylist()
             stays = np.ones(len(batch), np.bool_)
@@ -177,17 +179,28 @@ def scrubbed_batches(
             row += len(batch)
         if removed is not None and given is not None:
             add_values(written.given, given)
-            add_values(written.output, batch.column(place).cast(pa.large_binary()))
+            add_values(written.output, bytes_of(batch.column(place)))
         written.rows += len(batch)
         yield batch
     stream.finish()
 
 
+def bytes_of(column: pa.Array) -> pa.Array:
+    """Return a column of any type of text as bytes."""
+    return canonical(column).cast(pa.large_binary())
+
+
 def in_type(values: list[bytes | None], dtype: pa.DataType) -> pa.Array:
     """Return texts as a column of any type of text."""
-    column = pa.array(values, pa.large_binary())
+    if isinstance(dtype, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(dtype, in_type(values, dtype.storage_type))
     if pa.types.is_dictionary(dtype):
-        return column.cast(pa.large_string()).cast(dtype.value_type).dictionary_encode().cast(dtype)
+        encoded = pa.array(values, pa.large_binary()).dictionary_encode()
+        dictionary = in_type(encoded.dictionary.to_pylist(), dtype.value_type)
+        return pa.DictionaryArray.from_arrays(encoded.indices.cast(dtype.index_type), dictionary, ordered=dtype.ordered)
+    if pa.types.is_run_end_encoded(dtype):
+        return pc.run_end_encode(in_type(values, dtype.value_type), run_end_type=dtype.run_end_type)
+    column = pa.array(values, pa.large_binary())
     return column if dtype == pa.large_binary() else column.cast(pa.large_string()).cast(dtype)
 
 

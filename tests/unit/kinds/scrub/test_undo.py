@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.errors import InputError
+from lookalike.kinds.scrub.writing import in_type
 
 WORDS = st.sampled_from(["a", "b", "é", "漢", '"', "\\", "😀", "x,y", "\t", "/"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=6)
@@ -126,3 +127,22 @@ def test_nothing_else_is_left_in_the_folder(scrubbed: Path) -> None:
         scrubbed / "out.txt", removed=scrubbed / "removed.parquet", force=True
     )
     assert left.exists()
+
+
+TYPES = [
+    pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int8(), pa.string()),
+    pa.dictionary(pa.uint32(), pa.string_view()), pa.run_end_encoded(pa.int32(), pa.string()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_texts_of_any_type_keep_it(dtype: pa.DataType, tmp_path: Path) -> None:
+    texts = ["a b c d e f", None, "x a b c d e f y", "a b c d e f"]
+    table = pa.table({"text": in_type([text and text.encode() for text in texts], dtype)})
+    result = la.scrub(table, text="text", min_tokens=3, max_loss=1.0)
+    assert result.kept["text"].type == dtype
+    as_bytes = [text.encode() if isinstance(text, str) else text for text in result.kept["text"].to_pylist()]
+    assert as_bytes == [b"a b c d e f", None, b"x y", b""]
+    result.write(tmp_path / "out.arrow", removed=tmp_path / "removed.parquet")
+    la.undo_scrub(tmp_path / "out.arrow", tmp_path / "removed.parquet", tmp_path / "again.arrow")
+    assert pa.ipc.open_file(tmp_path / "again.arrow").read_all().equals(table)
