@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from lookalike.cli.options import Names
 from lookalike.core.options import Option
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, LookalikeError, UsageError
 
 STANDARD_STREAM = "-"  # names standard input or standard output
 Format = Literal["jsonl", "csv", "tsv", "text", "parquet", "arrow"]
@@ -39,10 +39,14 @@ class StreamOptions(TypedDict, total=False):
 
 
 class Streams:
-    """The streams of a command. folder: where they are kept while the command runs; it is removed at its end."""
+    """The streams of a command.
+
+    folder: where they are kept while the command runs; it is removed at its end. names: what messages call these files.
+    """
 
     def __init__(self, form: str | None) -> None:
         self.form = form
+        self.names: dict[str, str] = {}
         self.folder: Path | None = None
 
     def files(self, names: list[str]) -> list[str]:
@@ -87,7 +91,9 @@ class Streams:
             else:
                 with open(name, "rb") as pipe:
                     shutil.copyfileobj(pipe, file, 1 << 20)
-        return str(draft.rename(draft.with_name(f"{draft.name}.{self._extension(draft, name)}")))
+        file = str(draft.rename(draft.with_name(f"{draft.name}.{self._extension(draft, name)}")))
+        self.names[file] = "standard input" if name == STANDARD_STREAM else name
+        return file
 
     def _extension(self, draft: Path, name: str) -> str:
         with open(draft, "rb") as file:
@@ -116,6 +122,10 @@ def streams(options: dict[str, Any], *inputs: list[str] | None) -> Iterator[Stre
     opened = Streams(options.pop("format"))
     try:
         yield opened
+    except LookalikeError as error:  # which names the copy of a stream
+        for file, name in opened.names.items():
+            error.args = tuple(one.replace(file, name) if isinstance(one, str) else one for one in error.args)
+        raise
     finally:
         if opened.folder is not None:
             from lookalike.io.leftovers import in_use

@@ -113,3 +113,9 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     words = f"set -o pipefail; cat x.jsonl | {sys.executable} -m lookalike dedup - -o - -q | head -1"
     done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+
+
+def test_a_message_names_the_stream(tmp_path: Path) -> None:
+    body = b'{"id": "a", "text": "x"}\n' * 2
+    done = run(tmp_path, "pairs", "-", given=body)
+    assert done.stderr.startswith(b"DuplicateIds: the id 'a' occurs 2 times in standard input; ids must")

@@ -237,7 +237,7 @@ def read_items(benchmarks: Any, job: ScrubJob, question: str | None, answer: str
             collection = open_collection(source, text=column, lines=None)
             if collection.is_tokens:
                 raise InputError(
-                    f"column {collection.text_column!r} of the benchmark {name} holds lists; expected the text of items. "
+                    f"column {collection.text_column!r} of the benchmark {name} holds lists; expected texts. "
                     "Name another one with `question`."
                 )
             before = len(texts)
