@@ -127,7 +127,7 @@ class IndexView:
             rows.append({"item": ids[0], "size": members, "names": [str(member) for member in ids]})
         contents = self._contents([row["item"] for row in rows])
         for row in rows:
-            row["begin"] = highlighting.excerpt(contents.get(row["item"], {}))
+            row["begin"] = excerpt(contents.get(row["item"], {}))
         return {"total": len(begins), "rows": rows}
 
     def group(self, item: Any, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
@@ -180,7 +180,7 @@ class IndexView:
 
     def _pair_rows(self, sides: Sequence[tuple[Any, Any]], scores: Sequence[float | None]) -> list[Answer]:
         items = list(dict.fromkeys(item for pair in sides for item in pair))
-        begin = {item: highlighting.excerpt(content) for item, content in self._contents(items).items()}
+        begin = {item: excerpt(content) for item, content in self._contents(items).items()}
         return [
             {
                 "left": {**_label(left), "begin": begin.get(left, "")},

@@ -118,7 +118,7 @@ class ResultView:
 
     def _begins(self, items: Sequence[int]) -> dict[int, str]:
         """Return the beginning of what the items hold, for lists."""
-        return {item: highlighting.excerpt(content) for item, content in self.contents(items).items()}
+        return {item: excerpt(content) for item, content in self.contents(items).items()}
 
     def group(self, item: int, cut: int = 0, offset: int = 0, limit: int = PAGE_ROWS) -> Answer:
         """Return the group of an item at a cut: its members with excerpts, and the pairs among the first members."""
