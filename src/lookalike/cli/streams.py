@@ -91,9 +91,9 @@ class Streams:
             else:
                 with open(name, "rb") as pipe:
                     shutil.copyfileobj(pipe, file, 1 << 20)
-        file = str(draft.rename(draft.with_name(f"{draft.name}.{self._extension(draft, name)}")))
-        self.names[file] = "standard input" if name == STANDARD_STREAM else name
-        return file
+        path = str(draft.rename(draft.with_name(f"{draft.name}.{self._extension(draft, name)}")))
+        self.names[path] = "standard input" if name == STANDARD_STREAM else name
+        return path
 
     def _extension(self, draft: Path, name: str) -> str:
         with open(draft, "rb") as file:
