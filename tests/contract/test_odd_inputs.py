@@ -128,7 +128,7 @@ def test_a_column_of_any_type_gives_an_answer_or_one_line(name: str) -> None:
 
 
 def test_a_column_of_any_type_for_single_functions() -> None:
-    """Functions that take one column beside the text, or the text alone: an answer or one line."""
+    """An odd column as the label, or as the text: an answer or an error of one line."""
     for values in COLUMNS.values():
         table = pa.table({**base(), "odd": values})
         for run, options in (
@@ -150,7 +150,7 @@ def test_a_column_of_any_type_for_single_functions() -> None:
 
 @pytest.mark.parametrize("rule", ["most_frequent", "longest", "max", "newest:odd", "all", "fullest"])
 def test_a_column_of_any_type_is_merged(rule: str) -> None:
-    """Rows are merged with the values that came, whatever tool wrote them."""
+    """Merged rows have values of the input, also in columns that Polars or DuckDB wrote."""
     for name, values in COLUMNS.items():
         table = pa.table({"id": list("abcde"), "text": TEXTS, "odd": values})
         try:

@@ -22,7 +22,6 @@ from lookalike.core.options import SHINGLES_PANEL as SHINGLES_PANEL
 from lookalike.core.options import Declared, declared, is_optional
 from lookalike.core.options import Option as DeclaredOption
 from lookalike.errors import InputError
-from lookalike.io.paths import FolderPath
 
 WORK = ".work"  # suffix of a work folder
 WHAT, MECHANISM, RUN = core.SIMILARITY_PANEL, core.SIGNATURES_PANEL, core.RUN_PANEL
@@ -114,7 +113,11 @@ class OutputPath:
     """The type of -o: a path that is a folder if it ends with a slash, which `Path` would drop."""
 
     def __new__(cls, value: str) -> Path:  # type: ignore[misc]
-        return FolderPath(value) if value.endswith(("/", os.sep)) else Path(value)
+        if not value.endswith(("/", os.sep)):
+            return Path(value)
+        from lookalike.io.paths import FolderPath
+
+        return FolderPath(value)
 
 
 Out = Annotated[

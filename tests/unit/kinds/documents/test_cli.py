@@ -389,9 +389,7 @@ def test_a_full_disk_behind_a_pipe_is_said_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.promise(
     "docs/how-to/documents.md", "a name without an extension creates a folder with all tables and the receipt"
 )
-@pytest.mark.promise(
-    "docs/reference/formats.md", "writes all tables of a run as Parquet into a folder, with `receipt.json`"
-)
+@pytest.mark.promise("docs/reference/formats.md", "writes all tables of a run into it as Parquet, with `receipt.json`")
 def test_a_name_without_an_extension_is_a_folder_with_all_tables(tmp_path: Path, lookalike) -> None:
     tables = {
         "pairs": {"pairs", "groups"},
