@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from lookalike.cli.options import Names
 from lookalike.core.options import Option
-from lookalike.errors import InputError, LookalikeError, UsageError
+from lookalike.errors import InputError, LookalikeError, OutputError, UsageError
 
 STANDARD_STREAM = "-"  # names standard input or standard output
 Format = Literal["jsonl", "csv", "tsv", "text", "parquet", "arrow"]
@@ -85,7 +86,7 @@ class Streams:
     def _spooled(self, name: str, number: int) -> str:
         """Copy a stream to a file, and return its path."""
         draft = self._place() / ("standard-input" if name == STANDARD_STREAM else f"pipe-{number}")
-        with open(draft, "wb") as file:
+        with _reports_disk_full(draft), open(draft, "wb") as file:
             if name == STANDARD_STREAM:
                 shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
             else:
@@ -105,6 +106,20 @@ class Streams:
             what = "standard input" if name == STANDARD_STREAM else name
             raise InputError(f"{what} does not show its format. Give `format`, for example `format=csv`.")
         return FORMAT_EXTENSIONS.get(form, form) + compression
+
+
+@contextmanager
+def _reports_disk_full(draft: Path) -> Iterator[None]:
+    """Raise OutputError that names the folder of temporary files where it has no room for a stream."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise OutputError(
+            f"disk full: the stream does not fit into {draft.parent.parent}, the folder of temporary files. Set TMPDIR "
+            "to a folder on another disk, or save the stream to a file."
+        ) from error
 
 
 def _is_stream(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -14,6 +15,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+
+from lookalike.cli.streams import streams
+from lookalike.errors import OutputError
 
 ROSE_TEXT = "a rose is a rose is a rose and nothing but a rose will ever be a rose"
 STREAM_LINES = [
@@ -119,3 +123,15 @@ def test_a_message_names_the_stream(tmp_path: Path) -> None:
     body = b'{"id": "a", "text": "x"}\n' * 2
     done = run(tmp_path, "pairs", "-", given=body)
     assert done.stderr.startswith(b"DuplicateIds: the id 'a' occurs 2 times in standard input; ids must")
+
+
+def test_a_stream_that_does_not_fit_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    expected = pytest.raises(OutputError, match=f"does not fit into {tmp_path}, the folder of temporary files")
+    with expected, streams({"format": None}, ["-"]) as opened:
+        opened.files(["-"])
+    assert list(tmp_path.iterdir()) == []
