@@ -1,16 +1,23 @@
 """Near-duplicate wallpapers: lookalike by default and with other hashes, and imagehash's phash alone.
 
     python benchmarks/images.py [--folder FOLDER]
+    python benchmarks/images.py --icons FOLDER...     icon themes, for example of Debian's tango-icon-theme
+    python benchmarks/images.py --unlike FOLDER...    pictures of which no two are alike, for example wallpapers
 
 Truth: pictures of one group, among them portrait crops and dark variants that no hash of the whole can see. Then each
 of some pictures is changed in one way and looked up among all: the share found, and the pictures of other groups.
 --folder: unlike pictures for the second part, each a group by itself.
+
+--icons: files of the same name in folders of several sizes are the same icon. --unlike: counts and lists what matches.
+The peers are imagehash, and if they are installed czkawka (its Python package, at two limits) and the perceptual hash
+of imagededup.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import sys
 import tempfile
@@ -26,6 +33,7 @@ from shared_data import place
 # promise: docs/how-to/images.md | caption over 15 % .33, .71
 # promise: docs/how-to/images.md | with `--orientations`: 1.
 # promise: docs/how-to/images.md | that were not looked at before
+# promise: docs/how-to/images.md | F1 .66 (imagehash .20, czkawka .21 at its limit of 20)
 # promise: docs/how-to/images.md | changes 24 desktop wallpapers and looks for each
 CHANGED = 24
 
@@ -50,7 +58,7 @@ def ours(folder: Path, **options: Any) -> tuple[set[frozenset[str]], float]:
 
 
 def plain(folder: Path, files: list[str], bits: int) -> tuple[set[frozenset[str]], float]:
-    """phash of the imagehash package, all pairs within this many bits: what imagededup does."""
+    """phash of the imagehash package, all pairs within this many bits."""
     import imagehash
     from PIL import Image
 
@@ -60,6 +68,115 @@ def plain(folder: Path, files: list[str], bits: int) -> tuple[set[frozenset[str]
         frozenset((files[i], files[j])) for i in range(len(files)) for j in range(i) if codes[i] - codes[j] <= bits
     }
     return found, time.process_time() - begin
+
+
+def imagededup_hash(folder: Path, files: list[str]) -> tuple[set[frozenset[str]], float]:
+    """The perceptual hash of imagededup, at its default of 10 bits; the networks of the package are not loaded."""
+    import types
+
+    import imagededup
+
+    package = types.ModuleType("imagededup.methods")
+    package.__path__ = [str(Path(imagededup.__file__).parent / "methods")]
+    sys.modules["imagededup.methods"] = package
+    from imagededup.methods.hashing import PHash
+
+    begin = time.process_time()
+    method = PHash(verbose=False)
+    codes = [int(method.encode_image(image_file=str(folder / name)), 16) for name in files]
+    found = {
+        frozenset((files[i], files[j]))
+        for i in range(len(files))
+        for j in range(i)
+        if (codes[i] ^ codes[j]).bit_count() <= 10
+    }
+    return found, time.process_time() - begin
+
+
+def czkawka(folder: Path, limit: int) -> tuple[set[frozenset[str]], float]:
+    from czkawka import ImageSimilarity
+
+    begin = time.process_time()
+    finder = ImageSimilarity()
+    finder.set_directories([str(folder)])
+    finder.set_similarity(limit)
+    groups = [sorted(Path(name).name for name in group) for group in finder.find_similar()]
+    found = {frozenset(two) for group in groups for two in itertools.combinations(group, 2)}
+    return found, time.process_time() - begin
+
+
+def peers(folder: Path, truth: dict[str, str]) -> list[dict[str, Any]]:
+    """Measure the peers; one that is not installed says so."""
+    tools: dict[str, Any] = {
+        "imagehash phash, 10 bits": lambda: plain(folder, list(truth), 10),
+        "imagededup phash, 10 bits": lambda: imagededup_hash(folder, list(truth)),
+        "czkawka, limit 10": lambda: czkawka(folder, 10),
+        "czkawka, limit 20": lambda: czkawka(folder, 20),
+    }
+    rows = []
+    for tool, run in tools.items():
+        try:
+            rows.append(measure(tool, truth, *run()))
+        except ImportError as error:
+            rows.append({"tool": tool, "error": str(error)})
+    return rows
+
+
+def icon_theme(theme: Path, place: Path) -> dict[str, str]:
+    """Copy the icons of a theme into one folder; return their groups: files of one name, or with the same bytes."""
+    groups: dict[str, str] = {}
+    contents: dict[bytes, str] = {}
+    truth = {}
+
+    def root(name: str) -> str:
+        while groups.setdefault(name, name) != name:
+            name = groups[name]
+        return name
+
+    for file in sorted(theme.rglob("*.png")):
+        if file.is_symlink() or not file.is_file():
+            continue
+        icon = f"{file.parent.name}/{file.stem}"
+        data = file.read_bytes()
+        groups[root(icon)] = root(contents.setdefault(data, icon))
+        name = "__".join(file.relative_to(theme).parts)
+        (place / name).write_bytes(data)
+        truth[name] = icon
+    return {name: root(icon) for name, icon in truth.items()}
+
+
+def icons(themes: list[Path]) -> list[dict[str, Any]]:
+    rows = []
+    for theme in themes:
+        with tempfile.TemporaryDirectory() as place:
+            truth = icon_theme(theme, Path(place))
+            runs = [measure("lookalike", truth, *ours(Path(place), cache="none")), *peers(Path(place), truth)]
+        rows += [{"theme": theme.name, "icons": len(truth), **run} for run in runs]
+    return rows
+
+
+def unlike(folders: list[Path]) -> dict[str, Any]:
+    """Count the matches of unlike pictures, and list them; copies with the same bytes count once."""
+    import lookalike as la
+
+    with tempfile.TemporaryDirectory() as place:
+        known = set()
+        for number, folder in enumerate(folders):
+            for file in sorted(folder.rglob("*")):
+                if file.suffix.lower() in (".jpg", ".png", ".webp") and file.is_file():
+                    data = file.read_bytes()
+                    if data not in known:
+                        known.add(data)
+                        name = "__".join([str(number), *file.relative_to(folder).parts])
+                        Path(place, name).write_bytes(data)
+        result = la.images.pairs(place, cache="none")
+    rows = result.pairs.to_pylist()
+    pictures = result.receipt["counts"]["images"]
+    return {
+        "pictures": pictures, "pairs": pictures * (pictures - 1) // 2, "matches": len(rows),
+        "seconds": result.receipt["seconds"],
+        "listed": [[row["left"], row["right"], row["evidence"], row["bits"], row["likeness"]] for row in rows],
+    }  # fmt: skip
 
 
 def changes() -> dict[str, Any]:
@@ -131,7 +248,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, default=Path(".bench"))
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--icons", type=Path, nargs="+")
+    parser.add_argument("--unlike", type=Path, nargs="+")
     given = parser.parse_args()
+    if given.icons or given.unlike:
+        for row in icons(given.icons) if given.icons else [unlike(given.unlike)]:
+            sys.stdout.write(json.dumps(row) + "\n")
+        return
     home = given.home
     home.mkdir(exist_ok=True)
     data = place("kde-wallpapers")
@@ -144,7 +267,7 @@ def main() -> None:
         measure("lookalike --no-crops", truth, *ours(folder, crops=False)),
         measure("lookalike --hash phash --hash dhash", truth, *ours(folder, hashes=["phash", "dhash"])),
         measure("lookalike -d 14", truth, *ours(folder, max_bits=14)),
-        measure("imagehash phash, 10 bits", truth, *plain(folder, list(truth), 10)),
+        *peers(folder, truth),
     ]
     if given.folder:
         folder = given.folder

@@ -33,6 +33,7 @@ HEIF = (".heic", ".heif")  # read by the plug-in pillow-heif
 ANIMATED = ("GIF", "WEBP", "PNG", "TIFF", "AVIF")  # formats whose files may have several frames or pages
 MAX_FRAMES = 200  # frames of a file that are looked at
 MAX_FRAME_PIXELS = 400_000_000  # pixels of all frames together after which no further one is read
+SMALL_SIDE = 256  # long side, in pixels, of the largest picture whose colours are kept
 SAMPLED_FRAMES = 5  # evenly spaced frames that stand for a file with several
 EXIF_DETAILS, CAPTURE_TIME, CAPTURE_SUBSECOND = 0x8769, 0x9003, 0x9291  # tags of the moment of a photo
 EXIF_ORIENTATION = 0x0112  # the tag that says how a camera was held
@@ -40,13 +41,15 @@ EXIF_ORIENTATION = 0x0112  # the tag that says how a camera was held
 
 @dataclass(frozen=True)
 class Picture:
-    """A grey, reduced picture, with the original size of its file. id: its path inside the folder."""
+    """A grey, reduced picture, with the original size of its file. id: its path inside the folder. colours: a small
+    picture as it is in the file, but upright; None for a larger one."""
 
     id: str
     image: Image
     width: int
     height: int
     nbytes: int
+    colours: Image | None = None
 
 
 @dataclass
@@ -183,6 +186,7 @@ def _load(file: Path, id_: str, content: bytes | None, most: int) -> list[Pictur
                 orientation = _orientation(image)
                 width, height = image.size if orientation < 5 else image.size[::-1]
                 image.draft("L", (MIN_DECODED_PIXELS, MIN_DECODED_PIXELS))
+                colours = _upright(image.copy(), orientation) if max(image.size) <= SMALL_SIDE else None
                 frames = [_upright(_grey(image), orientation)]
                 if most > 1 and image.format in ANIMATED and getattr(image, "is_animated", False):
                     frames += _more_frames(image, orientation, most)
@@ -193,7 +197,8 @@ def _load(file: Path, id_: str, content: bytes | None, most: int) -> list[Pictur
             raise ValueError(str(error) or type(error).__name__) from error
     if min(frames[0].size) < 1:
         raise ValueError("the picture has no pixels")
-    return [Picture(id_, frame, width, height, nbytes) for frame in frames]
+    small = [colours, *[None] * (len(frames) - 1)]
+    return [Picture(id_, frame, width, height, nbytes, icon) for frame, icon in zip(frames, small, strict=True)]
 
 
 def _more_frames(image: Image, orientation: int, most: int) -> list[Image]:

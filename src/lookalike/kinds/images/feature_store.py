@@ -63,8 +63,8 @@ class FileState(NamedTuple):
 class PictureFeatures:
     """The features of a picture, or of one frame of it.
 
-    head: the shape, and the hashes of the whole, of the windows, and of the seven other orientations. thumbs
-    u8[windows, 256].
+    head: the shape, the hashes of the whole, of the windows, and of the seven other orientations, and the colours of an
+    icon. thumbs u8[windows, 256].
     """
 
     width: int

@@ -20,6 +20,7 @@ from lookalike.io.collection import check_ids
 from lookalike.io.pictures import PictureFolder, modified_ns, number_of_tags
 from lookalike.kinds.images.frames import pairs_of_files, sorted_pairs
 from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS, window_part
+from lookalike.kinds.images.icons import icon_pairs
 from lookalike.kinds.images.kernels import views as codes
 from lookalike.kinds.images.orientations import turned_pairs
 from lookalike.kinds.images.parts import WHOLE, Proof, Proofs, part_pairs
@@ -63,6 +64,7 @@ def run(
             sides = np.where(hashed.readable < cross, 1, 2).astype(np.uint8)
         proofs: Proofs = {}
         pairs = all_pairs(hashed, sides[hashed.owner], job, pool, trace, proofs)
+        pairs = _with_icons(pairs, hashed, sides[hashed.owner], job, pool, trace, proofs)
         if job.orientations or job.parts:
             pairs = _with_more(pairs, hashed, sides[hashed.owner], job, pool, trace, proofs)
         if len(hashed.owner) > len(hashed.readable):
@@ -81,29 +83,46 @@ def run(
         )  # fmt: skip
 
 
+def _with_icons(
+    pairs: Pairs, hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace, proofs: Proofs
+) -> Pairs:
+    """Replace the pairs of two icons by those whose colours match, and their proofs in `proofs`."""
+    is_icon = hashed.icons.any(axis=1)
+    if not is_icon.any():
+        return pairs
+    with trace.stage("icons"):
+        found = icon_pairs(hashed.icons, hashed.owner, sides, job.bound, pool)
+    trace.add(icons=int(is_icon.sum()))
+    for left, right in [pair for pair in proofs if is_icon[pair[0]] and is_icon[pair[1]]]:
+        del proofs[left, right]
+    stays = ~(is_icon[pairs.left] & is_icon[pairs.right])
+    return _added(Pairs(pairs.left[stays], pairs.right[stays], pairs.similarity[stays]), found, job, proofs)
+
+
+def _added(pairs: Pairs, found: Proofs, job: ImageJob, proofs: Proofs) -> Pairs:
+    """Return the pairs with others that were proven, which are put into `proofs`."""
+    check_count(len(pairs.left) + len(found), job.max_pairs, IMAGES_ADVICE)
+    proofs |= found
+    left, right = np.array(list(found), np.int64).reshape(-1, 2).T
+    bits = np.array([-proof.bits for proof in found.values()], np.float64)
+    left, right = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
+    return sorted_pairs(left, right, np.concatenate([pairs.similarity, bits]))
+
+
 def _with_more(
     pairs: Pairs, hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace, proofs: Proofs
 ) -> Pairs:
     """Add the pairs that only another orientation or a common part shows, and put their proofs into `proofs`."""
     known = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
-    windows = len(proofs)
+    more: Proofs = {}
     with trace.stage("parts"):
         if job.orientations:
-            proofs |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs, sides, job.bound, known)
+            more |= turned_pairs(hashed.windows[:, 0], hashed.turned, hashed.thumbs, sides, job.bound, known)
         if job.parts:
-            compared, parts = part_pairs(
-                hashed, sides, job.bound, pool, known | proofs.keys(), mirrored=job.orientations
-            )
-            proofs |= parts
+            compared, parts = part_pairs(hashed, sides, job.bound, pool, known | more.keys(), mirrored=job.orientations)
+            more |= parts
             trace.add(compared_parts=compared)
-    more = dict(list(proofs.items())[windows:])
-    if not more:
-        return pairs
-    check_count(len(known) + len(more), job.max_pairs, IMAGES_ADVICE)
-    left, right = np.array(list(more), np.int64).T
-    bits = np.array([-proof.bits for proof in more.values()], np.float64)
-    left, right = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
-    return sorted_pairs(left, right, np.concatenate([pairs.similarity, bits]))
+    return _added(pairs, more, job, proofs)
 
 
 def _preference(folder: PictureFolder, keep: str, column: str | None) -> I64:

@@ -42,14 +42,18 @@ def part_pairs(
 ) -> tuple[int, Proofs]:  # fmt: skip
     """Return the number of pairs that were compared, and the proofs of those whose common parts match.
 
-    bound: the largest number of bits and the smallest correlation of the parts. known: pairs that need no proof.
+    bound: the largest number of bits and the smallest correlation of the parts. known: pairs that need no proof. Two
+    icons are not compared: different icons of a theme have parts in common.
     """
     max_bits, min_likeness = bound
-    owner = hashed.owner
+    owner, is_icon = hashed.owner, hashed.icons.any(axis=1)
     candidates = [
         (left, right, flip)
         for left, right, flip in _candidates(hashed, pool, mirrored=mirrored)
-        if sides[left] | sides[right] == 3 and (left, right) not in known and owner[left] != owner[right]
+        if sides[left] | sides[right] == 3
+        and (left, right) not in known
+        and owner[left] != owner[right]
+        and not (is_icon[left] and is_icon[right])
     ]
 
     def compare(candidate: tuple[int, int, bool]) -> Overlap | None:

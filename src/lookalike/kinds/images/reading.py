@@ -22,13 +22,14 @@ from lookalike.io.pictures import Picture, PictureFolder, left_out, load_frames,
 from lookalike.kinds.images import feature_store
 from lookalike.kinds.images.feature_store import DATABASE, FeatureStore, FileState, PictureFeatures, StoredPicture
 from lookalike.kinds.images.hashes import SHAPES, U8, WINDOW_POSITIONS, hash_of, views_of
+from lookalike.kinds.images.icons import ICON_BYTES, reduced_icon
 from lookalike.kinds.images.kernels.views import THUMB
 from lookalike.kinds.images.local_features import LocalFeatures, local_features
 from lookalike.kinds.images.orientations import ORIENTATIONS, turned_hashes
 from lookalike.kinds.images.spec import ImageJob
 from lookalike.runtime.local.pool import Pool
 
-SCHEME = "2"  # to be changed whenever the same picture gets other features
+SCHEME = "3"  # to be changed whenever the same picture gets other features
 PACKAGES = ("pillow", "imagehash", "opencv-python-headless")  # their versions are part of the recipe
 MAX_HASHED_BYTES = 1 << 28  # larger files are known by their path and times only, and are not read into memory
 FILES_AT_ONCE = 4096  # files that are looked up together
@@ -44,7 +45,7 @@ class Hashed:
     `readable`. whole u64[n, h], windows u64[n, w], shapes i64[n]: hashes of the frames. thumbs: returns the thumbnails
     u8[k, w * 256] of given frames. codes u64[c, 2] and ends i64[n + 1]: codes of local features, those of a frame
     together. local: returns the local features of a frame. turned u64[n, 7]: hashes of the other orientations.
-    sizes i64[n, 2]: width and height.
+    sizes i64[n, 2]: width and height. icons u8[n, 192]: colours of icons, zeros for other pictures.
     """
 
     readable: I64
@@ -58,6 +59,7 @@ class Hashed:
     local: Callable[[int], LocalFeatures]
     turned: U64
     sizes: I64
+    icons: U8
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,8 @@ def _read(file_and_state: tuple[Path, FileState], *, job: ImageJob, store: Featu
 def features_of(picture: Picture, job: ImageJob) -> PictureFeatures:
     """Compute the features of a picture that a run compares."""
     whole, windows, thumbs, shape = picture_views(picture, job)
-    head = np.concatenate([np.array([shape], np.uint64), whole, windows, turned_hashes(picture.image)])
+    icon = reduced_icon(picture.colours).view(np.uint64)
+    head = np.concatenate([np.array([shape], np.uint64), whole, windows, turned_hashes(picture.image), icon])
     return PictureFeatures(
         picture.width, picture.height, head, thumbs, local_features(picture.image) if job.parts else None
     )
@@ -218,7 +221,7 @@ def picture_views(picture: Picture, job: ImageJob) -> Feature:
 
 def _hashed(readable: I64, owner: I64, loaded: Sequence[StoredPicture], job: ImageJob, store: FeatureStore) -> Hashed:
     windows = 1 + len(SHAPES) * len(WINDOW_POSITIONS) if job.crops else 1
-    width = 1 + len(job.hashes) + windows + len(ORIENTATIONS)
+    width = 1 + len(job.hashes) + windows + len(ORIENTATIONS) + ICON_BYTES // 8
     heads = np.frombuffer(b"".join(one.head for one in loaded), np.uint64).reshape(-1, width)
     codes = np.frombuffer(b"".join(one.codes for one in loaded), np.uint64).reshape(-1, 2)
     ends = np.concatenate([[0], np.cumsum([len(one.codes) // 16 for one in loaded])]).astype(np.int64)
@@ -233,6 +236,7 @@ def _hashed(readable: I64, owner: I64, loaded: Sequence[StoredPicture], job: Ima
     return Hashed(
         readable, owner, heads[:, 1:first].copy(), heads[:, first : first + windows].copy(),
         heads[:, 0].astype(np.int64), thumbs, codes, ends, lambda frame: store.local(int(ids[frame])),
-        heads[:, first + windows :].copy(),
+        heads[:, first + windows : first + windows + len(ORIENTATIONS)].copy(),
         np.array([(one.width, one.height) for one in loaded], np.int64).reshape(-1, 2),
+        np.ascontiguousarray(heads[:, -ICON_BYTES // 8 :]).view(np.uint8),
     )  # fmt: skip
