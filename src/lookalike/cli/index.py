@@ -234,6 +234,7 @@ def query(
     from lookalike.cli import terminal
     from lookalike.index import sources
     from lookalike.index.index import Index
+    from lookalike.index.own_files import query_files
     from lookalike.io.results import write_receipt
 
     audit, threshold, nearest = options["audit"], options["threshold"], options["nearest"]
@@ -253,7 +254,10 @@ def query(
         batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
         tables, first, asked, sample = [index.query_table([])], 0, 0, recall.sample_for(index, audit)
         for items, ids in _counted(iter(batches), progress):
-            table = index.query_table(items, threshold=threshold, k=nearest, sample=sample)
+            if files := getattr(items, "files", None):  # of pictures: a file is no match of itself
+                table = query_files(index, items, files, threshold, nearest, sample)
+            else:
+                table = index.query_table(items, threshold=threshold, k=nearest, sample=sample)
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))

@@ -40,6 +40,11 @@ class TidyOptions(TypedDict, total=False):
         Option(None, "Where `apply` records each change, for `lookalike undo`.",
                unset="lookalike-DATE-TIME.journal in the current folder", local_only=True),
     ]  # fmt: skip
+    carry: Annotated[
+        bool,
+        Option(False, "Give the file that stays the older time of change, and EXIF data if it is a JPEG without any.",
+               local_only=True),
+    ]  # fmt: skip
     protect: Annotated[
         list[str] | None,
         Option(None, "Folder whose files are never changed by `apply` (repeatable).", unset="none", local_only=True),
@@ -53,6 +58,7 @@ class Tidy:
     apply: str | None = None
     yes: bool = False
     journal: Path | None = None
+    carry: bool = False
     protect: list[str] | None = None
     began: int = 0  # when the files were looked at, in nanoseconds
 
@@ -61,7 +67,7 @@ class Tidy:
         """Take the `TidyOptions` out of `options`, and check them."""
         tidy = cls(**{name: options.pop(name) for name in declared(TidyOptions)})
         if tidy.apply is None:
-            for name in ("yes", "journal", "protect"):
+            for name in ("yes", "journal", "carry", "protect"):
                 if getattr(tidy, name):
                     raise UsageError(f"--{name} belongs to --apply; give --apply, for example --apply trash.")
             return tidy
@@ -106,7 +112,7 @@ class Tidy:
             for gone, kept in zip(removed["id"].to_pylist(), removed["kept"].to_pylist(), strict=True)
             if (gone, kept) in more
         }
-        action = Action.parse(self.apply)
+        action = Action.parse(self.apply, carries=self.carry)
         journal = self.journal or Path(time.strftime("lookalike-%Y%m%d-%H%M%S.journal"))
         outcome = apply(
             removals, action, seen, journal if self.yes and removals else None, root=_root(ours),
@@ -120,6 +126,8 @@ class Tidy:
 
         files = f"{count(outcome.changed, 'files')}, {size(outcome.nbytes)}"
         left = f"Left     {outcome.reasons()}\n" if outcome.left else ""
+        if outcome.carried:
+            left += f"Carried  times or EXIF data to {count(outcome.carried, 'kept files')}\n"
         if not self.yes:
             return f"Planned  {self.apply}: {files}\n{left}Nothing was changed; the same command with --yes does it.\n"
         undo = f" · lookalike undo {journal} reverses it" if mode != "delete" and outcome.changed else ""
@@ -157,6 +165,8 @@ def undo(
     if not quiet:
         verb = "Would restore" if dry_run else "Restored"
         left = f"Left     {outcome.reasons()}\n" if outcome.left else ""
+        if outcome.carried:
+            left += f"Took back the times or EXIF data of {count(outcome.carried, 'kept files')}\n"
         sys.stderr.write(f"{verb} {count(outcome.changed, 'files')}, {size(outcome.nbytes)}\n{left}")
     if outcome.left:
         raise typer.Exit(1)

@@ -17,16 +17,18 @@ from lookalike.errors import InputError, OutputError
 
 JOURNAL_FORMAT = "lookalike-journal-1"
 Mode = Literal["trash", "move", "hardlink", "reflink", "delete"]
+CARRY: Literal["carry"] = "carry"  # the change of a kept file that gets the time or the EXIF data of a removed one
 
 
 @dataclass(frozen=True)
 class Change:
     """One change: what is done to `file`, the file that is kept for it, and the new place, if it has one.
 
-    size and modified_ns: those of `file` before the change. All paths are absolute.
+    size and modified_ns: those of `file` before the change. All paths are absolute. In mode "carry", `file` is the one
+    that is kept, `kept` the removed one, and `place` the new time of change and the inserted segment in hexadecimal.
     """
 
-    mode: Mode
+    mode: Mode | Literal["carry"]
     file: str
     kept: str
     size: int

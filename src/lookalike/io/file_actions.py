@@ -16,7 +16,8 @@ from typing import get_args
 
 from lookalike.core.formatting import count
 from lookalike.errors import UsageError
-from lookalike.io.action_journal import Change, Journal, Mode, read_journal
+from lookalike.io.action_journal import CARRY, Change, Journal, Mode, read_journal
+from lookalike.io.carried import carried_exif, carry, take_back
 from lookalike.io.leftovers import hidden_name
 from lookalike.io.trash import forget_trashed, trash_place
 
@@ -34,10 +35,14 @@ class Seen:
 
 @dataclass
 class Outcome:
-    """What happened: the number of files changed, the bytes they have, and the reasons of those left alone."""
+    """What happened: the number of files changed, the bytes they have, and the reasons of those left alone.
+
+    carried: the number of kept files that got the time or the EXIF data of a removed one.
+    """
 
     changed: int = 0
     nbytes: int = 0
+    carried: int = 0
     left: list[tuple[str, str]] = field(default_factory=list)
 
     def reasons(self) -> str:
@@ -52,13 +57,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Action:
-    """What to do with a file that is not kept. folder: the target of "move"."""
+    """What to do with a file that is not kept. folder: the target of "move". carries: whether the kept file gets the
+    older time of change, and the EXIF data if it is a JPEG file without any."""
 
     mode: Mode
     folder: Path | None = None
+    carries: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Action:
+    def parse(cls, text: str, *, carries: bool = False) -> Action:
         """Return the action for "trash", "move:FOLDER", "hardlink", "reflink" or "delete".
 
         >>> Action.parse("trash").mode
@@ -66,9 +73,9 @@ class Action:
         """
         name, _, folder = text.partition(":")
         if name == "move" and folder:
-            return cls("move", Path(folder).absolute())
+            return cls("move", Path(folder).absolute(), carries)
         if name in get_args(Mode) and name != "move" and not folder:
-            return cls(name)  # type: ignore[arg-type]
+            return cls(name, carries=carries)  # type: ignore[arg-type]
         raise UsageError(f"apply is {text!r}; expected trash, move:FOLDER, hardlink, reflink or delete.")
 
 
@@ -94,17 +101,21 @@ def apply(
     keeps the names of subfolders. protected: folders whose files are never changed. spared: files to
     leave alone, with the reason.
     """
-    outcome = Outcome()
+    outcome, seen = Outcome(), dict(seen)
     kept_files = {kept for _, kept in removals}
     guarded = [folder.resolve() for folder in protected]
+    carried: set[Path] = set()
     with nullcontext() if journal is None else Journal(journal) as log:
         for file, kept in removals:
             reason = _obstacle(file, kept, seen, action.mode)
             if file in kept_files:
                 reason = "another file is removed in favour of it"
             reason = spared.get(file, reason)
-            if any(file.resolve().is_relative_to(folder) for folder in guarded):
+            if _is_guarded(file, guarded):
                 reason = "it is in a protected folder"
+            carries = reason is None and action.carries and not _is_guarded(kept, guarded)
+            if carries and _carry(file, kept, action.mode, seen, log):
+                carried.add(kept)
             if reason is None and log is not None:
                 reason = _change(file, kept, action, seen[file], log, root)
             if reason is not None:
@@ -112,7 +123,33 @@ def apply(
                 continue
             outcome.changed += 1
             outcome.nbytes += seen[file].size
+    outcome.carried = len(carried)
     return outcome
+
+
+def _is_guarded(file: Path, folders: Sequence[Path]) -> bool:
+    return any(file.resolve().is_relative_to(folder) for folder in folders)
+
+
+def _carry(file: Path, kept: Path, mode: Mode, seen: dict[Path, Seen], journal: Journal | None) -> bool:
+    """Carry the older time and missing EXIF data over to the kept file, and record it; return whether there are any."""
+    segment = b"" if mode in CONTENT_MODES else carried_exif(kept, file)
+    before = seen[kept]
+    modified_ns = min(before.modified_ns, seen[file].modified_ns)
+    if not segment and modified_ns == before.modified_ns:
+        return False
+    if journal is not None:
+        place = f"{modified_ns} {segment.hex()}"
+        change = Change(CARRY, str(kept.absolute()), str(file.absolute()), before.size, before.modified_ns, place)
+        number = journal.begin(change)
+        try:
+            carry(kept, modified_ns, segment)
+        except OSError:
+            journal.failed(number)
+            return False
+        journal.done(number)
+        seen |= look([kept])
+    return True
 
 
 def _obstacle(file: Path, kept: Path, seen: Mapping[Path, Seen], mode: Mode) -> str | None:
@@ -222,9 +259,16 @@ def undo(journal: Path, *, dry_run: bool = False) -> Outcome:
     A file that exists again under the old name is never replaced. It is safe to undo a journal twice.
     """
     outcome = Outcome()
-    for change in reversed(list(read_journal(journal))):
-        reason = _restore(change, dry_run=dry_run)
-        if reason is None:
+    changes = list(read_journal(journal))
+    former = {change.file: change for change in reversed(changes) if change.mode == CARRY}  # the first of each file
+    for change in reversed(changes):
+        if change.mode == CARRY:
+            reason = _take_back(change, former[change.file], dry_run=dry_run)
+        else:
+            reason = _restore(change, dry_run=dry_run)
+        if reason is None and change.mode == CARRY:
+            outcome.carried += 1
+        elif reason is None:
             outcome.changed += 1
             outcome.nbytes += change.size
         elif reason:
@@ -252,6 +296,24 @@ def _restore(change: Change, *, dry_run: bool) -> str | None:
             return str(error.strerror)
         if change.mode == "trash":
             forget_trashed(place)
+    return None
+
+
+def _take_back(change: Change, former: Change, *, dry_run: bool) -> str | None:
+    """Give a kept file its own time and content again, as before this change. former: the first change of this file."""
+    file = Path(change.file)
+    carried_ns, _, digits = (change.place or "0").partition(" ")
+    segment = bytes.fromhex(digits)
+    try:
+        now = file.stat()
+        if (now.st_size, now.st_mtime_ns) in ((change.size, change.modified_ns), (former.size, former.modified_ns)):
+            return ""
+        if now.st_size != change.size + len(segment) or now.st_mtime_ns not in (int(carried_ns), change.modified_ns):
+            return "it has changed since"
+        if not dry_run and not take_back(file, change.modified_ns, segment):
+            return "it has changed since"
+    except OSError as error:
+        return str(error.strerror)
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,6 +12,9 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 from lookalike.errors import UsageError
 from lookalike.index.kinds import IndexKind
 
+TINY_PICTURE = (  # a PNG of 2 by 2 pixels
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAAAAABX3VL4AAAADklEQVR4nGPgOsEUcAQABMIB6SLRnykAAAAASUVORK5CYII="
+)
 MAX_JSON_INTEGER = 9_223_372_036_854_775_000  # remains below 2**63 when a JSON parser rounds it to a double
 
 
@@ -53,6 +57,12 @@ def form_of(kind: IndexKind) -> ItemSchema:
         return _codes(any_kind.bits)
     if kind.name == "records":
         return _records([rule.column for rule in any_kind.rules.fields])
+    if kind.name == "faces" and not any_kind.grid:
+        size = any_kind.dimensions
+        numbers = Annotated[list[Coordinate], Field(min_length=size, max_length=size)]
+        return ItemSchema((numbers,), f"The {size} measurements of an item.", [0.5] * size)
+    if kind.name in ("images", "faces"):
+        return ItemSchema((StrictStr,), "The content of a picture file, in base64.", TINY_PICTURE, _from_base64)
     raise UsageError(f"an index of {kind.name} cannot be served.")
 
 
@@ -67,6 +77,13 @@ def _codes(bits: int) -> ItemSchema:
 
 def _from_hex(items: list[Any]) -> list[Any]:
     return [bytes.fromhex(item) for item in items]
+
+
+def _from_base64(items: list[Any]) -> list[Any]:
+    try:
+        return [base64.b64decode(item, validate=True) for item in items]
+    except ValueError as error:
+        raise UsageError(f"an item is not base64 ({error}); expected the content of a picture file.") from error
 
 
 def _records(columns: list[str]) -> ItemSchema:

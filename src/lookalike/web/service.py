@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LOOP_ITEMS = 4  # most items of a query in the event loop: for these, a thread would cost more than the query
 LOOP_BYTES = 1 << 16  # largest body that is handled in the event loop
 LOOP_WORK = WorkLimit(candidates=1000, scored_bytes=1 << 21)  # a few milliseconds; larger queries use a thread
-IN_THREADS = ("strings", "records")  # kinds for which a query of one small item can take seconds
+IN_THREADS = ("strings", "records", "images", "faces")  # kinds for which a query of one small item can take seconds
 ITEMS_PER_PART = 64  # items between two checks whether the client still waits
 QUERY_THREADS = 4
 MAX_WAITING = 256  # requests that may use or wait for one of these threads
@@ -45,6 +45,7 @@ BAD_BODY = {
     415: "The Content-Type is not application/json.",
     422: "A field is missing, unknown or of the wrong kind, or there are too many items.",
 }
+PICTURE_KINDS = ("images", "faces")
 Made = TypeVar("Made")
 
 
@@ -66,6 +67,9 @@ class Service:
 
     def warm(self) -> None:
         """Run one query, so that the first request does not wait for compilation."""
+        if self.kind in PICTURE_KINDS:  # the index may store a path, which is no query
+            self.index.query(self.form.prepare([self.form.example]), k=1)
+            return
         item = self.index.store.raw(first)[0] if len(first := self.index.store.after(-1, 1)) else None
         if item is not None:
             self.index.query([self.index.kind.item(item)], k=1)

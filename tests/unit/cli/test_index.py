@@ -203,9 +203,14 @@ def test_a_gallery_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     done = lookalike("index", "add", "gallery", "photos")
     left_out = "Warning: 1 file of photos was left out: no.png: not a picture that Pillow knows\n"
     assert done.err.startswith(f"{left_out}Added    3 images in ")
-    done = lookalike("index", "query", "gallery", "photos/1.png", "--nearest", 1)
+    Path("again.png").write_bytes(Path("photos/1.png").read_bytes())
+    done = lookalike("index", "query", "gallery", "again.png")
     assert done.out.splitlines()[0] == "query\tid\tbits"
-    assert done.out.splitlines()[1].endswith("\t0")
+    assert "again.png\t1.png\t0" in done.out.splitlines()
+    others = [line.partition("\t")[2] for line in done.out.splitlines()[1:] if "\t1.png\t" not in line]
+    found = lookalike("index", "query", "gallery", "photos/1.png").out.splitlines()[1:]
+    assert [line.partition("\t")[2] for line in found] == others, "all but the file itself"
+    assert "\t1.png\t" not in lookalike("index", "query", "gallery", "photos/1.png", "--nearest", 1).out
     assert lookalike("index", "create", "people", "--kind", "faces", "--grid", "8x8", "--tolerance", 5).code == 0
     assert lookalike("index", "add", "people", "photos/0.png", "photos/2.png").code == 0
     done = lookalike("index", "query", "people", "photos/2.png")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -67,6 +69,54 @@ def test_a_kept_file_of_another_folder_that_changed_meanwhile_counts(folder: Pat
         file.write_text("changed")
     tidy.run(result, seen, quiet=True)
     assert (folder / "new/copy.txt").exists()
+
+
+def photo(path: Path, side: int, exif: dict[int, object], modified: int) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(1).integers(0, 256, (6, 8, 3), np.uint8)
+    tags = image.Exif()
+    tags.update(exif)
+    picture = image.fromarray(pixels).resize((4 * side, 3 * side), image.Resampling.BICUBIC)
+    picture.save(path, quality=90, exif=tags.tobytes() if exif else b"")
+    os.utime(path, (modified, modified))
+
+
+@pytest.mark.promise("docs/how-to/find-look-alike-images.md", "gives the file that stays the older time of change")
+def test_times_and_exif_data_are_carried_to_the_file_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    photo(tmp_path / "in/large.jpg", 90, {}, 2_000_000)
+    photo(tmp_path / "in/small.jpg", 45, {0x010F: "Maker", 0x0112: 1}, 1_500_000)
+    photo(tmp_path / "in/tiny.jpg", 30, {0x010F: "Other"}, 1_000_000)
+    large, pixels = tmp_path / "in/large.jpg", image.open(tmp_path / "in/large.jpg").tobytes()
+    before = large.read_bytes()
+    given = ("images", "dedup", "in", "--keep", "longest", "--cache", "none", "--apply", "move:out", "--carry")
+    assert "Carried  times or EXIF data to 1 kept file\n" in run(*given)
+    assert large.read_bytes() == before
+    assert "Carried  times or EXIF data to 1 kept file\n" in run(*given, "--yes", "--journal", "j")
+    assert large.stat().st_mtime == 1_000_000
+    with image.open(large) as kept:
+        assert kept.tobytes() == pixels
+        assert dict(kept.getexif()) == {0x010F: "Maker", 0x0112: 1}
+    assert run("undo", "j").startswith("Restored 2 files")
+    assert (large.read_bytes(), large.stat().st_mtime) == (before, 2_000_000)
+    assert "Restored 0 files" in run("undo", "j")
+
+
+def test_a_file_that_changed_after_it_got_a_time_is_left_alone(folder: Path) -> None:
+    kept = folder / "in/a.txt"
+    os.utime(folder / "in/b.txt", (1_000_000, 1_000_000))
+    run("dedup", "in", "--apply", "move:out", "--carry", "--yes", "--journal", "j")
+    assert kept.stat().st_mtime == 1_000_000
+    kept.write_text(TEXT[::-1])
+    result = CliRunner().invoke(app, ["undo", "j"])
+    assert "1 file: it has changed since" in result.stderr
+    assert kept.read_text() == TEXT[::-1]
+    with pytest.raises(UsageError, match="--carry belongs to --apply"):
+        Tidy.of({"apply": None, "yes": False, "journal": None, "carry": True, "protect": None})
 
 
 @pytest.mark.promise("docs/how-to/find-look-alike-images.md", "names folders whose files are only compared")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from index_kinds import SAMPLES
 from lookalike.index.folder import FolderStore
 from lookalike.index.index import Index
 from lookalike.index.search import WorkLimit
@@ -289,3 +291,22 @@ def test_a_removal_waits_for_groups_in_steps(tmp_path: Path, monkeypatch: pytest
             assert steps == [10] * 7 + [5]
             assert ask(where, "POST", "/items", {"items": ["other"], "ids": [3]})[1] == {"added": 0, "replaced": 1}
         assert index.groups().num_rows == 70  # two of each but for the last one and what was removed or replaced
+
+
+@pytest.mark.promise("docs/how-to/serve.md", "the content of a picture file in base64 for images and faces")
+@pytest.mark.parametrize("kind", ["images", "faces"])
+def test_pictures_come_as_base64(kind: str, tmp_path: Path) -> None:
+    pictures = SAMPLES["images"].items(4, 3)
+    items = [base64.b64encode(data).decode() for data in pictures]
+    with Index.create(tmp_path / "index", kind=kind) as index, serving(Service(index)) as server:
+        status, answer = ask(server, "POST", "/items", {"items": items[:3], "ids": ["a", "b", "c"]})
+        assert (status, answer["added"]) == (200, 3)
+        status, answer = ask(server, "POST", "/query", {"items": items[1:]})
+        assert status == 200
+        found = [{match["id"] for match in row} for row in answer["matches"]]
+        assert "b" in found[0]
+        assert "c" in found[1]
+        for bad in ("no base64!", base64.b64encode(b"no picture").decode(), str(tmp_path / "x.png")):
+            status, answer = ask(server, "POST", "/query", {"items": [bad]})
+            assert status == 422
+            assert "base64" in answer["message"] or "cannot be read" in answer["message"]

@@ -104,7 +104,8 @@ def dedup(
 def query(probes: Any, gallery: Any, *, top: Top = None, **options: Unpack[FaceOptions]) -> tuple[pa.Table, Result]:
     """Find the matches of each probe in a gallery, best first.
 
-    Every item in a bucket of the probe is a candidate. `result.receipt["counts"]` has the number of scored pairs
+    Every item in a bucket of the probe is a candidate. A picture that is both a probe and in the gallery, as the
+    same file, does not match itself. `result.receipt["counts"]` has the number of scored pairs
     (candidates) and of all pairs (all_pairs).
 
     Parameters
@@ -126,8 +127,14 @@ def query(probes: Any, gallery: Any, *, top: Top = None, **options: Unpack[FaceO
     >>> la.faces.query(np.array([[3, 55, 80]]), gallery, share=1.0)[0].to_pylist()
     [{'probe': 0, 'match': 0, 'agreement': 1.0}]
     """
+    from lookalike.kinds.faces.source import files_of
+
     result = pairs(probes, against=gallery, **options)
-    return best_first(result.pairs, top), result
+    found, ours, theirs = result.pairs, files_of(result.source), files_of(result.against)
+    if ours and theirs:
+        two = zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True)
+        found = found.filter(pa.array([ours[probe] != theirs[match] for probe, match in two], pa.bool_()))
+    return best_first(found, top), result
 
 
 def best_first(found: pa.Table, top: int | None) -> pa.Table:

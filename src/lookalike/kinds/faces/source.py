@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -51,6 +52,13 @@ class FacePart:
         except (OSError, ValueError):
             return np.full(self.grid[0] * self.grid[1], np.nan, np.float32)
         return measure(picture, self.grid)
+
+
+def files_of(source: object) -> dict[Any, str]:
+    """Return the real path of each picture of opened faces, by id; empty if the items are rows of numbers."""
+    parts = source.parts if isinstance(source, Vectors) else ()
+    folders = [part.folder for part in parts if isinstance(part, FacePart)]
+    return {id_: os.path.realpath(file) for folder in folders for id_, file in folder.named_files().items()}
 
 
 def measure(picture: Picture, grid: tuple[int, int]) -> F32:

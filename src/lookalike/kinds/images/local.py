@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +72,8 @@ def run(
         if len(hashed.owner) > len(hashed.readable):
             pairs, proofs = pairs_of_files(pairs, proofs, hashed.owner)
         files = [file for folder in folders for file in folder.files]
+        if cross >= 0:
+            pairs = _of_two_files(pairs, [files[at] for at in hashed.readable.tolist()])
         relations = Relations([files[at] for at in hashed.readable.tolist()], proofs)
         pairs = relations.chosen(pairs, job.relations, trace)
         frames = np.bincount(hashed.owner, minlength=len(hashed.readable))
@@ -83,11 +87,19 @@ def run(
         )  # fmt: skip
 
 
+def _of_two_files(pairs: Pairs, files: Sequence[Path]) -> Pairs:
+    """Leave out the pairs of a file with itself, which is in both folders. files: by position."""
+    place = cache(lambda at: os.path.realpath(files[at]))
+    apart = [place(left) != place(right) for left, right in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)]
+    good = np.array(apart, np.bool_)
+    return Pairs(pairs.left[good], pairs.right[good], pairs.similarity[good])
+
+
 def _with_icons(
     pairs: Pairs, hashed: Hashed, sides: U8, job: ImageJob, pool: Pool, trace: Trace, proofs: Proofs
 ) -> Pairs:
     """Replace the pairs of two icons by those whose colours match, and their proofs in `proofs`."""
-    is_icon = hashed.icons.any(axis=1)
+    is_icon = hashed.is_icon
     if not is_icon.any():
         return pairs
     with trace.stage("icons"):

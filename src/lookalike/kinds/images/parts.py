@@ -46,7 +46,7 @@ def part_pairs(
     icons are not compared: different icons of a theme have parts in common.
     """
     max_bits, min_likeness = bound
-    owner, is_icon = hashed.owner, hashed.icons.any(axis=1)
+    owner, is_icon = hashed.owner, hashed.is_icon
     candidates = [
         (left, right, flip)
         for left, right, flip in _candidates(hashed, pool, mirrored=mirrored)

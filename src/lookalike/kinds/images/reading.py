@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from lookalike.core.arrays import I64, U64
 from lookalike.core.trace import Trace
@@ -35,6 +36,7 @@ MAX_HASHED_BYTES = 1 << 28  # larger files are known by their path and times onl
 FILES_AT_ONCE = 4096  # files that are looked up together
 
 Feature = tuple[U64, U64, U8, int]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Hashed:
     turned: U64
     sizes: I64
     icons: U8
+
+    @property
+    def is_icon(self) -> Flags:
+        """bool[n]: whether each frame is an icon."""
+        return np.asarray(self.icons.any(axis=1), np.bool_)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from lookalike.core.method_choice import Choice
 from lookalike.core.trace import Trace
 from lookalike.errors import InputError, UsageError
 from lookalike.io.pictures import PICTURES, PictureFolder, left_out, no_pictures, open_pictures
+from lookalike.kinds.images.icons import ICON_BYTES
 from lookalike.kinds.images.local import all_pairs
 from lookalike.kinds.images.local_features import LocalFeatures
 from lookalike.kinds.images.reading import Hashed, view_of
@@ -159,7 +160,7 @@ def hashed_of(views: Sequence[bytes]) -> Hashed:
         np.stack([np.frombuffer(one[32:at], np.uint64) for one in views]),
         np.stack([np.frombuffer(one[at:end], np.uint64) for one in views]),
         heads[:, 1].copy(), thumbs.__getitem__, empty, np.zeros(len(views) + 1, np.int64), _no_features, empty,
-        np.ones((len(views), 2), np.int64),
+        np.ones((len(views), 2), np.int64), np.zeros((len(views), ICON_BYTES), np.uint8),
     )  # fmt: skip
 
 
