@@ -33,6 +33,7 @@ HEIF = (".heic", ".heif")  # read by the plug-in pillow-heif
 ANIMATED = ("GIF", "WEBP", "PNG", "TIFF", "AVIF")  # formats whose files may have several frames or pages
 MAX_FRAMES = 200  # frames of a file that are looked at
 MAX_FRAME_PIXELS = 400_000_000  # pixels of all frames together after which no further one is read
+MIN_CONTRAST = 16  # grey levels: a picture with transparent pixels that has fewer on white paper is shown on black
 SMALL_SIDE = 256  # long side, in pixels, of the largest picture whose colours are kept
 SAMPLED_FRAMES = 5  # evenly spaced frames that stand for a file with several
 EXIF_DETAILS, CAPTURE_TIME, CAPTURE_SUBSECOND = 0x8769, 0x9003, 0x9291  # tags of the moment of a photo
@@ -216,13 +217,19 @@ def _more_frames(image: Image, orientation: int, most: int) -> list[Image]:
 
 
 def _grey(image: Image) -> Image:
-    """Return a picture in grey, on white paper where it is transparent."""
-    if image.mode in ("P", "RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        paper = pillow().new("RGBA", image.size, "white")
-        paper.alpha_composite(image)
-        image = paper
-    return image.convert("L")
+    """Return a picture in grey; where it is transparent on white paper, or on black if it does not show on white."""
+    if image.mode not in ("P", "RGBA", "LA", "PA") and "transparency" not in image.info:
+        return image.convert("L")
+    image = image.convert("RGBA")
+    shown = _on_paper(image, "white")
+    low, high = shown.getextrema()
+    return shown if high - low >= MIN_CONTRAST else _on_paper(image, "black")
+
+
+def _on_paper(image: Image, colour: str) -> Image:
+    paper = pillow().new("RGBA", image.size, colour)
+    paper.alpha_composite(image)
+    return paper.convert("L")
 
 
 def modified_ns(file: Path) -> int | None:

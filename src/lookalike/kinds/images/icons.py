@@ -29,6 +29,8 @@ PAPER = 128  # grey level behind transparent pixels
 NEIGHBOR = 6  # the distance of this neighbour says how crowded the surroundings of an icon are
 MAX_NEIGHBOR_RATIO = 0.75  # largest ratio of a match's distance to that of these neighbours
 DISTANCE_PER_BIT = 0.02  # distance of two icons that counts as one differing bit
+LARGE_ICON = 64  # pixels of the long side from which versions of an icon are no drawings of their own
+LARGE_BITS = 0.2  # share of the allowed bits by which two large icons may differ
 EQUAL_ICONS = 0.01  # distance up to which two icons match in any surroundings
 NUMBERS_PER_TASK = 1 << 22  # distances that a task computes
 
@@ -60,14 +62,16 @@ def _may_be_transparent(image: Image) -> bool:
     return image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
 
 
-def icon_pairs(icons: U8, owner: I64, sides: U8, bound: tuple[int, float], pool: Pool) -> Proofs:
+def icon_pairs(icons: U8, owner: I64, lengths: I64, sides: U8, bound: tuple[int, float], pool: Pool) -> Proofs:
     """Return the pairs of icons that match. icons u8[n, 192], zeros for other pictures; owner i64[n]: their files.
+    lengths i64[n]: their long sides in pixels.
 
     The distance is one minus the correlation of colours. It must be at most DISTANCE_PER_BIT for each bit of the bound,
-    and at most MAX_NEIGHBOR_RATIO of the mean distance of both icons to their sixth nearest ones.
+    and at most MAX_NEIGHBOR_RATIO of the mean distance of both icons to their sixth nearest ones. For two icons with
+    LARGE_ICON pixels or more, LARGE_BITS of the bound count.
     """
     places = np.flatnonzero(icons.any(axis=1))
-    colours, files = icons[places], owner[places]
+    colours, files, is_large = icons[places], owner[places], lengths[places] >= LARGE_ICON
     n = len(places)
     spans = [(at, min(n, at + step)) for step in [max(1, NUMBERS_PER_TASK // max(1, n))] for at in range(0, n, step)]
 
@@ -83,7 +87,8 @@ def icon_pairs(icons: U8, owner: I64, sides: U8, bound: tuple[int, float], pool:
         first, last = span
         distance = _distances(colours, first, last)
         limit = np.maximum(MAX_NEIGHBOR_RATIO * (around[first:last, None] + around) / 2, EQUAL_ICONS)
-        good = (distance <= limit) & (distance <= min(max_bits * DISTANCE_PER_BIT, 1 - min_likeness))
+        allowed = max_bits * DISTANCE_PER_BIT * np.where(is_large[first:last, None] & is_large, LARGE_BITS, 1.0)
+        good = (distance <= limit) & (distance <= np.minimum(allowed, 1 - min_likeness))
         good &= (files[first:last, None] < files) & (sides[places[first:last], None] | sides[places] == 3)
         rows, columns = np.nonzero(good)
         left, right = places[rows + first].tolist(), places[columns].tolist()

@@ -103,7 +103,7 @@ def _with_icons(
     if not is_icon.any():
         return pairs
     with trace.stage("icons"):
-        found = icon_pairs(hashed.icons, hashed.owner, sides, job.bound, pool)
+        found = icon_pairs(hashed.icons, hashed.owner, hashed.sizes.max(axis=1), sides, job.bound, pool)
     trace.add(icons=int(is_icon.sum()))
     for left, right in [pair for pair in proofs if is_icon[pair[0]] and is_icon[pair[1]]]:
         del proofs[left, right]

@@ -115,3 +115,17 @@ def test_no_bad_file_stops_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pictures, "_grey", fail)
     (tmp_path / "new.png").write_bytes(data + b"different")
     assert broken(tmp_path)["new.png"] == "'a tag'"
+
+
+def test_white_drawings_on_nothing_are_told_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    for number in range(3):
+        alpha = Image.fromarray(rng.integers(0, 2, (6, 8), np.uint8) * 255).resize((640, 480), Image.Resampling.BICUBIC)
+        picture = Image.new("RGBA", alpha.size, "white")
+        picture.putalpha(alpha)
+        picture.save(tmp_path / f"{number}.png")
+        picture.resize((320, 240)).save(tmp_path / f"{number}-small.png")
+    found = la.images.pairs(tmp_path, cache="none").pairs
+    assert set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True)) == {
+        (f"{number}-small.png", f"{number}.png") for number in range(3)
+    }

@@ -86,7 +86,9 @@ def test_what_is_an_icon() -> None:
 def test_distances_equal_those_of_numpy() -> None:
     rng = np.random.default_rng(5)
     base = rng.integers(0, 256, (6, 192))
-    icons = np.clip(np.repeat(base, 3, axis=0) + rng.integers(-40, 41, (18, 192)), 1, 255).astype(np.uint8)
+    icons = np.clip(
+        np.repeat(base, 3, axis=0) + rng.integers(-40, 41, (18, 192)) * (np.arange(18) % 3 / 2)[:, None], 1, 255
+    ).astype(np.uint8)
     icons[7] = 0  # another picture
     owner = np.arange(18)
     expected = 1 - np.corrcoef(icons[icons.any(axis=1)])
@@ -95,12 +97,16 @@ def test_distances_equal_those_of_numpy() -> None:
     places = np.flatnonzero(icons.any(axis=1))
     limit = np.maximum(0.75 * (around[:, None] + around) / 2, EQUAL_ICONS)
     rows, columns = np.nonzero(np.triu((expected <= limit) & (expected <= 0.2), 1))
+    small, large = np.full(18, 32), np.full(18, 64)
     with Pool(1) as pool:
-        found = icon_pairs(icons, owner, np.full(18, 3, np.uint8), (10, 0.7), pool)
-        crossed = icon_pairs(icons, owner, np.repeat([1, 2], 9).astype(np.uint8), (10, 0.7), pool)
-        assert not icon_pairs(icons, np.zeros(18, np.int64), np.full(18, 3, np.uint8), (10, 0.7), pool)
+        nearer = icon_pairs(icons, owner, large, np.full(18, 3, np.uint8), (10, 0.7), pool)
+        found = icon_pairs(icons, owner, small, np.full(18, 3, np.uint8), (10, 0.7), pool)
+        crossed = icon_pairs(icons, owner, small, np.repeat([1, 2], 9).astype(np.uint8), (10, 0.7), pool)
+        assert not icon_pairs(icons, np.zeros(18, np.int64), small, np.full(18, 3, np.uint8), (10, 0.7), pool)
     assert list(found) == [*zip(places[rows].tolist(), places[columns].tolist(), strict=True)]
     assert len(found) > 10
+    assert 0 < len(nearer) < len(found)
+    assert nearer == {pair: proof for pair, proof in found.items() if 1 - proof.likeness <= 0.04}
     assert crossed.keys() == {(a, b) for a, b in found if (a < 9) != (b < 9)}
     for (left, right), proof in found.items():
         assert proof.likeness == pytest.approx(np.corrcoef(icons[left], icons[right])[0, 1], abs=1e-9)
