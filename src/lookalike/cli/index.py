@@ -76,6 +76,10 @@ def add(
     if_new: Annotated[
         bool, o.option(o.WHAT, "--if-new", help="Only what matches nothing; prints what was matched, and by what.")
     ] = False,
+    sizes: Annotated[
+        Path | None,
+        o.option(o.WHAT, "--sizes", help="With --if-new: table of group sizes, which is made or goes on to grow."),
+    ] = None,
     quiet: o.RunOptions.Quiet = False,
 ) -> None:
     """Put the rows of files into an index. An id that is there already gets the new item.
@@ -84,14 +88,25 @@ def add(
     """
     from lookalike.cli import terminal
     from lookalike.index import sources
+    from lookalike.index.group_sizes import GroupSizes
     from lookalike.index.index import Index
+    from lookalike.io.atomic import check_output
+    from lookalike.io.write import write_table
 
     begin = time.perf_counter()
+    if sizes is not None and not if_new:
+        raise UsageError("--sizes counts the rows that --if-new does not add; give --if-new.")
     with Index.open(place) as index, terminal.progress(quiet) as progress:
+        if sizes is not None:
+            check_output(sizes, force=True)
+            grown = GroupSizes.read(sizes, equal=1.0 if index.kind.scale.sign > 0 else 0.0)
         source = _opened(index, inputs, column=column, id=id, lines=lines)
         batches = _counted(sources.read(index.kind, source, column=column, id=id, lines=lines), progress)
         if if_new:
             count, matched = _add_new(index, batches)
+            if sizes is not None:
+                grown.count(zip(*(matched[name].to_pylist() for name in matched.column_names), strict=True))
+                write_table(grown.table(), sizes, force=True)
             _print_rows(matched, "matched items")
             line = f"{count:,} new of {formatting.count(count + matched.num_rows, index.kind.name)}"
             count += matched.num_rows

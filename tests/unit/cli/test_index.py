@@ -215,3 +215,31 @@ def test_a_gallery_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert lookalike("index", "add", "people", "photos/0.png", "photos/2.png").code == 0
     done = lookalike("index", "query", "people", "photos/2.png")
     assert done.out.splitlines()[:2] == ["query\tid\tagreement", "photos/2.png\tphotos/2.png\t1"]
+
+
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "and the table of earlier snapshots grows")
+def test_sizes_are_carried_on_through_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    text, near, other = (
+        " ".join(words),
+        " ".join([*words[:11], "last"]),
+        "nothing of the kind was ever written anywhere",
+    )
+    for name, texts in (("a", [text, other, near, text]), ("b", [text, near, "a third text that nobody has seen yet"])):
+        rows = (json.dumps({"id": f"{name}{row}", "text": text}) + "\n" for row, text in enumerate(texts))
+        Path(f"{name}.jsonl").write_text("".join(rows))
+    assert lookalike("index", "create", "seen", "-k", 2, "-t", 0.6).code == 0
+    add = ("index", "add", "seen", "--id", "id", "--if-new", "--sizes", "sizes.csv")
+    assert lookalike(*add, "a.jsonl").code == 0
+    assert Path("sizes.csv").read_text() == '"id","group_size","copies"\n"a0",3,2\n'
+    assert lookalike(*add, "b.jsonl").code == 0
+    assert Path("sizes.csv").read_text() == '"id","group_size","copies"\n"a0",5,3\n'
+    assert lookalike(*add, "b.jsonl").code == 0, "b2 is stored: it is no copy of itself"
+    assert Path("sizes.csv").read_text() == '"id","group_size","copies"\n"a0",7,4\n'
+    done = lookalike("index", "add", "seen", "a.jsonl", "--sizes", "sizes.csv")
+    assert "give --if-new" in done.err
+    Path("sizes.csv").write_text("id,group_size,copies\na0,2,3\n")
+    done = lookalike(*add, "b.jsonl")
+    assert "row 0 is a0, 2, 3; expected an id that is listed once" in done.err
+    assert done.code != 0
