@@ -1,4 +1,4 @@
-"""A table of group sizes that grows with an index: how many items each stored one stands for."""
+"""A table of group sizes that grows with an index: the number of items that each stored one represents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Refused = tuple[Any, Any, float]  # an item that was not added: its id, that of 
 
 @dataclass
 class GroupSizes:
-    """Sizes and copies by the id of the stored item, as text; items that are not listed stand for themselves alone.
+    """Sizes and copies by the id of the stored item, as text; items that are not listed have the size 1.
 
     equal: the score of equal items.
     """

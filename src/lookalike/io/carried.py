@@ -9,7 +9,7 @@ from pathlib import Path
 from lookalike.io.leftovers import hidden_name
 
 START_OF_JPEG, EXIF_SEGMENT, EXIF_MARK = b"\xff\xd8", b"\xff\xe1", b"Exif\0\0"
-MAX_SEGMENT_BYTES = 65_533  # bytes of a segment after its two bytes of length
+MAX_EXIF_BYTES = 65_533  # bytes of a segment after its two bytes of length
 
 
 def carried_exif(kept: Path, file: Path) -> bytes:
@@ -32,7 +32,7 @@ def carried_exif(kept: Path, file: Path) -> bytes:
             data = EXIF_MARK + bytes(tags.tobytes()).removeprefix(EXIF_MARK)
     except Exception:  # Pillow raises many types of errors for broken files; other files have no EXIF data
         return b""
-    if len(data) > MAX_SEGMENT_BYTES:
+    if len(data) > MAX_EXIF_BYTES:
         return b""
     segment: bytes = EXIF_SEGMENT + (len(data) + 2).to_bytes(2, "big") + data
     return segment

@@ -222,14 +222,16 @@ def _grey(image: Image) -> Image:
         return image.convert("L")
     image = image.convert("RGBA")
     shown = _on_paper(image, "white")
-    low, high = shown.getextrema()
+    levels: Any = shown.getextrema()
+    low, high = levels
     return shown if high - low >= MIN_CONTRAST else _on_paper(image, "black")
 
 
 def _on_paper(image: Image, colour: str) -> Image:
     paper = pillow().new("RGBA", image.size, colour)
     paper.alpha_composite(image)
-    return paper.convert("L")
+    shown: Image = paper.convert("L")
+    return shown
 
 
 def modified_ns(file: Path) -> int | None:
