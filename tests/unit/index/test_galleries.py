@@ -104,6 +104,7 @@ def test_wrong_items(photos: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("docs/how-to/faces.md", "the same answers as `faces query`")
+@pytest.mark.promise("docs/how-to/faces.md", "does not match itself (an index of faces")
 def test_aligned_pictures_as_in_batch(photos: Path, tmp_path: Path) -> None:
     (photos / "broken.jpg").unlink()
     with la.Index.create(tmp_path / "index", kind="faces", grid="8x8", threshold=0.7) as index:

@@ -51,6 +51,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
     from lookalike.io.results import write_receipt
 
     outputs = show.Outputs.check(output, removed, force=target.force)
+    if removed is not None and like_input:
+        raise UsageError("--removed belongs to one output; --like-input writes several: leave one of them out.")
     if removed is not None and not output.suffix:
         raise UsageError(WRITES_REMOVED)
     if like_input and output.suffix:

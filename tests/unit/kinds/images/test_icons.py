@@ -52,6 +52,7 @@ def test_versions_of_other_sizes_match_and_other_icons_do_not(tmp_path: Path) ->
     assert partners(tmp_path, max_bits=1) < found
 
 
+@pytest.mark.promise("docs/how-to/images.md", "at most three quarters of their")
 def test_variants_that_are_as_near_as_everything_around_them_do_not_match(tmp_path: Path) -> None:
     for emblem in range(12):
         for side in (32, 64):
@@ -83,6 +84,8 @@ def test_what_is_an_icon() -> None:
     assert reduced_icon(icon.convert("P")).any() == ("transparency" in icon.convert("P").info)
 
 
+@pytest.mark.promise("docs/how-to/images.md", "at most 0.02 for each of the `--max-bits`")
+@pytest.mark.promise("docs/how-to/images.md", "or a fifth of")
 def test_distances_equal_those_of_numpy() -> None:
     rng = np.random.default_rng(5)
     base = rng.integers(0, 256, (6, 192))

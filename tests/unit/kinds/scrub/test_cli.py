@@ -117,6 +117,9 @@ def test_one_file_for_each_input(tmp_path: Path, lookalike) -> None:
     assert [json.loads(row)["text"] for row in rows] == [f"00. {RETURNS}", "01. ", "10. ", "11. ", "20. ", "21. "]
     done = lookalike("scrub", shards, "--like-input", "-o", tmp_path / "out.jsonl")
     assert "give -o FOLDER" in done.err
+    done = lookalike("scrub", shards, "--like-input", "-o", tmp_path / "out2", "--removed", tmp_path / "r.parquet")
+    assert "--removed belongs to one output" in done.err
+    assert not (tmp_path / "out2").exists()
 
 
 def test_one_file_for_each_text_file(tmp_path: Path, lookalike) -> None:
