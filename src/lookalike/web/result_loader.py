@@ -27,6 +27,9 @@ REQUIRED = (
 SCORES = {"similarity": 1, "agreement": 1, "cosine": 1, "shared_tokens": 1, "distance": -1, "angle": -1, "bits": -1}
 
 
+MAX_RECEIPTS = 1000  # receipts of a folder in which an output file is looked for
+
+
 @dataclass(frozen=True)
 class Opened:
     """A loaded result.
@@ -63,8 +66,9 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     if not isinstance(source, str | os.PathLike):
         raise UsageError(f"cannot look at {type(source).__name__}; expected a result or the path of a result folder.")
     folder = Path(source)
-    if folder.is_file() and folder.with_name(f"{folder.name}.{RECEIPT}").is_file():
-        tables, receipt = _read_output(folder)
+    beside = _receipt_beside(folder) if folder.is_file() else None
+    if beside is not None:
+        tables, receipt = _read_output(folder, beside)
     elif not folder.is_dir() or not (folder / RECEIPT).is_file():
         raise InputError(
             f"{folder} is {'not there' if not folder.exists() else f'no result: it has no {RECEIPT}'}. "
@@ -93,21 +97,52 @@ def open_result(source: Any, *, inputs: Sequence[str | os.PathLike[str]] | None 
     return Opened(receipt, _known(tables), tuple(contents), tuple(notes))
 
 
-def _read_output(file: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Read the pairs or groups that `-o FILE` wrote, and the receipt next to them."""
-    receipt = read_json(file.with_name(f"{file.name}.{RECEIPT}"))
+def _receipt_beside(file: Path) -> Path | None:
+    """Return the receipt of an output file, which is next to it; None if there is none."""
+    own = file.with_name(f"{file.name}.{RECEIPT}")
+    if own.is_file():
+        return own
+    others = sorted(file.parent.glob(f"*.{RECEIPT}"))[:MAX_RECEIPTS]
+    return next((one for one in others if file.name in read_json(one).get("outputs", ())), None)
+
+
+def _read_output(file: Path, beside: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Read the pairs or groups that `-o FILE` wrote, or the removed rows of dedup, and the receipt next to them."""
+    receipt = read_json(beside)
     asked = receipt.get("asked")
+    if asked == "dedup":
+        return {"pairs": _removed(file, receipt)}, receipt
     if asked not in ("pairs", "groups"):
-        raise InputError(f"{file} holds rows, not pairs or groups. Run again with -o FOLDER, and look at that.")
-    if kind_of(file) not in ("Parquet", "Arrow", "JSON lines"):
-        raise InputError(f"{file} does not say which of its ids are numbers. Run again with -o FOLDER or -o x.parquet.")
+        raise InputError(f"{file} holds neither pairs nor groups. Run again with -o FOLDER, and look at that.")
+    return {asked: _read_table(file, receipt)}, receipt
+
+
+def _read_table(file: Path, receipt: dict[str, Any]) -> pa.Table:
     opened = open_table(file, name=str(file))
     table = opened.read(opened.columns)
     score = receipt.get("scale", {}).get("column")
-    if score in table.column_names:  # in JSON Lines, all scores may be whole numbers
+    if score in table.column_names:  # in text formats, all scores may be whole numbers
         place = table.column_names.index(score)
         table = table.set_column(place, score, table[score].cast(pa.float64()))
-    return {asked: table}, receipt
+    return table
+
+
+def _removed(file: Path, receipt: dict[str, Any]) -> pa.Table:
+    """Return the rows that `dedup --removed FILE` wrote as pairs of the kept and the removed item."""
+    for name in dict.fromkeys([file.name, *receipt.get("outputs", ())]):
+        known = file.with_name(name)
+        if not known.is_file() or kind_of(known) == "text":
+            continue
+        table = _read_table(known, receipt)
+        if {"id", "kept"} <= set(table.column_names):
+            sides = ("id", "kept") if len(receipt["inputs"]) == 2 else ("kept", "id")
+            rest = table.drop_columns(["id", "kept"])
+            columns = [table[sides[0]], table[sides[1]], *rest.columns]
+            return pa.table(columns, names=["left", "right", *rest.column_names])
+    raise InputError(
+        f"{file} holds the rows that dedup kept, and the file of the removed ones is not next to it. "
+        "Run again with --removed FILE or -o FOLDER."
+    )
 
 
 def _in_memory(result: Result) -> Opened:

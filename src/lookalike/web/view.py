@@ -365,9 +365,11 @@ class ResultView:
             if contents is None:
                 out.append(np.full(len(ids), -1))
             elif known is None:
-                out.append(np.asarray(ids.to_numpy(zero_copy_only=False), np.int64))
+                out.append(np.asarray(ids.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64))
             else:
-                at = pc.fill_null(pc.index_in(ids, value_set=known.cast(ids.type)), -1)
+                if ids.type != known.type:  # a CSV does not say which ids are numbers
+                    ids, known = ids.cast(pa.large_string()), known.cast(pa.large_string())
+                at = pc.fill_null(pc.index_in(ids, value_set=known), -1)
                 out.append(np.asarray(at.to_numpy(zero_copy_only=False), np.int64))
         return out
 

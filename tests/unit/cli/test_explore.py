@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lookalike.web.result_loader import open_result
+from lookalike.web.view import ResultView
 from shown import save_families
 
 
@@ -28,13 +30,21 @@ def test_a_file_of_pairs_or_groups_is_a_result(tmp_path: Path, lookalike, asked:
     assert "one two three" in (tmp_path / "r.html").read_text() or asked == "groups"
 
 
-def test_other_outputs_are_refused_in_one_line(tmp_path: Path, lookalike) -> None:
-    source = tmp_path / "x.txt"
-    source.write_text("one two three four five six\n" * 2)
-    assert lookalike("pairs", source, "-q", "-o", tmp_path / "p.csv").code == 0
-    assert lookalike("dedup", source, "-q", "-o", tmp_path / "d.jsonl").code == 0
-    assert "p.csv does not say which of its ids are numbers." in lookalike("report", tmp_path / "p.csv").err
-    assert "d.jsonl holds rows, not pairs or groups." in lookalike("report", tmp_path / "d.jsonl").err
+def test_csv_and_the_removed_rows_of_dedup_are_results(tmp_path: Path, lookalike) -> None:
+    source = tmp_path / "x.jsonl"
+    rows = [{"id": f"0{at}", "text": f"one two three four five six seven {'eight' * (at % 2)}"} for at in range(3)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert lookalike("pairs", source, "-k", "2", "-t", "0.5", "-q", "-o", tmp_path / "p.csv").code == 0
+    view = ResultView(open_result(tmp_path / "p.csv"))
+    assert all(row["left"]["begin"].startswith("one two") for row in view.pairs()["rows"])
+    command = ("dedup", source, "-k", "2", "-t", "0.5", "-q", "-o", tmp_path / "d.jsonl")
+    assert lookalike(*command).code == 0
+    assert "d.jsonl holds the rows that dedup kept" in lookalike("report", tmp_path / "d.jsonl").err
+    assert lookalike(*command, "--removed", tmp_path / "gone.csv", "--force").code == 0
+    for name in ("d.jsonl", "gone.csv"):
+        view = ResultView(open_result(tmp_path / name))
+        assert {row["right"]["name"] for row in view.pairs()["rows"]} == {"01", "02"}
+        assert view.pairs()["rows"][0]["right"]["begin"].startswith("one two")
 
 
 def test_a_report_of_a_folder(tmp_path: Path, lookalike) -> None:

@@ -99,7 +99,7 @@ const judgeDetail = async () => { // the next pair of the sample, with the progr
   const wanted = make("select", { id: "wanted", "aria-label": "How many to judge" }, ...[100, 200, 300].map((count) => make("option", { value: count }, String(count))));
   wanted.value = String(review.wanted);
   wanted.addEventListener("change", () => { review.wanted = Number(wanted.value); detailing = detail(); });
-  const head = make("div", { class: "queue" }, make("p", {}, make("strong", { id: "judged" }, number.format(following.judged)), " of ", wanted, ` drawn pairs judged, ${number.format(following.same)} the same`), bar);
+  const head = make("div", { class: "queue" }, make("p", {}, make("strong", { id: "judged" }, number.format(following.judged)), " of ", following.pairs > 100 ? wanted : number.format(following.pairs), ` drawn pairs judged, ${number.format(following.same)} the same`), bar);
   if (following.judged >= goal && goal) head.append(make("p", { class: "note" }, "That is enough for now; each further verdict narrows the intervals."));
   if (!pair) return [head, make("p", { class: "note" }, following.pairs ? "Every pair has been judged." : "There is no pair to judge.")];
   return [head, ...pairDetail(await source.pair(pair[0], pair[1]))];
