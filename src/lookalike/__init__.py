@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.documents.sets import jaccard
     from lookalike.kinds.documents.shingle_length import suggest_k
     from lookalike.kinds.documents.signature_stream import signatures
+    from lookalike.kinds.documents.suggest import suggest
     from lookalike.kinds.faces import api as faces
     from lookalike.kinds.images import api as images
     from lookalike.kinds.passages.api import Passages, passages
@@ -68,6 +69,7 @@ _HOMES = {
     "scrub": "lookalike.kinds.scrub.api",
     "undo_scrub": "lookalike.kinds.scrub.undo",
     "signatures": "lookalike.kinds.documents.signature_stream",
+    "suggest": "lookalike.kinds.documents.suggest",
     "suggest_k": "lookalike.kinds.documents.shingle_length",
     "jaccard": "lookalike.kinds.documents.sets",
     "Files": "lookalike.io.files",
@@ -96,7 +98,7 @@ __all__ = [
     "Result", "Scrubbed", "ShingleRule", "Verdicts", "baskets", "bits", "classify", "decontaminate", "dedup",
     "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "judging_sample",
     "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report", "scrub", "signatures",
-    "stories", "strings", "suggest_k", "textbook", "undo_scrub", "vectors",
+    "stories", "strings", "suggest", "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "classify": "cli.classify:classify",
     "plan": "cli.plan:plan",
     "shingles": "cli.shingles:shingles",
+    "suggest": "cli.suggest:suggest",
     "signatures": "cli.signatures:signatures",
     "compare": "cli.compare:compare",
     "evaluate": "cli.evaluate:evaluate",

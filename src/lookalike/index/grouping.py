@@ -215,9 +215,8 @@ def counts(store: Store) -> tuple[int, int]:
     return int((sizes > 1).sum()), int((live(store) >= store.grouped()).sum())
 
 
-def table(store: Store, forest: Forest) -> pa.Table:
+def table(store: Store, items: I64, groups: I64) -> pa.Table:
     """Return a table of id, group and size for all items in groups of two or more, largest groups first."""
-    items, groups = forest.members()
     _, inverse, counts = np.unique(groups, return_inverse=True, return_counts=True)
     sizes = counts[inverse]
     order = np.lexsort((items, groups, -sizes))

@@ -311,14 +311,24 @@ class Index:
         """Return the group of an item, which may have no other members; KeyError if there is no such id."""
         return grouping.current(self.store, self.kind).of(self._number(id))
 
-    def groups(self) -> pa.Table:
+    def groups(self, *, verdicts: Any = None) -> pa.Table:
         """Return a table of id, group and size of all items in groups of two or more, largest groups first.
 
         Groups are the connected components of the matches. The number of a group is that of its oldest item and does
         not change when items are added or removed; when two groups merge, the older number remains, and `merges`
         records it.
+
+        verdicts: on pairs of items, as for `lookalike.groups`; they refer to ids. Groups that hold a judged item are
+        made again from the matches among their items: pairs judged different are never together, those judged the same
+        are. What is stored does not change.
         """
-        return grouping.table(self.store, grouping.current(self.store, self.kind))
+        items, groups = grouping.current(self.store, self.kind).members()
+        if verdicts is not None:
+            from lookalike.index.judged import judged_members
+            from lookalike.io.verdicts import read_verdicts
+
+            items, groups = judged_members(self.store, self.kind, items, groups, read_verdicts(verdicts))
+        return grouping.table(self.store, items, groups)
 
     def merges(self) -> pa.Table:
         """Return a table of merged, into and when: which group became part of which older group, in order of time."""

@@ -44,10 +44,13 @@ CONTENT = {
 
 @dataclass(frozen=True)
 class _Groups:
-    """A cached table of groups. made: time; state: of the index then; begins, sizes i64[g]: rows of each group."""
+    """A cached table of groups. made: time; begins, sizes i64[g]: rows of each group.
+
+    state: of the index and the verdicts at that time.
+    """
 
     made: float
-    state: tuple[int, int]
+    state: tuple[int, int, int]
     table: pa.Table
     begins: I64
     sizes: I64
@@ -264,10 +267,14 @@ class IndexView:
 
     def _table(self) -> tuple[pa.Table, Any, Any]:
         """Return (table of groups, first row of each group, size of each group), possibly from the cache."""
-        state, now = (len(self.index), self.index.store.grouped()), time.monotonic()
+        file = None if self.review is None else self.review.file
+        verdicts = None if file is None else file.in_force()
+        changes = 0 if file is None else file.changes
+        state, now = (len(self.index), self.index.store.grouped(), changes), time.monotonic()
         known = self._groups
-        if known is None or now - known.made > (FRESH if known.state != state else UNCHANGED_SECONDS):
-            table = self.index.groups()
+        aged = known is None or now - known.made > (FRESH if known.state != state else UNCHANGED_SECONDS)
+        if known is None or aged or known.state[-1] != changes:
+            table = self.index.groups(verdicts=verdicts)
             group = table["group"].to_numpy()
             begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])) if len(group) else group[:0]
             known = self._groups = _Groups(now, state, table, begins, np.diff(np.append(begins, len(group))))

@@ -141,7 +141,7 @@ def _removed(file: Path, receipt: dict[str, Any]) -> pa.Table:
             return pa.table(columns, names=["left", "right", *rest.column_names])
     raise InputError(
         f"{file} holds the rows that dedup kept, and the file of the removed ones is not next to it. "
-        "Run again with --removed FILE or -o FOLDER."
+        "Write these to a file as well, or everything into a folder."
     )
 
 

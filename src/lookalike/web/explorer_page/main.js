@@ -182,6 +182,7 @@ const go = () => {
   if (view === "pairs" && !overview.pairs) route_.view = "groups";
   if (view === "judge" && !overview.judges) route_ = { view: "overview", parts: [] };
   review.pair = null;
+  id("detail").querySelectorAll(".judge").forEach((bar) => bar.remove()); // of what was shown before
   if (route_.view !== "judge") review.again = null;
   const tab = route_.view === "overview" ? "overview" : view === "judge" ? "judge" : view === "groups" || (view === "pair" && list.mode === "groups") ? "groups" : "pairs";
   document.querySelectorAll(".tabs a").forEach((a) => (a.dataset.view === tab ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current")));
