@@ -256,6 +256,23 @@ def test_other_kinds_stay_within_the_limit(made: Callable[[Path], None], command
     assert run.peak <= ALLOWED
 
 
+def alike(folder: Path) -> None:
+    """Every two of them match."""
+    np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((60_000, 32), np.float32))
+
+
+@pytest.mark.parametrize(
+    "command", [["faces", "pairs", "in.npy"], ["vectors", "pairs", "in.npy", "--max-angle", "85", "--exact"]]
+)
+def test_too_many_pairs_are_noticed_within_the_limit(command: list[str], tmp_path: Path) -> None:
+    """A task ends at the limit: it does not collect all of its pairs first."""
+    alike(tmp_path)
+    run = measured(tmp_path, [*command, "-o", "out.csv"])
+    assert "pairs are to be expected, more than fit into --memory" in run.messages
+    assert run.peak <= ALLOWED
+    assert not (tmp_path / "out.csv").exists()
+
+
 def many_rows(folder: Path) -> None:
     """A sparse file: nothing of it is read."""
     np.lib.format.open_memmap(folder / "in.npy", mode="w+", dtype=np.float32, shape=(2_000_000, 64))

@@ -177,15 +177,15 @@ class RangeJoin:
         def search(span: tuple[int, int]) -> tuple[Block, int]:
             at, stop = span
             found: list[Block] = []
-            total = 0
+            total = matches = 0
             seen = np.full(len(rows), -1, np.int64)
-            while at < stop:
+            while at < stop and matches <= job.max_pairs:
                 left, right, score = _room(len(rows))
                 at, count, scored = measurements.probe(
                     rows.values, rows.firsts, rows.sides, rows.split < 0, self.chosen, self.offsets, self.plan.width,
                     job.tolerance, job.need(rows.values.shape[1]), self.packed, seen, at, stop, left, right, score,
                 )  # fmt: skip
-                total += scored
+                total, matches = total + scored, matches + count
                 found.append((left[:count].copy(), right[:count].copy(), score[:count].copy()))
             return _joined(found), total
 
@@ -222,12 +222,14 @@ def _exact(rows: NumericRows, job: FaceJob, pool: Pool, trace: Trace, others: I6
     def search(span: tuple[int, int]) -> tuple[Block, int]:
         at, stop = span
         found: list[Block] = []
-        while at < stop:
+        matches = 0
+        while at < stop and matches <= job.max_pairs:
             left, right, score = _room(len(others))
             at, count = measurements.all_pairs(
                 rows.values, rows.firsts, rows.sides, job.tolerance, job.need(rows.values.shape[1]), at, stop, others,
                 every, left, right, score,
             )  # fmt: skip
+            matches += count
             found.append((left[:count].copy(), right[:count].copy(), score[:count].copy()))
         return _joined(found), 0
 
