@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import lookalike as la
+from dedup_runs import row_of
 from lookalike.errors import UsageError
 
 SOURCE_TEXTS = [
@@ -88,3 +93,27 @@ def test_values_of_different_types() -> None:
         UsageError, match=r"^the values of 'text' in the rows are of several types; expected one type\.$"
     ):
         la.pairs([{"text": "a"}, {"text": [1]}])
+
+
+DEDUPS_OF_ROWS: dict[str, Callable[[Any], Any]] = {
+    "documents": lambda rows: la.dedup(rows, text="text", k=1),
+    "strings": lambda rows: la.strings.dedup(rows, text="text", max_edits=0),
+    "bits": lambda rows: la.bits.dedup(rows, code="code", max_bits=0),
+    "vectors": lambda rows: la.vectors.dedup(rows, column="vector", max_distance=0.1, audit=0),
+    "faces": lambda rows: la.faces.dedup(rows, column="vector", tolerance=0.01, audit=0),
+    "baskets": lambda rows: la.baskets.dedup(rows, item="items", threshold=0.9),
+    "records": lambda rows: la.records.dedup(rows, fields=["text"], threshold=0.9, audit=0),
+    "scrub": lambda rows: la.scrub(rows, text="text", min_tokens=20),
+}
+
+
+@pytest.mark.promise("docs/how-to/data-frames.md", "are sources, too")
+@pytest.mark.parametrize("kind", DEDUPS_OF_ROWS)
+def test_every_kind_reads_every_source_of_rows(kind: str) -> None:
+    rows = [{"id": place, **row_of(text, place)} for place, text in enumerate(["one two three", "four five", "six"])]
+    frame = pl.DataFrame(rows)
+    relation = duckdb.from_arrow(pa.Table.from_pylist(rows))
+    for source in (rows, iter(rows), (row for row in rows), frame, frame.lazy(), relation, frame.to_pandas()):
+        kept = DEDUPS_OF_ROWS[kind](source).kept
+        given = [{name: row[name] for name in rows[0]} for row in kept.to_pylist()]
+        assert json.dumps(given) == json.dumps(rows), type(source)
