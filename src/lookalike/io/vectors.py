@@ -22,6 +22,7 @@ from lookalike.io.columns import check_column, choose_id
 from lookalike.io.list_columns import choose_numbers, numbers_of
 from lookalike.io.opening import remote_path
 from lookalike.io.origin import given_paths, origin
+from lookalike.io.python_sources import plain_source
 from lookalike.io.reader import Reader, select
 from lookalike.io.tables import open_table
 from lookalike.io.texts import as_ids
@@ -195,6 +196,7 @@ def open_vectors(source: Any, *, column: str | None = None, id: str | None = Non
 
 
 def _parts(source: Any, column: str | None, id: str | None) -> tuple[str, list[VectorPart]]:  # noqa: A002
+    source = plain_source(source)
     if isinstance(source, str | os.PathLike):
         source = [Path(source) if (address := address_of(source)) is None else remote_path(address)]
     if isinstance(source, list | tuple) and source and isinstance(source[0], os.PathLike):

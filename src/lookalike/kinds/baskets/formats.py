@@ -20,6 +20,7 @@ from lookalike.io.files import form_of
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import find, kind_of
 from lookalike.io.plain_text import TextLines
+from lookalike.io.python_sources import plain_source
 from lookalike.io.tables import OpenTable, as_ids, numbered, open_table
 from lookalike.io.texts import as_texts
 from lookalike.kinds.baskets import sparse_matrix
@@ -103,6 +104,8 @@ def of_lists(
 def _open(source: Any, rule: BasketRule, extra: Sequence[str]) -> Baskets:
     if isinstance(source, Baskets):
         return source
+    if not isinstance(source, list | tuple) or rule.item is not None:  # other dicts in a list are baskets
+        source = plain_source(source)
     if isinstance(source, Mapping):
         return of_lists("the dict", list(source), [_items(value) for value in source.values()], rule)
     if hasattr(source, "tocoo"):
