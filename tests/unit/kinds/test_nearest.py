@@ -177,6 +177,7 @@ def test_many_short_strings(measure: Any, swap: int) -> None:
     """Many strings at equal distances, and few letters: the bounds by lengths and letters leave out no neighbour."""
     random = np.random.default_rng(3)
     items = ["".join(random.choice(list("abcde"), random.integers(1, 9))) for _ in range(130)]
+    items[90:] = [item[:4] + random.choice(list("abc")) + item[4:] for item in items[:40]]  # one pair turns into two
     found = la.strings.nearest(items, top=3, measure=measure, threads=2)
     assert rows_of(found) == slow(items, None, 3, lambda x, y: float(edits(x, y, swap)), -1)
 
@@ -206,6 +207,32 @@ def test_the_estimator_as_scikit_learn_has_it() -> None:
     ours = la.vectors.NearestNeighbors(3).fit(rows).kneighbors()
     assert np.array_equal(ours[1], theirs[1])
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-4)
+
+
+@pytest.mark.promise("docs/how-to/nearest.md", "Both pass the checks that scikit-learn has for all estimators")
+@pytest.mark.filterwarnings("ignore")  # it would rather have a subclass of its base class
+@pytest.mark.parametrize("estimator", [la.vectors.NearestNeighbors, la.vectors.RadiusNeighbors])
+def test_the_checks_of_scikit_learn(estimator: type) -> None:
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    rows = checks.check_estimator(estimator(), on_fail=None, on_skip=None)
+    assert len(rows) > 35
+    assert [(row["check_name"], row["exception"]) for row in rows if row["status"] == "failed"] == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1.0, float("nan")]], "row 0 has NaN or an infinite number"),
+        ([[1.0], [float("inf")]], "row 1 has NaN or an infinite number"),
+        ([[1j]], "Complex data not supported"),
+        (np.empty((0, 3)), "0 sample\\(s\\) while a minimum of 1 is required"),
+        ([1.0, 2.0], "expected two dimensions"),
+    ],
+)
+def test_the_estimator_refuses_rows(rows: Any, message: str) -> None:
+    for estimator in (la.vectors.NearestNeighbors, la.vectors.RadiusNeighbors):
+        with pytest.raises(UsageError, match=message):
+            estimator().fit(rows)
 
 
 def test_the_estimator_refuses_what_it_cannot_find() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import DISTANCE, SIMILARITY
+from lookalike.core.arrays import DISTANCE, SIMILARITY, U64
 from lookalike.core.trace import Trace
 from lookalike.io.collection import Collection
 from lookalike.kernels import edits
 from lookalike.kinds.strings.kernels.nearest import nearest_strings
+from lookalike.kinds.strings.kernels.strings import pair_bags
 from lookalike.kinds.strings.lengths import Ranked, StringsByLength, ranked
 from lookalike.kinds.strings.local import ids_of_batches
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -52,8 +53,11 @@ def nearest_of(
     with trace.stage("match") as report, Pool(options["threads"] or usable_cores()) as pool:
         left = ranked(texts, mine, np.zeros(len(mine), np.uint8))
         right = left if alone else ranked(texts, theirs, np.zeros(len(theirs), np.uint8))
+        pairs = _pair_bags(left), _pair_bags(right)
         lows = range(0, len(left) if part.nearest.shape[1] else 0, STRINGS_PER_SEARCH)
-        for done, _ in enumerate(pool.map(lambda low: _search(measure, left, low, right, lowest, part), lows), 1):
+        for done, _ in enumerate(
+            pool.map(lambda low: _search(measure, left, low, right, pairs, lowest, part), lows), 1
+        ):
             report(min(done * STRINGS_PER_SEARCH, len(left)), len(left))
     ranking = part.spread(mine, split, theirs - (0 if alone else split))
     scale = SIMILARITY if options["by_similarity"] else DISTANCE
@@ -64,10 +68,18 @@ def nearest_of(
     return nearest_result(collections, ids, ranking, NearestSpec("strings", scale, words, options), trace)
 
 
-def _search(measure: int, left: Ranked, low: int, right: Ranked, lowest: float, out: Ranking) -> None:
+def _pair_bags(texts: Ranked) -> U64:
+    out = np.empty((2, len(texts)), np.uint64)
+    pair_bags(texts.texts.points, texts.texts.ends, out)
+    return out
+
+
+def _search(
+    measure: int, left: Ranked, low: int, right: Ranked, pairs: tuple[U64, U64], lowest: float, out: Ranking
+) -> None:
     nearest_strings(
-        measure, left.texts.points, left.texts.ends, left.bags, left.order,
+        measure, left.texts.points, left.texts.ends, left.bags, pairs[0], left.order,
         low, min(low + STRINGS_PER_SEARCH, len(left)),
-        right.texts.points, right.texts.ends, right.bags, right.order, right.starts, left is right, left.letters,
-        lowest, out.nearest, out.score, out.filled,
+        right.texts.points, right.texts.ends, right.bags, pairs[1], right.order, right.starts, left is right,
+        left.letters, lowest, out.nearest, out.score, out.filled,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,6 +38,15 @@ class Estimator:
                 raise UsageError(f"no parameter {name!r}. Parameters: {', '.join(known)}.")
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn, which alone calls this."""
+        utils: Any = import_module("sklearn.utils")
+        return utils.Tags(estimator_type=None, target_tags=utils.TargetTags(required=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether `fit` was called."""
+        return hasattr(self, "_fitted")
 
 
 class RadiusNeighbors(Estimator):
@@ -230,7 +240,20 @@ def _expanded(found: RunOutput, job: VectorJob) -> Pairs:
 
 
 def _array(values: Any) -> npt.NDArray[Any]:
+    """Return the rows as an array of real numbers. Raises the types of errors that scikit-learn's estimators raise."""
+    if hasattr(values, "tocoo"):
+        raise UsageError("a sparse matrix is given; these estimators take dense arrays. Use `toarray()`.")
     whole = np.asarray(values)
     if whole.ndim != 2:
         raise UsageError(f"the array has shape {whole.shape}; expected two dimensions, one row per item.")
+    if 0 in whole.shape:
+        rows = f"{whole.shape[1]} feature(s) (shape={whole.shape})" if whole.shape[0] else "0 sample(s)"
+        raise UsageError(f"the array has {rows} while a minimum of 1 is required.")
+    if np.iscomplexobj(whole):
+        raise UsageError("Complex data not supported: the array has complex numbers; expected real ones.")
+    if whole.dtype == object:
+        whole = whole.astype(np.float64)
+    if whole.dtype.kind == "f" and not np.isfinite(whole).all():
+        row = int(np.flatnonzero(~np.isfinite(whole).all(axis=1))[0])
+        raise UsageError(f"row {row} has NaN or an infinite number (inf); expected finite numbers.")
     return whole

@@ -44,17 +44,38 @@ def apart(measure: int, masks: Any, x: Any, y: Any, most: int, row: Any) -> int:
 
 
 @jit
+def bound_edits(
+    measure: int, apart: int, bag: Any, first: Any, second: Any, bags: Any, firsts: Any, seconds: Any, out: Any
+) -> None:
+    """out[j] = lower bound of the edits between a string and others of one length, without branches.
+
+    apart: difference of the lengths; bag, first, second u64: the bags of letters and of pairs of the string; bags,
+    firsts, seconds u64[n]: those of the others; out i64[n].
+    """
+    if measure & INDEL:
+        for j in range(len(out)):
+            turned = popcount(first ^ firsts[j]) + popcount(second ^ seconds[j])
+            out[j] = max(apart, max(popcount(bag ^ bags[j]), (turned + 2) // 3))
+    else:
+        for j in range(len(out)):
+            turned = popcount(first ^ firsts[j]) + popcount(second ^ seconds[j])
+            out[j] = max(apart, max((popcount(bag ^ bags[j]) + 1) // 2, (turned + 3) // 4))
+
+
+@jit
 def nearest_strings(
     measure: int,  # a code of kernels.edits
     points: Any,  # u32[.]: letters of the strings
     ends: Any,  # i64[m+1]
     bags: Any,  # u64[m]
+    pairs: Any,  # u64[2, m]: see kernels.strings.pair_bags
     numbers: Any,  # i64[m]: the place of each string in the output
     low: int,  # strings low to high-1 are processed
     high: int,
     their_points: Any,  # u32[.]: letters of the strings that are searched, sorted by length
     their_ends: Any,  # i64[n+1]
     their_bags: Any,  # u64[n]
+    their_pairs: Any,  # u64[2, n]
     their_numbers: Any,  # i64[n]: their places in the input
     starts: Any,  # i64[longest+2]: the first of the searched strings of each length
     itself: bool,  # the strings are searched among themselves
@@ -68,6 +89,7 @@ def nearest_strings(
     last, longest = nearest.shape[1] - 1, len(starts) - 2
     masks = np.zeros(letters, np.uint64)
     row = np.empty(longest + 2, np.int64)
+    fewest_edits = np.empty(len(their_bags), np.int64)
     for i in range(low, high):
         x, number, count = points[ends[i] : ends[i + 1]], numbers[i], 0
         size = len(x)
@@ -86,16 +108,22 @@ def nearest_strings(
                 length = above
                 above += 1
             longer, shorter = max(size, length), min(size, length)
-            for j in range(starts[length], starts[length + 1]):
+            begin, end = starts[length], starts[length + 1]
+            bound_edits(
+                measure, longer - shorter, bags[i], pairs[0, i], pairs[1, i], their_bags[begin:end],
+                their_pairs[0, begin:end], their_pairs[1, begin:end], fewest_edits[begin:end],
+            )  # fmt: skip
+            most = furthest(measure, bar, longer, shorter)
+            for j in range(begin, end):
                 other = their_numbers[j]
                 if itself and other == number:
                     continue
-                flips = popcount(bags[i] ^ their_bags[j])
-                fewest = max(longer - shorter, flips if measure & INDEL else (flips + 1) // 2)
+                fewest = fewest_edits[j]
+                if fewest > most:
+                    continue
                 best = score(measure, fewest, longer, shorter)
                 if best < bar or (count > last and best == values[last] and other > mine[last]):
                     continue
-                most = furthest(measure, bar, longer, shorter)
                 y = their_points[their_ends[j] : their_ends[j + 1]]
                 distance = apart(measure, masks, x, y, most, row)
                 if distance > most:
@@ -105,5 +133,6 @@ def nearest_strings(
                     count = place(mine, values, count, other, near)
                     if count > last:
                         bar = max(least, values[last])
+                        most = furthest(measure, bar, longer, shorter)
         filled[number] = count
         clear_masks(masks, x)

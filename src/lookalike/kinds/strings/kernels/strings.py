@@ -10,7 +10,7 @@ from lookalike.kernels._jit import jit
 from lookalike.kernels.hashing import CHARS, mix
 from lookalike.kernels.tokens import code_point
 
-ZERO, ONE, SIXTY_FOUR = np.uint64(0), np.uint64(1), np.uint64(64)
+ZERO, ONE, SIXTY_FOUR, HALF = np.uint64(0), np.uint64(1), np.uint64(64), np.uint64(32)
 
 
 @jit
@@ -76,6 +76,19 @@ def gather(points: Any, ends: Any, order: Any, letter: Any, out: Any, out_ends: 
             out[at + j] = letter[part[j]]
         at += len(part)
         out_ends[i + 1] = at
+
+
+@jit
+def pair_bags(points: Any, ends: Any, out: Any) -> None:  # points u32[.]; ends i64[n+1]; out u64[2, n]
+    """Set a bit for each pair of adjacent letters that occurs an odd number of times, of 128 bits by hash.
+
+    An insertion or deletion changes at most 3 pairs, and so at most 3 bits; a substitution at most 4.
+    """
+    out[:] = ZERO
+    for s in range(out.shape[1]):
+        for i in range(ends[s], ends[s + 1] - 1):
+            x = mix((np.uint64(points[i]) << HALF) | np.uint64(points[i + 1]))
+            out[np.int64(x >> np.uint64(63)), s] ^= ONE << (x % SIXTY_FOUR)
 
 
 @jit
