@@ -385,6 +385,9 @@ def test_pairs_are_judged_with_one_key_each(view: ResultView) -> None:
         browser.wait("document.querySelector('.conflict') !== null || document.querySelector('.is.contested') !== null")
         events_of_pair = wait_saved(browser, file, 9)[-1]
         browser.press("o")
+        browser.value("document.getElementById('copy').click()")
+        browser.wait("document.getElementById('copy').textContent === 'copied'")
+        assert browser.value("document.getElementById('export').getAttribute('href')") == "api/verdicts.csv"
         browser.wait("document.getElementById('review-disagree').hidden === false")
         browser.value("document.getElementById('review-disagree').click()")
         browser.wait(
@@ -396,6 +399,26 @@ def test_pairs_are_judged_with_one_key_each(view: ResultView) -> None:
             "left": events_of_pair["left"], "right": events_of_pair["right"], "verdict": "withdrawn", "by": "bob",
             "left_hash": events_of_pair["left_hash"], "right_hash": events_of_pair["right_hash"],
         }  # fmt: skip
+        browser.press("o")
+        browser.value(
+            """(() => {
+              const held = new DataTransfer(), input = document.getElementById('import');
+              held.items.add(new File(["left,right,verdict,by\\nfamily0/member0,family0/member1,same,cy\\n"], "cy.csv"));
+              input.files = held.files;
+              input.dispatchEvent(new Event('change'));
+            })()"""
+        )
+        browser.wait("document.getElementById('review-said').textContent === '1 verdict added'")
+        assert wait_saved(browser, file, 11)[-1]["by"] == "cy"
+        browser.press("r")
+        browser.wait("document.getElementById('wanted') !== null")
+        browser.value(
+            "(() => { const wanted = document.getElementById('wanted'); wanted.value = '100'; wanted.dispatchEvent(new Event('change')); })()"
+        )
+        browser.wait("document.querySelector('.progress').getAttribute('aria-valuemax') === '100'")
+        browser.press("?")
+        assert browser.value("document.getElementById('judge-keys').hidden") is False
+        browser.press("Escape")
         browser.open(url)  # without the token; the tab still has it
         browser.wait("document.body.dataset.ready === 'yes'")
         assert browser.value("document.querySelector('.tabs [data-view=judge]').hidden") is False
