@@ -51,9 +51,12 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
     from lookalike.io.results import write_receipt
 
     outputs = show.Outputs.check(output, removed, force=target.force)
-    if removed is not None and like_input:
-        raise UsageError("--removed belongs to one output; --like-input writes several: leave one of them out.")
-    if removed is not None and not output.suffix:
+    if removed is not None and like_input and removed.suffix:
+        raise UsageError(
+            f"--like-input writes one table of cuts for each file, and {removed} is the name of a file; give --removed "
+            "FOLDER."
+        )
+    if removed is not None and not output.suffix and not like_input:
         raise UsageError(WRITES_REMOVED)
     if like_input and output.suffix:
         raise UsageError(f"--like-input writes a folder, and {output} is the name of a file; give -o FOLDER.")
@@ -71,7 +74,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
                 write_receipt(result.receipt, receipt, tables, force=target.force)
                 wrote = [path for path in (output, receipt, removed) if path is not None]
             elif like_input:
-                wrote = [result.write_like_input(output, force=target.force)]
+                wrote = [result.write_like_input(output, removed=removed, force=target.force)]
+                wrote += [] if removed is None else [removed]
             else:
                 wrote = [result.save(output, force=target.force)]
     show.print_receipt(result.receipt, json=target.json)

@@ -120,38 +120,59 @@ class Scrubbed(ArrowRows):
                 batches = scrubbed_batches(self.collection.rows(), column, stream, rows, written)
                 write_table(batches, path, force=force)
             if file is not None:
-                about = {
-                    "format": kind_of(path), "verbatim": verbatim, "text": column, "lines": self.collection.lines,
-                    "given": written.given.as_list(), "output": written.output.as_list(), "head": written.head,
-                    "closed_row": written.closed_row,
-                }  # fmt: skip
-                file.finish(self._columns(kept), about)
+                file.finish(self._columns(kept), self._about(path, written, verbatim=verbatim))
         return path
 
-    def write_like_input(self, folder: str | Path, *, force: bool = False) -> Path:
+    def write_like_input(self, folder: str | Path, *, removed: str | Path | None = None, force: bool = False) -> Path:
         """Write one file for each input file, with its name, format and compression, into a new folder.
 
         The folder appears when it is complete. For JSON Lines, CSV, TSV and text, the only formats that keep the bytes
-        of rows.
+        of rows. removed: a folder for the tables of cuts, NAME.parquet for each file, from each of which `undo_scrub`
+        restores one file; not for text files that are one document each.
         """
-        folder = Path(folder)
-        check_folder(folder, force=force)
-        kept, written = KeptPlaces.of(self.cuts.pieces[:0]), Written()
-        readers, column = self.collection.readers, self.collection.text_column
-        with replacing(folder, force=force) as draft, Pool(self._threads) as pool:
+        folder, aside = Path(folder), None if removed is None else Path(removed)
+        for place in (folder, aside):
+            if place is not None:
+                check_folder(place, force=force)
+        readers = self.collection.readers
+        if aside is not None and any(isinstance(reader, TextFiles) for reader in readers):
+            raise UsageError("`removed` is for files with rows or lines; here each file is one document.")
+        kept = KeptPlaces.of(self.cuts.pieces if aside is not None else self.cuts.pieces[:0])
+        with (
+            together([place for place in (folder, aside) if place is not None], force=force), ExitStack() as stack,
+            Pool(self._threads) as pool,
+        ):  # fmt: skip
+            draft = stack.enter_context(replacing(folder, force=force))
             draft.path.mkdir()
+            tables = None if aside is None else stack.enter_context(replacing(aside, force=force))
+            if tables is not None:
+                tables.path.mkdir()
             stream = self._stream(pool, kept)
+            files: list[tuple[RemovedFile, dict[str, Any]]] = []
+            row = 0
             for reader in readers:
                 if isinstance(reader, TextFiles):
                     for name, text in scrubbed_files(reader, stream):
                         place = _inside(draft.path, name)
                         with pa.output_stream(str(place), compression=compression_of(name)) as file:
                             file.write(text)
-                elif reader.copied_as is None:
+                    continue
+                if reader.copied_as is None:
                     raise UsageError(f"{reader.name}: one output for each input needs JSON Lines, CSV, TSV or text.")
-                else:
-                    place = _inside(draft.path, reader.paths[0].name)
-                    write_bytes(scrubbed_bytes([reader], column, stream, None, written), place)
+                name, written = reader.paths[0].name, Written(next_row=row)
+                rows = None
+                if tables is not None:
+                    cut_file = RemovedFile(tables.path / f"{name}.parquet", force=False)
+                    rows = stack.enter_context(cut_file.spooling())
+                data = scrubbed_bytes([reader], self.collection.text_column, stream, rows, written)
+                write_bytes(data, _inside(draft.path, name))
+                if rows is not None:
+                    rows.flush()
+                    files.append((cut_file, self._about(Path(name), written, verbatim=True, first_row=row)))
+                row = written.next_row
+            stream.finish()
+            for cut_file, about in files:
+                cut_file.finish(self._columns(kept), about)
             outputs = {
                 file.relative_to(draft.path).as_posix(): file for file in draft.path.rglob("*") if file.is_file()
             }
@@ -180,6 +201,14 @@ class Scrubbed(ArrowRows):
     def _stream(self, pool: Pool, kept: KeptPlaces) -> CutStream:
         reader = CutReader(self.collection, self.job, self.cuts, self.read.offsets, kept)
         return CutStream(reader.batches(pool), self.collection.name)
+
+    def _about(self, path: Path, written: Written, *, verbatim: bool, first_row: int = 0) -> dict[str, Any]:
+        """Describe an output for its undo. first_row: number of the first row of its input."""
+        return {
+            "format": kind_of(path), "verbatim": verbatim, "text": self.collection.text_column,
+            "lines": self.collection.lines, "given": written.given.as_list(), "output": written.output.as_list(),
+            "head": written.head, "closed_row": written.closed_row, "first_row": first_row,
+        }  # fmt: skip
 
     def _columns(self, kept: KeptPlaces) -> RemovedColumns:
         return RemovedColumns(self.cuts.pieces, self.read.offsets, self.read.ids, kept)

@@ -160,7 +160,7 @@ def undo_scrub(output: str | Path, removed: str | Path, path: str | Path, *, for
 def _bytes(table: RemovedTable, output: Path) -> Iterator[bytes]:
     """Yield the bytes of the input."""
     about, given, found = table.about, Content(), Content()
-    row = nbytes = 0
+    row, nbytes = about.get("first_row", 0), 0
     _, readers = (
         open_readers(output, text="lines" if about["lines"] else "table") if output.stat().st_size else ("", [])
     )

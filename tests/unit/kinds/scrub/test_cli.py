@@ -118,8 +118,37 @@ def test_one_file_for_each_input(tmp_path: Path, lookalike) -> None:
     done = lookalike("scrub", shards, "--like-input", "-o", tmp_path / "out.jsonl")
     assert "give -o FOLDER" in done.err
     done = lookalike("scrub", shards, "--like-input", "-o", tmp_path / "out2", "--removed", tmp_path / "r.parquet")
-    assert "--removed belongs to one output" in done.err
+    assert "give --removed FOLDER" in done.err
     assert not (tmp_path / "out2").exists()
+
+
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "one table of cuts for each file")
+@pytest.mark.parametrize("most", [1.0, 0.6])
+def test_each_file_of_many_is_restored_by_its_own_table(tmp_path: Path, lookalike, most: float) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for number, ending in enumerate(["\n", "", "\n", ""]):
+        texts = [f"{number} {row} é. {RETURNS if (row + number) % 3 else 'short'}" for row in range(5)] + [RETURNS]
+        data = "\n".join(json.dumps({"text": text}) for text in texts) + ending
+        (shards / f"part-{number}.jsonl.gz").write_bytes(gzip.compress(data.encode()))
+    (shards / "part-9.jsonl.gz").write_bytes(gzip.compress(b'{"text": "nothing to cut"}\n'))
+    given = ("scrub", shards, "--min-tokens", 8, "--max-loss", most, "--like-input", "-o", tmp_path / "out")
+    assert lookalike(*given, "--removed", tmp_path / "cuts").code == 0
+    names = sorted(path.name for path in shards.iterdir())
+    assert sorted(path.name for path in (tmp_path / "cuts").iterdir()) == [f"{name}.parquet" for name in names]
+    changed = 0
+    for name in names:
+        again = tmp_path / f"again-{name}"
+        done = lookalike("scrub", "--undo", tmp_path / "out" / name, tmp_path / "cuts" / f"{name}.parquet", "-o", again)
+        assert done.code == 0, done.err
+        before, after = (gzip.decompress(path.read_bytes()) for path in (shards / name, tmp_path / "out" / name))
+        assert gzip.decompress(again.read_bytes()) == before
+        changed += before != after
+    assert changed == 4
+    other = lookalike("scrub", "--undo", tmp_path / "out" / names[1], tmp_path / "cuts" / f"{names[2]}.parquet",
+                      "-o", tmp_path / "no.jsonl.gz")  # fmt: skip
+    assert "does not belong to" in other.err
+    assert not (tmp_path / "no.jsonl.gz").exists()
 
 
 def test_one_file_for_each_text_file(tmp_path: Path, lookalike) -> None:
