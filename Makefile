@@ -7,10 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 EXTRAS := --extra code --extra heic --extra images --extra plots --extra records --extra serve
 ALL_EXTRAS := $(EXTRAS) --extra graph --extra mcp --extra postgres --extra remote --extra spark --extra web
 
-.PHONY: help demo test lint types rooms tests docs bench lock clean
+.PHONY: help demo test lint types rooms tests docs bench bench-faults bench-fuzz bench-soak lock clean
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 $(VENV)/ready: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("lookalike needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -47,6 +47,15 @@ docs: $(VENV)/ready-dev ## the site, into .site/index.html; warnings are errors
 
 bench: ## speed and quality beside other tools, in an environment of its own (.bench)
 	benchmarks/run
+
+bench-faults: $(VENV)/ready-dev ## a hundred thousand schedules of faults of disk and power
+	PYTHONPATH=src $(BIN)/python benchmarks/faults.py
+
+bench-fuzz: $(VENV)/ready-dev ## mutated inputs for every reader
+	PYTHONPATH=src $(BIN)/python benchmarks/fuzz.py
+
+bench-soak: $(VENV)/ready-dev ## the service under load, with restarts
+	PYTHONPATH=src $(BIN)/python benchmarks/soak.py
 
 lock: ## pin what is installed (needs uv)
 	uv pip compile pyproject.toml $(EXTRAS) --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock

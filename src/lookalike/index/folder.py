@@ -25,6 +25,7 @@ from lookalike.index.memtable import MemTable
 from lookalike.index.segments import Segment
 from lookalike.index.store import Block, Merge, read_only
 from lookalike.index.writer import COMPACTING, FLUSHED, MAX_RECENT_ITEMS, SMALL_BYTES, Writer, unwritten
+from lookalike.io import disk
 
 
 class FolderStore(FolderReader):
@@ -170,9 +171,9 @@ class FolderStore(FolderReader):
         except OSError as error:
             raise unwritten(self.folder, error) from error
         finally:
-            draft.unlink(missing_ok=True)
+            disk.unlink(draft, missing_ok=True)
         for old in olds:
-            old.segment.path.unlink(missing_ok=True)
+            disk.unlink(old.segment.path, missing_ok=True)
 
     def _swap(self, olds: Sequence[compaction.Old], draft: Path, nbytes: int, go_on: Callable[[], bool]) -> None:
         """Replace the old segments by the draft as soon as no other process writes."""

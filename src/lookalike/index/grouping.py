@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from lookalike.index.kinds import IndexKind
 from lookalike.index.scan import Budget, OverBudget
 from lookalike.index.search import query_spans, scored
 from lookalike.index.store import Blobs, Merge, Store, StoreCandidates
+from lookalike.io import disk
 from lookalike.runtime.local.pool import Pool, usable_cores
 
 ITEMS_PER_STEP = 4096
@@ -146,7 +146,7 @@ def _caught_up(
 ) -> tuple[Forest, int]:
     """Return the groups of all items, or those after the next `most` items, and the number after the last of these."""
     forest, grouped = Forest(store), store.grouped()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = disk.system.now().isoformat(timespec="seconds")
 
     def near(page: GroupPage) -> tuple[I64, I64, I64]:
         """Return (items of the page, rows of the page that have matches, the older item of each match)."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
+from contextlib import suppress
 from pathlib import Path
 
 from lookalike.errors import IndexBusy, OutputError
+from lookalike.io import disk
 
 WAIT = 5.0  # seconds that a writer waits for the lock
 POLL_INTERVAL = 0.01
@@ -23,32 +24,33 @@ class FileLock:
     def acquire(self, wait: float) -> bool:
         """Acquire the lock; return False if another process holds it for more than `wait` seconds."""
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = disk.system.open_handle(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise OutputError(f"cannot write {self.path.parent}: {error.strerror}.") from error
-        until = time.monotonic() + wait
+        until = disk.system.monotonic() + wait
         while True:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                disk.system.lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() >= until:
-                    os.close(handle)
+                if disk.system.monotonic() >= until:
+                    disk.system.close(handle)
                     return False
-                time.sleep(POLL_INTERVAL)
+                disk.system.sleep(POLL_INTERVAL)
                 continue
             except OSError as error:
-                os.close(handle)
+                disk.system.close(handle)
                 raise OutputError(f"cannot lock {self.path}: {error.strerror}.") from error
-            holder = str(os.getpid()).encode()
-            if os.pread(handle, 64, 0) != holder:  # a truncation costs as much as a commit
-                os.ftruncate(handle, 0)
-                os.pwrite(handle, holder, 0)
             self._handle = handle
+            holder = str(os.getpid()).encode()
+            with suppress(OSError):  # the lock is held; its file only says by whom
+                if disk.read_at(handle, 64, 0) != holder:  # a truncation costs as much as a commit
+                    disk.system.truncate(handle, 0)
+                    disk.system.write(handle, memoryview(holder))
             return True
 
     def release(self) -> None:
         if self._handle is not None:
-            os.close(self._handle)
+            disk.system.close(self._handle)
             self._handle = None
 
     def busy(self, place: str) -> IndexBusy:

@@ -22,6 +22,7 @@ from lookalike.core.arrays import I64
 from lookalike.errors import DamagedIndex, IndexBusy, InputError, OutputError
 from lookalike.index.checksums import pairs_sum, row_sum, wrapped
 from lookalike.index.segment_file import RESTORE
+from lookalike.io import disk
 
 MANIFEST_FILE, COMMITTED = "manifest.sqlite", "committed"
 MANIFEST_SQL = """
@@ -67,14 +68,17 @@ def _meta_sum(meta: dict[str, Any]) -> int:
 def record(folder: Path, change: int) -> None:
     """Write the number of the last commit to a separate file, so that damage to the manifest does not affect it."""
     text = f"{change:020d}"
-    with suppress(OSError), open(folder / COMMITTED, "r+b" if (folder / COMMITTED).exists() else "wb") as file:
+    mode = "r+b" if (folder / COMMITTED).exists() else "wb"
+    with suppress(OSError), disk.open_file(folder / COMMITTED, mode) as file:
         file.write(f"{text} {row_sum([text]):08x}\n".encode())  # of constant length, so the file is never truncated
 
 
 def recorded(folder: Path) -> int:
     """Return the recorded number of the last commit, or -1 if it is missing or unreadable."""
     try:
-        text, _, checksum = (folder / COMMITTED).read_bytes().decode("ascii").rstrip("\n").partition(" ")
+        with disk.open_file(folder / COMMITTED, "rb") as file:
+            data = file.read()
+        text, _, checksum = data.decode("ascii").rstrip("\n").partition(" ")
         return int(text) if f"{row_sum([text]):08x}" == checksum else -1
     except (OSError, ValueError):
         return -1

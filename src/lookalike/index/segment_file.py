@@ -19,6 +19,7 @@ import numpy.typing as npt
 from lookalike.core.arrays import I64, U64
 from lookalike.errors import DamagedIndex
 from lookalike.index.kernels import blocks
+from lookalike.io import disk
 
 BARE, MAGIC = b"lookalike seg 1\n", b"lookalike seg 2\n"  # format 1 without checksums, format 2 with checksums
 ALIGN = 64
@@ -42,7 +43,7 @@ def write_segment(
         at += -(-count * parts[0].dtype.itemsize // ALIGN) * ALIGN
     header = json.dumps({"arrays": listed, "bytes": at, "block": BLOCK_BYTES}).encode()
     header += b" " * (-(len(MAGIC) + 16 + len(header)) % ALIGN)
-    with open(path, "xb") as file:
+    with disk.open_file(path, "xb") as file:
         file.write(MAGIC + len(header).to_bytes(8, "little") + _header_sum(header).to_bytes(8, "little") + header)
         sums = _Sums()
         for piece in _padded(arrays.values(), go_on):
@@ -50,7 +51,7 @@ def write_segment(
             sums.add(piece)
         file.write(sums.all().tobytes())
         file.flush()
-        os.fsync(file.fileno())
+        disk.system.sync(file.fileno())
         return file.tell()
 
 
@@ -108,7 +109,7 @@ class SegmentFile:
 
     def __init__(self, path: Path, nbytes: int) -> None:
         self.path, self.nbytes = path, nbytes
-        with open(path, "rb") as file:
+        with disk.open_file(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size != nbytes or size < len(MAGIC) + 16:
                 raise self.damaged(f"expected a segment of {nbytes:,} bytes, found {size:,}")

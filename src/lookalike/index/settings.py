@@ -9,6 +9,7 @@ from typing import Any
 from lookalike.errors import DamagedIndex, InputError
 from lookalike.index.checksums import row_sum
 from lookalike.index.segment_file import RESTORE
+from lookalike.io import disk
 from lookalike.io.atomic import replacing
 
 SETTINGS_FILE = "index.json"
@@ -20,8 +21,8 @@ CHECKSUM = "checksum"
 def write(folder: Path, settings: dict[str, Any]) -> None:
     """Write the settings of an index, replacing earlier ones."""
     whole = settings | {CHECKSUM: _sum(settings)}
-    with replacing(folder / SETTINGS_FILE, force=True) as draft:
-        draft.path.write_text(json.dumps(whole, indent=1) + "\n")
+    with replacing(folder / SETTINGS_FILE, force=True) as draft, disk.open_file(draft.path, "wb") as file:
+        file.write(json.dumps(whole, indent=1).encode() + b"\n")
 
 
 def read(folder: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from lookalike.index import manifest
 from lookalike.index import settings as about
 from lookalike.index.folder import FolderStore
 from lookalike.index.store import Store
+from lookalike.io import disk
 from lookalike.io.atomic import check_place, replacing
 
 
@@ -27,7 +28,7 @@ def create(place: str | PathLike[str], settings: dict[str, Any]) -> Store:
         raise OutputError(f"{folder} exists. Add to it, or use another name.")
     check_place(folder, force=False)
     with replacing(folder, force=False) as draft:
-        draft.path.mkdir()
+        disk.system.make_folder(draft.path, 0o777)
         manifest.create(draft.path)
         about.write(draft.path, whole)
     return FolderStore(folder, whole, read_only=False)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from lookalike.index.packing import Packed, arrays_of, pack
 from lookalike.index.segment_file import write_segment
 from lookalike.index.segments import Segment
 from lookalike.index.store import Blobs, Block, Merge, StoredKeys, check_automatic, next_automatic
+from lookalike.io import disk
 from lookalike.runtime.local.pool import Pool, usable_cores
 
 MAX_RECENT_ITEMS, SMALL_BYTES = 1024, 1 << 23  # a larger batch is written directly as a segment
@@ -68,9 +68,9 @@ class Writer:
     def _settle(self) -> None:
         """Rename the drafts to their final names; the following commit makes them part of the index."""
         for draft, path in self._drafts:
-            os.replace(draft, path)
+            disk.system.replace(draft, path)
         if self._drafts:
-            flush_folder(self.folder)
+            disk.sync_folder(self.folder)
         self.manifest.set("change", self._change)
         if self._layout:
             self.manifest.set("layout", self.manifest.get("layout") + 1)
@@ -79,7 +79,7 @@ class Writer:
     def _give_up(self) -> None:
         for paths in self._drafts:
             for path in paths:
-                path.unlink(missing_ok=True)
+                disk.unlink(path, missing_ok=True)
 
     def _sweep(self) -> None:
         """Remove the files of writers that did not commit."""
@@ -89,7 +89,7 @@ class Writer:
         for path in self.folder.iterdir():
             left = path.name not in known and path.suffix in (".seg", ".draft")
             if left and (nobody or not path.name.startswith("compact-")):
-                path.unlink(missing_ok=True)
+                disk.unlink(path, missing_ok=True)
         compacting.release()
 
     # Items
@@ -212,7 +212,7 @@ class Writer:
         self._layout = True
         if nbytes:
             number, mine = self.new_file()
-            os.replace(draft, mine)
+            disk.system.replace(draft, mine)
             segment = self.add_file(number, mine, nbytes)
             gone = np.concatenate([np.empty(0, np.int64), *late])
             self.bury(segment, segment.rows_of_items(gone))
@@ -287,13 +287,3 @@ def unwritten(folder: Path, error: OSError) -> OutputError:
     if error.errno == errno.ENOSPC:
         return OutputError(f"disk full while writing {folder}; {NOTHING_KEPT}.")
     return OutputError(f"cannot write {folder}: {error.strerror or error}; {NOTHING_KEPT}.")
-
-
-def flush_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk."""
-    with suppress(OSError):  # not every system can open a folder
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from lookalike.errors import InputError, OutputError
+from lookalike.io import disk
 
 JOURNAL_FORMAT = "lookalike-journal-1"
 Mode = Literal["trash", "move", "hardlink", "reflink", "delete"]
@@ -41,13 +42,14 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            self._handle = disk.system.open_handle(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         except FileExistsError:
             raise OutputError(f"{path} exists. A journal is never replaced; use another name.") from None
         except OSError as error:
             raise OutputError(f"cannot write {path}: {error.strerror}.") from error
-        self._number = 0
+        self._number = self._size = 0
         self._write({"format": JOURNAL_FORMAT})
+        disk.sync_folder(path.parent)  # a journal that is lost with its folder's names could undo nothing
 
     def begin(self, change: Change) -> int:
         self._number += 1
@@ -62,14 +64,15 @@ class Journal:
         self._write({"failed": number})
 
     def _write(self, row: dict[str, Any]) -> None:
-        os.write(self._handle, json.dumps(row).encode() + b"\n")  # ASCII: names that are not UTF-8 are escaped
-        os.fsync(self._handle)
+        data = json.dumps(row).encode() + b"\n"  # ASCII: names that are not UTF-8 are escaped
+        disk.append(self._handle, data, self._size)
+        self._size += len(data)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._handle)
+        disk.system.close(self._handle)
 
 
 def read_journal(path: Path) -> Iterator[Change]:

@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lookalike.core.formatting import size
 from lookalike.errors import OutputError, UsageError, listed
+from lookalike.io import disk
 from lookalike.io.addresses import address_of, shown
 from lookalike.io.leftovers import clear_leftovers, clear_marks, hidden_name, in_use, is_unfinished, mark_set, remove
 from lookalike.io.paths import KNOWN, is_written, kind_of
@@ -191,14 +192,14 @@ def _publish(drafts: Mapping[Path, Path], *, force: bool) -> None:
         marks = mark_set(drafts) if len(drafts) > 1 else []
         for mark in marks:
             _flush(mark)
-            _flush_entry(mark.absolute().parent)
+            disk.sync_folder(mark.absolute().parent)
         for path, draft in drafts.items():
             if path.is_dir():
                 _swap(draft, path)
             else:
-                os.replace(draft, path)
+                disk.system.replace(draft, path)
         for folder in folders:
-            _flush_entry(folder)
+            disk.sync_folder(folder)
         for mark in marks:
             _discard(mark)
         for path in drafts:
@@ -259,17 +260,7 @@ def _discard(path: Path) -> None:
 def _flush(path: Path) -> None:
     """Flush a file, or all files of a folder, to disk, so that a rename does not precede the content."""
     for file in (entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]:
-        with open(file, "r+b") as handle:
-            os.fsync(handle.fileno())
-
-
-def _flush_entry(folder: Path) -> None:
-    with suppress(OSError):  # not every system can open a folder
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        disk.sync_file(file)
 
 
 def _swap(new: Path, old: Path) -> None:
@@ -277,11 +268,11 @@ def _swap(new: Path, old: Path) -> None:
     aside = hidden_name(old, "old")
     in_use.add(aside)
     try:
-        os.rename(old, aside)
+        disk.system.rename(old, aside)
         try:
-            os.rename(new, old)
+            disk.system.rename(new, old)
         except BaseException:
-            os.rename(aside, old)
+            disk.system.rename(aside, old)
             raise
         remove(aside)
     finally:

@@ -16,6 +16,7 @@ from typing import get_args
 
 from lookalike.core.formatting import count
 from lookalike.errors import UsageError
+from lookalike.io import disk
 from lookalike.io.action_journal import CARRY, Change, Journal, Mode, read_journal
 from lookalike.io.carried import carried_exif, carry, take_back
 from lookalike.io.leftovers import hidden_name
@@ -185,7 +186,7 @@ def _change(file: Path, kept: Path, action: Action, seen: Seen, journal: Journal
         if place is not None:
             _move(file, place)
         elif action.mode == "delete":
-            file.unlink()
+            disk.system.unlink(file)
         else:
             _share(file, kept, action.mode)
     except OSError as error:
@@ -204,7 +205,7 @@ def _place(file: Path, action: Action, root: Path | None) -> Path | None:
         return None
     inside = root is not None and file.is_relative_to(root.absolute())
     place = action.folder / (file.relative_to(root.absolute()) if inside and root is not None else file.name)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    disk.make_folders(place.parent)
     number = 2
     stem = place.with_suffix("")
     while os.path.lexists(place):
@@ -215,19 +216,18 @@ def _place(file: Path, action: Action, root: Path | None) -> Path | None:
 def _move(file: Path, place: Path) -> None:
     """Move a file, also to another file system: there the copy is complete before the file is removed."""
     try:
-        os.rename(file, place)
+        disk.system.rename(file, place)
     except OSError:
         if file.lstat().st_dev == place.parent.stat().st_dev:
             raise
         draft = hidden_name(place, "tmp")
         try:
             shutil.copy2(file, draft)
-            with open(draft, "r+b") as handle:
-                os.fsync(handle.fileno())
-            os.rename(draft, place)
+            disk.sync_file(draft)
+            disk.system.rename(draft, place)
         finally:
-            draft.unlink(missing_ok=True)
-        file.unlink()
+            disk.unlink(draft, missing_ok=True)
+        disk.system.unlink(file)
 
 
 def _share(file: Path, kept: Path, mode: Mode) -> None:
@@ -235,13 +235,13 @@ def _share(file: Path, kept: Path, mode: Mode) -> None:
     draft = hidden_name(file, "tmp")
     try:
         if mode == "hardlink":
-            os.link(kept, draft)
+            disk.system.link(kept, draft)
         else:
             _clone(kept, draft)
             shutil.copystat(file, draft)
-        os.replace(draft, file)
+        disk.system.replace(draft, file)
     finally:
-        draft.unlink(missing_ok=True)
+        disk.unlink(draft, missing_ok=True)
 
 
 def _clone(source: Path, target: Path) -> None:
@@ -249,7 +249,7 @@ def _clone(source: Path, target: Path) -> None:
         raise OSError(0, "reflink is available on Linux only")
     import fcntl
 
-    with open(source, "rb") as read, open(target, "wb") as write:
+    with disk.open_file(source, "rb") as read, disk.open_file(target, "wb") as write:
         fcntl.ioctl(write.fileno(), FICLONE, read.fileno())
 
 
@@ -290,7 +290,7 @@ def _restore(change: Change, *, dry_run: bool) -> str | None:
         return "there is a file of this name again"
     if not dry_run:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            disk.make_folders(file.parent)
             _move(place, file)
         except OSError as error:
             return str(error.strerror)
@@ -327,9 +327,9 @@ def _separate(file: Path, change: Change, *, dry_run: bool) -> str | None:
             try:
                 shutil.copy2(file, draft)
                 os.utime(draft, ns=(change.modified_ns, change.modified_ns))
-                os.replace(draft, file)
+                disk.system.replace(draft, file)
             finally:
-                draft.unlink(missing_ok=True)
+                disk.unlink(draft, missing_ok=True)
     except OSError as error:
         return str(error.strerror)
     return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import zlib
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from lookalike.io import disk
 
 Kind = Literal["tmp", "old", "set"]
 
@@ -37,7 +38,7 @@ def clear_leftovers(path: Path) -> None:
         if os.path.lexists(path):
             remove(leftover)
         else:
-            os.rename(leftover, path)
+            disk.system.rename(leftover, path)
 
 
 def mark_set(drafts: Mapping[Path, Path]) -> list[Path]:
@@ -49,7 +50,9 @@ def mark_set(drafts: Mapping[Path, Path]) -> list[Path]:
     marks = [hidden_name(path, "set") for path in drafts]
     for mark, draft in zip(marks, drafts.values(), strict=True):
         in_use.add(mark)
-        mark.write_text(json.dumps({"file": _identity(draft), "first": str(marks[0].absolute())}), encoding="utf-8")
+        text = json.dumps({"file": _identity(draft), "first": str(marks[0].absolute())})
+        with disk.open_file(mark, "wb") as file:
+            file.write(text.encode())
     return marks
 
 
@@ -72,10 +75,10 @@ def clear_marks(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file or a folder if it exists; errors are ignored."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        disk.system.remove_tree(path)
     else:
         with suppress(OSError):
-            path.unlink(missing_ok=True)
+            disk.unlink(path, missing_ok=True)
 
 
 def _leftovers(path: Path, kind: Kind) -> Iterator[Path]:

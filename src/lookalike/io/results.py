@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.errors import InputError
+from lookalike.io import disk
 from lookalike.io.atomic import check_folder, check_place, draft_of, replacing
 from lookalike.io.canonical import converted, for_parquet, parquet_type, retyped
 from lookalike.io.json_rows import json_document
@@ -30,7 +31,8 @@ def write_json(obj: Any, path: str | os.PathLike[str], *, force: bool = False) -
     text = json_document(obj)
     with replacing(path, force=force) as draft:
         draft.nbytes = len(text)
-        draft.path.write_bytes(text)
+        with disk.open_file(draft.path, "wb") as file:
+            file.write(text)
 
 
 def sealed(receipt: Mapping[str, Any], outputs: Mapping[str, Path], *, with_inputs: bool = True) -> bytes:
@@ -63,7 +65,8 @@ def write_receipt(
     text = sealed(receipt, files, with_inputs=with_inputs)
     with replacing(path, force=force) as draft:
         draft.nbytes = len(text)
-        draft.path.write_bytes(text)
+        with disk.open_file(draft.path, "wb") as file:
+            file.write(text)
 
 
 def write_folder(

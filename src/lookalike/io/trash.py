@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from lookalike.errors import UsageError
+from lookalike.io import disk
 
 
 def trash_place(file: Path) -> Path:
@@ -27,14 +27,15 @@ def trash_place(file: Path) -> Path:
         top = _mount_point(file)
         trash, shown = top / f".Trash-{os.getuid()}", str(file.relative_to(top))
     for folder in (trash / "files", trash / "info"):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    info = f"[Trash Info]\nPath={quote(os.fsencode(shown))}\nDeletionDate={datetime.now():%Y-%m-%dT%H:%M:%S}\n"
+        disk.make_folders(folder, 0o700)
+    now = disk.system.now().astimezone()
+    info = f"[Trash Info]\nPath={quote(os.fsencode(shown))}\nDeletionDate={now:%Y-%m-%dT%H:%M:%S}\n"
     return _reserved(trash, file.name, info)
 
 
 def forget_trashed(place: Path) -> None:
     """Remove the description of a file that has left the trash."""
-    (place.parent.parent / "info" / f"{place.name}.trashinfo").unlink(missing_ok=True)
+    disk.unlink(place.parent.parent / "info" / f"{place.name}.trashinfo", missing_ok=True)
 
 
 def _reserved(trash: Path, name: str, info: str) -> Path:
@@ -42,12 +43,15 @@ def _reserved(trash: Path, name: str, info: str) -> Path:
     while True:
         numbered = name if number == 1 else f"{Path(name).stem} {number}{Path(name).suffix}"
         try:
-            handle = os.open(trash / "info" / f"{numbered}.trashinfo", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            described = trash / "info" / f"{numbered}.trashinfo"
+            handle = disk.system.open_handle(described, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             number += 1
             continue
-        with os.fdopen(handle, "w") as out:
-            out.write(info)
+        try:
+            disk.append(handle, info.encode(), 0)
+        finally:
+            disk.system.close(handle)
         if not os.path.lexists(trash / "files" / numbered):
             return trash / "files" / numbered
         number += 1

@@ -7,7 +7,6 @@ that is written here ends in "chain": the SHA-256 of the chain of the line befor
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import getpass
 import hashlib
@@ -17,13 +16,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from lookalike.errors import InputError, OutputError, UsageError, nearest
+from lookalike.io import disk
 from lookalike.io.tables import open_table
 
 Verdict = Literal["same", "different", "unsure"]
@@ -34,6 +33,7 @@ VERDICTS_HEADER = {"format": "lookalike verdicts", "version": 1}
 VERDICT_COLUMNS = ("left", "right", "verdict", "by", "at", "note")
 FLAG_COLUMNS = ("drawn", "across")
 VERDICT_FILES = (".jsonl", ".csv", ".tsv", ".parquet", ".arrow")
+TORN = b"\0"  # no byte of JSON; a file system may show it where the power failed before the content was written
 CHAIN = b', "chain": "'
 TAIL_BYTES = 1 << 14  # bytes at the end of a file that are read to continue its chain
 MAX_PAIRS_OF_SETS = 1_000_000  # pairs that the verdicts on sets of items may be about
@@ -122,6 +122,8 @@ def events_of(path: Path) -> list[dict[str, Any]]:
     if path.suffix.lower() != ".jsonl":
         return _of_table(path, str(path))
     lines = path.read_bytes().split(b"\n")
+    while lines and (TORN in lines[-1] or (not lines[-1] and len(lines) > 1 and TORN in lines[-2])):
+        lines.pop()  # the power failed while these were written
     events = []
     for number, line in enumerate(lines):
         if not line.strip():
@@ -322,19 +324,16 @@ class Verdicts:
 
     def append(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Append events, checked, each with the time unless it has one, and flush them to disk."""
-        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        now = disk.system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         checked = [_checked({"at": now, **event}, "the verdict") for event in events]
         lines = [_line(event) for event in checked]
         with _locked(self.path) as handle:
+            if not os.fstat(handle).st_size:
+                disk.sync_folder(self.path.parent)  # the name of a new file
+                disk.append(handle, json.dumps(VERDICTS_HEADER).encode() + b"\n", 0)
             size = os.fstat(handle).st_size
-            first = [] if size else [json.dumps(VERDICTS_HEADER).encode()]
-            state = _last_chain(handle, size) if size else hashlib.sha256(first[0]).hexdigest()
-            data = b"".join(line + b"\n" for line in (*first, *_chained(lines, state)))
-            done = os.write(handle, data)
-            if done < len(data):  # the disk is full: leave no part of a verdict behind
-                os.ftruncate(handle, size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(handle)
+            data = b"".join(line + b"\n" for line in _chained(lines, _last_chain(handle, size)))
+            disk.append(handle, data, size)
 
 
 def _line(event: Mapping[str, Any]) -> bytes:
@@ -354,7 +353,7 @@ def _last_chain(handle: int, size: int) -> str:
     tail, begin = b"", size
     while begin:
         begin = max(0, begin - TAIL_BYTES)
-        tail = os.pread(handle, size - begin, begin)
+        tail = disk.read_at(handle, size - begin, begin)
         lines = tail.split(b"\n")[:-1]
         for at in range(len(lines) - 1, 0 if begin else -1, -1):
             _, mark, chain = lines[at].rpartition(CHAIN)
@@ -378,29 +377,31 @@ def user_name() -> str:
 def _locked(path: Path) -> Iterator[int]:
     """Open a file for appending, alone, after removing a line that a killed writer left unfinished."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        handle = disk.system.open_handle(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}.") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # held for one write only, so that waiting is short
+        disk.system.lock(handle, fcntl.LOCK_EX)  # held for one write only, so that waiting is short
         size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":
-            _mend(handle, os.pread(handle, size, 0))
+        tail = disk.read_at(handle, TAIL_BYTES, max(0, size - TAIL_BYTES))
+        if size and (not tail.endswith(b"\n") or TORN in tail):
+            _mend(handle, disk.read_at(handle, size, 0))
         yield handle
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}.") from error
     finally:
-        os.close(handle)
+        disk.system.close(handle)
 
 
 def _mend(handle: int, whole: bytes) -> None:
-    """End the last line if it is a whole event, else remove it."""
-    tail = whole.rfind(b"\n") + 1
+    """End the last line if it is a whole event, else remove it, as all from the first torn line on."""
+    torn = whole.find(TORN)
+    tail = whole.rfind(b"\n", 0, len(whole) if torn < 0 else torn) + 1
     try:
         json.loads(whole[tail:])
-        os.write(handle, b"\n")
+        disk.append(handle, b"\n", len(whole))
     except ValueError:
-        os.ftruncate(handle, tail)
+        disk.system.truncate(handle, tail)
 
 
 def write_verdicts(verdicts: VerdictSet, path: Path) -> None:
@@ -423,4 +424,5 @@ def write_verdicts(verdicts: VerdictSet, path: Path) -> None:
     ]  # fmt: skip
     header = json.dumps(VERDICTS_HEADER).encode()
     lines = _chained(map(_line, (*plans, *chosen, *votes)), hashlib.sha256(header).hexdigest())
-    path.write_bytes(b"".join(line + b"\n" for line in (header, *lines)))
+    with disk.open_file(path, "wb") as file:
+        file.write(b"".join(line + b"\n" for line in (header, *lines)))

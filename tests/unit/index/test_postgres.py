@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -15,10 +16,19 @@ import psycopg
 import pytest
 
 import lookalike as la
-from lookalike.errors import DatabaseFailed, IndexBusy, InputError, MissingExtra, OutputError, UsageError
+from lookalike.errors import (
+    DatabaseFailed,
+    IndexBusy,
+    InputError,
+    LookalikeError,
+    MissingExtra,
+    OutputError,
+    UsageError,
+)
 from lookalike.index import connections
 from lookalike.index import postgres as postgres_store
 from lookalike.index.connections import DatabaseAddress
+from postgres_server import new_server
 
 OPTIONS: dict[str, Any] = {"kind": "documents", "k": 2}
 
@@ -315,3 +325,51 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r'^an index in PostgreSQL needs: pip install "lookalike\[postgres\]"$'):
         la.Index.open("postgresql://db/shop")
+
+
+@pytest.mark.promise("docs/explanation/faults.md", "A server of PostgreSQL that is killed")
+def test_what_was_acknowledged_outlives_a_server_that_is_killed(postgres: str) -> None:
+    """Two writers add while the server is killed twice; the same objects go on when it is back."""
+    assert postgres  # skips where there is no server to start
+    with new_server() as database:
+        url = f"{database.url}&schema=killed"
+        la.Index.create(url, **OPTIONS).close()
+        acknowledged: list[str] = []
+        enough = threading.Event()
+
+        def write(writer: int) -> None:
+            with la.Index.open(url) as index:
+                for number in range(10_000):
+                    if enough.is_set():
+                        return
+                    try:
+                        index.add([text(number)], ids=[f"{writer} {number}"])
+                        acknowledged.append(f"{writer} {number}")
+                    except LookalikeError:
+                        time.sleep(0.05)
+
+        def await_more(count: int) -> None:
+            until, expected = time.monotonic() + 60, len(acknowledged) + count
+            while len(acknowledged) < expected:
+                assert time.monotonic() < until, "the writers do not go on"
+                time.sleep(0.02)
+
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(2)]
+        for writer in writers:
+            writer.start()
+        try:
+            for _ in range(2):
+                await_more(15)
+                database.kill()
+                database.start()
+            await_more(5)  # they go on by themselves
+        finally:
+            enough.set()
+            for writer in writers:
+                writer.join()
+        with la.Index.open(url) as index:
+            there = set(index)
+            assert set(acknowledged) <= there
+            assert len(there - set(acknowledged)) <= 4  # two writers, two kills: those whose answer was lost
+            assert index.check().is_sound
+            assert index.query([text(3)])[0]

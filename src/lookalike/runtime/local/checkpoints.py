@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core import formatting
+from lookalike.io import disk
 from lookalike.runtime.local.disk_space import storing
 from lookalike.runtime.local.growable_array import GrowableArray
 from lookalike.runtime.local.pool import Pool
@@ -92,7 +92,7 @@ class CheckpointWriter:
         self._files: dict[str, IO[bytes]] = {}
         self._crc = dict.fromkeys(self._names, 0)
         self._waiting: list[pa.RecordBatch] = []
-        self._last = self._begin = time.monotonic()
+        self._last = self._begin = disk.system.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lookalike-commit")
         self._under_way: Future[None] | None = None
 
@@ -122,7 +122,7 @@ class CheckpointWriter:
         """Open the files for appending after the last commit; later data is truncated."""
         for name in self._names:
             with storing(self._path(name)):
-                file = open(self._path(name), "ab", buffering=0)
+                file = disk.open_file(self._path(name), "ab", 0)
                 file.truncate(self._end(name))
             self._files[name] = file
         return self
@@ -142,7 +142,7 @@ class CheckpointWriter:
         for name, count in piece.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         idle = self._under_way is None or self._under_way.done()
-        now = time.monotonic()
+        now = disk.system.monotonic()
         if idle and now - self._last >= max(COMMIT, COMMIT_TIME_SHARE * (now - self._begin)):
             self._commit(state())
 
@@ -159,7 +159,7 @@ class CheckpointWriter:
 
     def columns(self) -> pa.Table:
         """Return the ids and extra columns from the memory-mapped file."""
-        with open(self._path(TABLE), "rb") as file:
+        with disk.open_file(self._path(TABLE), "rb") as file:
             data = self._space.keeper.map_bytes(file.fileno(), self._end(TABLE))
         batches: list[pa.RecordBatch] = []
         start = 0
@@ -207,13 +207,13 @@ class CheckpointWriter:
             "crc": dict(self._crc),
         }
         self._crc = dict.fromkeys(self._crc, 0)
-        self._last = time.monotonic()
+        self._last = disk.system.monotonic()
         self._under_way = self._writer.submit(self._record, made)
 
     def _record(self, made: dict[str, Any]) -> None:
         for name, file in self._files.items():
             with storing(self._path(name)):
-                os.fsync(file.fileno())
+                disk.system.sync(file.fileno())
         self._commits.append(made)
         self.place.progress["commits"] = self._commits
         self.place.record()
@@ -228,7 +228,7 @@ def checksum(path: Path, start: int, end: int) -> int | None:
     """Return the CRC-32 of the bytes `start` to `end` of a file; None if the file is shorter or unreadable."""
     crc = 0
     try:
-        with open(path, "rb", buffering=0) as file:
+        with disk.open_file(path, "rb", 0) as file:
             file.seek(start)
             while start < end:
                 chunk = file.read(min(1 << 22, end - start))

@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from lookalike import __version__
 from lookalike.errors import OutputError
+from lookalike.io import disk
 from lookalike.io.results import write_json
 from lookalike.runtime.local.allocators import return_memory_promptly
 from lookalike.runtime.local.disk_space import reserve, storing
@@ -53,11 +53,11 @@ class CheckpointFolder:
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.path, self.about = path, dict(about)
         with storing(path / LOCK):
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = open(path / LOCK, "a")  # noqa: SIM115  (held as long as the place is used)
+            disk.make_folders(path)
+            self._lock = disk.open_file(path / LOCK, "a")  # held as long as the place is used
         weakref.finalize(self, self._lock.close)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            disk.system.lock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self.close()
             raise OutputError(f"{path} is in use by another run. Wait for it, or name another `work_dir`.") from error
@@ -69,14 +69,15 @@ class CheckpointFolder:
     def record(self) -> None:
         """Write `progress` to disk atomically."""
         with storing(self.path / PROGRESS):
+            disk.sync_folder(self.path)  # the names of the files that `progress` lists
             write_json(self.progress, self.path / PROGRESS, force=True)
 
     def remove(self) -> None:
         """Delete the folder, unless another process uses it by now."""
         self.close()
-        with suppress(OSError), open(self.path / LOCK, "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError), disk.open_file(self.path / LOCK, "a") as lock:
+            disk.system.lock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            disk.system.remove_tree(self.path)
 
     def close(self) -> None:
         self._lock.close()
@@ -145,7 +146,7 @@ class Workspace:
         if self.run is not None:
             self.run.remove()
         for path in self.passing:
-            shutil.rmtree(path, ignore_errors=True)
+            disk.system.remove_tree(path)
 
     @property
     def budget(self) -> int:
@@ -179,13 +180,13 @@ class Workspace:
         """Return the concatenation of the arrays in these files, each given with its number of bytes."""
         total = sum(size for _, size in files)
         if len(files) == 1:
-            with open(files[0][0], "rb") as file:
+            with disk.open_file(files[0][0], "rb") as file:
                 return self._mapped(file.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
         assert self.folder is not None
         with scratch(self.folder, total) as out:
             at = 0
             for path, size in files:
-                with open(path, "rb") as file:
+                with disk.open_file(path, "rb") as file:
                     copy_range(file.fileno(), out.fileno(), size, at)
                 at += size
             return self._mapped(out.fileno(), dtype, (total // np.dtype(dtype).itemsize,))
@@ -204,7 +205,7 @@ class Workspace:
         arrays, paths = {}, {key: self.run.path / f"{name}.{key}" for key in kinds}
         for key, (shape, dtype) in kinds.items():
             nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-            with storing(paths[key], nbytes), open(paths[key], "w+b", buffering=0) as file:
+            with storing(paths[key], nbytes), disk.open_file(paths[key], "w+b", 0) as file:
                 reserve(file.fileno(), nbytes)
                 arrays[key] = self.keeper.map(file.fileno(), dtype, shape, write=True)
         fill(arrays)
@@ -222,7 +223,7 @@ class Workspace:
         shapes = {}
         for key, array in made.items():
             path = self.run.path / f"{name}.{key}"
-            with storing(path, array.nbytes), open(path, "wb", buffering=0) as file:
+            with storing(path, array.nbytes), disk.open_file(path, "wb", 0) as file:
                 reserve(file.fileno(), array.nbytes)
                 write_all(file, np.ascontiguousarray(array))
             shapes[key] = described(array, path)
@@ -242,7 +243,7 @@ class Workspace:
         arrays = {}
         for key, (dtype, shape, crc) in place.progress[name]["arrays"].items():
             try:
-                with open(place.path / f"{name}.{key}", "rb") as file:
+                with disk.open_file(place.path / f"{name}.{key}", "rb") as file:
                     arrays[key] = self.keeper.map(file.fileno(), np.dtype(dtype), shape)
             except (OSError, ValueError):  # the file is missing or too short
                 break
@@ -256,8 +257,8 @@ class Workspace:
 
 def described(array: Array, path: Path) -> tuple[str, list[int], int]:
     """Sync the file of an array to disk, and return the dtype, shape and checksum of the array."""
-    with storing(path), open(path, "rb") as file:
-        os.fsync(file.fileno())
+    with storing(path), disk.open_file(path, "rb") as file:
+        disk.system.sync(file.fileno())
     return array.dtype.str, list(array.shape), crc_of(np.ascontiguousarray(array))
 
 
@@ -269,8 +270,8 @@ def crc_of(array: Array) -> int:
 def scratch(folder: Path, size: int) -> Iterator[IO[bytes]]:
     """Open an unnamed file of this size with reserved disk blocks."""
     path = folder / f"scratch-{os.getpid()}"
-    with storing(path, size), open(path, "w+b", buffering=0) as file:
-        path.unlink()
+    with storing(path, size), disk.open_file(path, "w+b", 0) as file:
+        disk.system.unlink(path)
         reserve(file.fileno(), size)
         yield file
 
@@ -279,10 +280,10 @@ def copy_range(source: int, target: int, size: int, at: int) -> None:
     """Copy the first `size` bytes of an open file to position `at` of another."""
     done = 0
     while done < size:
-        chunk = os.pread(source, min(1 << 24, size - done), done)
+        chunk = disk.system.read(source, min(1 << 24, size - done), done)
         if not chunk:
             raise OSError(errno.EIO, "a work file has become shorter while it was in use")
-        done += os.pwrite(target, chunk, at + done)
+        done += disk.system.write_at(target, chunk, at + done)
 
 
 def write_all(file: IO[bytes], array: Array) -> None:
@@ -295,7 +296,8 @@ def write_all(file: IO[bytes], array: Array) -> None:
 def read_json(path: Path) -> dict[str, Any] | None:
     """Return the JSON object in a file, or None if the file is missing or contains no object."""
     try:
-        found = json.loads(path.read_bytes())
+        with disk.open_file(path, "rb") as file:
+            found = json.loads(file.read())
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
