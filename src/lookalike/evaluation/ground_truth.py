@@ -128,7 +128,7 @@ def receipt_of(source: Any) -> dict[str, Any]:
         file = path / RECEIPT if path.is_dir() else path.with_name(f"{path.name}.{RECEIPT}")
         try:
             receipt = json.loads(file.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
     return receipt if isinstance(receipt, dict) else {}
 

@@ -111,7 +111,7 @@ class Manifest:
                 self.link.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
         except sqlite3.OperationalError as error:
             raise InputError(f"cannot open {self.path}: {error}. Is it the manifest of an index?") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # of text in the schema
             raise self.damaged(str(error)) from error
         change = self.meta()["change"]
         if change < known:
@@ -173,6 +173,8 @@ class Manifest:
         """Return all rows of a query."""
         try:
             return self.link.execute(query, values).fetchall()
+        except UnicodeDecodeError as error:
+            raise self.damaged(str(error)) from error
         except sqlite3.Error as error:
             if not (self.read_only and isinstance(error, sqlite3.OperationalError) and not self.link.in_transaction):
                 raise self._failed(error) from error

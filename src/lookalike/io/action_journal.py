@@ -86,7 +86,7 @@ def read_journal(path: Path) -> Iterator[Change]:
         raise InputError(f"{path} is not a journal of lookalike.")
     if any(not row for row in rows[:-1]):  # the last line may be cut off
         raise InputError(f"{path} is damaged: line {rows.index({}) + 1} is not valid.")
-    failed = {row["failed"] for row in rows if "failed" in row}
+    failed = [row["failed"] for row in rows if "failed" in row]
     for row in rows:
         if "begin" in row and row["begin"] not in failed:
             yield _change(row, path)
@@ -95,7 +95,7 @@ def read_journal(path: Path) -> Iterator[Change]:
 def _row(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return row if isinstance(row, dict) else {}
 

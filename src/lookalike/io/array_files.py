@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,19 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
                 raise InputError(f"no array {wanted!r} in {file}.{nearest(wanted, names)} Arrays: {listed(names)}.")
             values = as_matrix(arrays[chosen], str(file), convert=False)
             return values, None if wanted is None else _row_names(arrays[wanted], len(values), wanted, file)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        SyntaxError,
+        TypeError,
+        KeyError,
+        MemoryError,
+        tokenize.TokenError,
+        OverflowError,
+        RecursionError,
+        zipfile.BadZipFile,
+    ) as error:  # fmt: skip  (a damaged header is parsed)
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{file} cannot be read as a NumPy file: {reason[:200]}.") from error
 

@@ -92,9 +92,11 @@ def write_folder(
 def read_json(file: Path) -> dict[str, Any]:
     """Read a receipt that `write_json` wrote."""
     try:
-        receipt: dict[str, Any] = json.loads(file.read_bytes())
-    except ValueError as error:
+        receipt = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not valid JSON ({error}).") from error
+    if not isinstance(receipt, dict):
+        raise InputError(f"{file} is no JSON object; expected the receipt of a result.")
     return receipt
 
 

@@ -130,7 +130,7 @@ def events_of(path: Path) -> list[dict[str, Any]]:
             continue
         try:
             event = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number == len(lines) - 1:  # a writer was killed within the line
                 break
             raise InputError(f"{path} line {number + 1} is not JSON ({error}).") from error

@@ -111,7 +111,7 @@ def explorer(view: View, access: Access | None = None) -> FastAPI:
         try:
             body = json.loads(await read_body(request, LIMITS))
             text = body["text"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BadJson('the body is not JSON with a "text".') from error
         if not isinstance(text, str):
             raise BadJson('"text" is not a string.')
@@ -124,7 +124,7 @@ def _key(text: str) -> Any:
     """Parse an item in the notation of the page: a whole number or a string, as JSON."""
     try:
         key = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"item {text!r} is not JSON; expected a number or a string in quotes.") from error
     if not isinstance(key, int | str) or isinstance(key, bool):
         raise UsageError(f"item {text!r} is no item; expected a number or a string in quotes.")

@@ -100,7 +100,7 @@ def _imported(review: Review, text: str) -> dict[str, Any]:
 def _object(line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"a line of the file is not JSON ({error}).") from error
     if not isinstance(row, dict):
         raise InputError("a line of the file is no JSON object; expected left, right and verdict.")
@@ -113,7 +113,7 @@ async def _given(request: Request, access: Access) -> dict[str, Any]:
     access.check(request, write=True)
     try:
         given = json.loads(await read_body(request, WRITE_LIMITS))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadJson("the body is not JSON.") from error
     if not isinstance(given, dict):
         raise BadJson("the body is no JSON object.")

@@ -48,7 +48,11 @@ class RemovedTable:
             raise InputError(
                 f"{path} is not a table of removed text; expected the one that scrub wrote for the output."
             )
-        self.about: dict[str, Any] = json.loads(metadata)
+        try:
+            self.about: dict[str, Any] = dict(json.loads(metadata))
+            _ = [self.about[name] for name in ("format", "verbatim", "text", "lines", "given", "output", "closed_row")]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"{path} is damaged: its description cannot be read ({error}).") from error
         self._documents = self._read()
         self._next = next(self._documents, None)
 
