@@ -1,6 +1,6 @@
 """A disk that loses, tears and reorders what was not flushed, fails, and stops at any call; all from a seed.
 
-Calls are made on a real folder, which is what running processes see. Beside it the simulator knows what is durable: the
+Calls are made on a real folder, which is what running processes see. The simulator also knows what is durable: the
 content of each file when it was last flushed, and the names in each folder when that was last flushed. At a stop it builds one of the
 folders that a machine may find after a loss of power. Files of SQLite do not come through the door of `lookalike.io.disk`:
 of these the simulator assumes what SQLite promises, that a commit is durable.
