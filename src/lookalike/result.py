@@ -25,6 +25,7 @@ from lookalike.runtime.run_output import ManyRows, OutputKind, RunOutput, RunSpe
 
 if TYPE_CHECKING:
     from lookalike.core.judged_groups import KeptApart, Links
+    from lookalike.core.run_options import WithText
     from lookalike.io.verdicts import VerdictSet
 
 Asked = Literal["pairs", "groups", "dedup"]
@@ -207,10 +208,11 @@ class Result(ArrowRows):
         if at != len(stays):
             raise InputChanged(self.source.name)
 
-    def write(self, path: str | Path, *, force: bool = False) -> Path:
+    def write(self, path: str | Path, *, force: bool = False, with_text: WithText = "none") -> Path:
         """Write the requested table atomically, in the format that the file extension names.
 
-        Kept rows of JSON Lines, CSV, TSV and text files are copied byte for byte if the output has the same format.
+        with_text: put the beginnings, or all, of the texts next to the ids of pairs and groups. Kept rows of JSON
+        Lines, CSV, TSV and text files are copied byte for byte if the output has the same format.
         """
         from lookalike.io.canonical import canonical, converted
         from lookalike.io.paths import kind_of
@@ -224,7 +226,9 @@ class Result(ArrowRows):
         repair = getattr(self.source, "on_bad_text", "error") == "replace"
         if self.size_columns:
             check_added_columns(readers, path, "size_columns")
-        if self.asked == "pairs" and self.found.streamed is not None:
+        if with_text != "none" and self.asked != "dedup":
+            write_table(self.with_text(whole=with_text == "all"), path, force=force)
+        elif self.asked == "pairs" and self.found.streamed is not None:
             write_table(self.pair_batches(), path, force=force)
         elif self.asked != "dedup":
             write_table(self.to_arrow(), path, force=force)
@@ -269,6 +273,21 @@ class Result(ArrowRows):
     def to_arrow(self) -> pa.Table:
         """Return the requested table: pairs, groups, or the kept rows."""
         return {"pairs": lambda: self.pairs, "groups": lambda: self.groups, "dedup": lambda: self.kept}[self.asked]()
+
+    def with_text(self, table: pa.Table | None = None, *, whole: bool = False) -> pa.Table:
+        """Return a table of this result with the texts of the items next to their ids: their beginnings, or `whole`.
+
+        table: `pairs`, `groups` or `removed`; by default the requested one, or `removed` for dedup. The input is read
+        again.
+        """
+        from lookalike.io.item_texts import add_texts
+
+        if table is None:
+            table = self.removed if self.asked == "dedup" else self.to_arrow()
+        other = self.source if self.against is None else self.against
+        sources = {"left": self.source, "right": other, "id": self.source}
+        sources |= {"kept": other, "representative": self.source}
+        return add_texts(table, {name: sources[name] for name in table.column_names if name in sources}, whole=whole)
 
     def listed_pairs(self) -> pa.Table | None:
         """Return the pairs, or None if groups or dedup was requested and there are more than `max_pairs` pairs."""

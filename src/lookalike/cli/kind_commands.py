@@ -17,7 +17,7 @@ from lookalike.cli.streams import STANDARD_STREAM, StreamOptions, Streams, strea
 from lookalike.cli.tidy import Tidy, TidyOptions
 from lookalike.core import run_options as shared
 from lookalike.core.options import Option, declared
-from lookalike.core.run_options import Grouping, GroupingOption
+from lookalike.core.run_options import Grouping, GroupingOption, WithText
 from lookalike.errors import UsageError
 
 Command = Callable[..., None]
@@ -25,6 +25,19 @@ Command = Callable[..., None]
 
 class Nothing(TypedDict, total=False):
     """No options."""
+
+
+TEXT_KINDS = ("documents", "strings", "baskets", "records")  # kinds whose items have a text
+
+
+class TextColumns(TypedDict, total=False):
+    """The option of commands whose tables can show the items."""
+
+    with_text: Annotated[
+        WithText | None,
+        Option(None, "Put the texts of the items next to their ids: their beginnings, or all.",
+               unset="none; all for strings without ids"),
+    ]  # fmt: skip
 
 
 class PairsArguments(TypedDict, total=False):
@@ -53,6 +66,13 @@ class DedupArguments(TypedDict, total=False):
     ]  # fmt: skip
     against: shared.Against
     keep: shared.KeepPolicy
+
+
+def _check_text_columns(output: Path | None, engine: str | None) -> None:
+    if engine == "spark":
+        raise UsageError("--with-text is for one machine; leave out --engine spark.")
+    if output is not None and not output.suffix and str(output) != STANDARD_STREAM:
+        raise UsageError("--with-text is for files; a result folder has the tables that other commands read.")
 
 
 @dataclass(frozen=True)
@@ -109,6 +129,9 @@ class KindCommands:
 
         if self.check is not None:
             self.check(options)
+        with_text = options.pop("with_text", None)
+        if with_text not in (None, "none"):
+            _check_text_columns(target.output, options.get("engine"))
         aside = {name: options.pop(name) for name in declared(self.aside)}
         sizes = given.pop("sizes", None)
         if sizes is not None and options.get("engine") == "spark":
@@ -127,6 +150,8 @@ class KindCommands:
         if self.works:
             options["beside"] = o.beside(opened.folder / "run" if opened.folder else output or target.removed)
         source = self.open(inputs, options, given)
+        if with_text is None:
+            with_text = "all" if self.noun == "strings" and source.id_column is None else "none"
         seen = tidy.look(source)
         if asked == "dedup" and output is not None:
             check_output(output, force=target.force, columns=getattr(source, "columns", ()))
@@ -140,14 +165,17 @@ class KindCommands:
             # The app is loaded while the source is being read.
             result = getattr(import_module(self.app), asked)(source, progress=progress, **given, **options)
             with outputs.together():
-                others = [] if target.removed is None else outputs.write_table(result.removed, target.removed)
+                removed = None if target.removed is None else result.removed
+                if removed is not None and with_text != "none":
+                    removed = result.with_text(removed, whole=with_text == "all")
+                others = [] if target.removed is None else outputs.write_table(removed, target.removed)
                 others += [] if sizes is None else outputs.write_table(result.sizes, sizes)
-                wrote = outputs.write_result(result, output, others) + others
+                wrote = outputs.write_result(result, output, others, with_text) + others
         if sends and output is not None:
             opened.send(output)
             wrote = [path for path in wrote if path.parent != output.parent]
         if output is None and not target.json and asked != "dedup":
-            (show.print_pairs if asked == "pairs" else show.print_groups)(result)
+            (show.print_pairs if asked == "pairs" else show.print_groups)(result, with_text)
         show.finish(result, wrote, quiet=target.quiet, json=target.json)
         if self.after is not None:
             with redirect_stdout(sys.stderr) if sends else nullcontext():
@@ -194,7 +222,8 @@ class KindCommands:
         if tidies:
             further = TidyOptions
         more = self.dedup_options if asked == "dedup" else Nothing
-        return o.takes(o.OutputOptions, StreamOptions, own, self.options, further, more, self.aside)(command)
+        texts = TextColumns if self.noun in TEXT_KINDS else Nothing
+        return o.takes(o.OutputOptions, StreamOptions, texts, own, self.options, further, more, self.aside)(command)
 
     def _pairs(self) -> Command:
         return self._command(

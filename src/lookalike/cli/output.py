@@ -26,6 +26,7 @@ from lookalike.io.results import write_receipt
 from lookalike.io.write import write_table
 
 if TYPE_CHECKING:
+    from lookalike.core.run_options import WithText
     from lookalike.kinds.documents.classify import Classification
     from lookalike.kinds.passages.api import Passages
     from lookalike.kinds.passages.stories import Stories
@@ -79,7 +80,7 @@ class Outputs:
 
     def write_result(
         self, result: Result | Passages | Stories | Classification | NearestResult, path: Path | None,
-        others: Sequence[Path] = (),
+        others: Sequence[Path] = (), with_text: WithText = "none",
     ) -> list[Path]:  # fmt: skip
         """Write the requested table by extension, with its receipt, or all tables into a folder.
 
@@ -95,7 +96,7 @@ class Outputs:
 
         with self.together():
             if isinstance(result, Result):
-                result.write(path, force=self.force)
+                result.write(path, force=self.force, with_text=with_text)
             else:
                 write_table(result.to_arrow(), path, force=self.force)
             write_receipt(result.receipt, receipt_of(path), [path, *others], force=self.force)
@@ -107,11 +108,11 @@ def receipt_of(path: Path) -> Path:
     return path.with_name(path.name + ".receipt.json")
 
 
-def print_pairs(result: Result) -> None:
+def print_pairs(result: Result, with_text: WithText = "none") -> None:
     """Print the most similar pairs as a table on a terminal; all pairs as tab-separated lines in a pipe."""
     table = result.pairs
     if not sys.stdout.isatty():
-        print_lines(table)
+        print_lines(_with_text(result, table, with_text))
         return
     scale = result.job.scale
     best = table.sort_by([(scale.column, "descending" if scale.sign > 0 else "ascending")]).slice(0, TERMINAL_ROWS)
@@ -124,11 +125,11 @@ def print_pairs(result: Result) -> None:
     )
 
 
-def print_groups(result: Result) -> None:
+def print_groups(result: Result, with_text: WithText = "none") -> None:
     """Print the largest groups as a table on a terminal; all rows as tab-separated lines in a pipe."""
     table = result.groups
     if not sys.stdout.isatty():
-        print_lines(table)
+        print_lines(_with_text(result, table, with_text))
         return
     biggest = table.sort_by([("size", "descending"), ("group", "ascending")]).slice(0, TERMINAL_ROWS)
     print_items(biggest, {"id": (result.source, result.found.ids[0])}, result, table.num_rows)
@@ -157,6 +158,10 @@ def room_of_excerpts(table: pa.Table, excerpts: Sequence[str]) -> int:
 def readable(table: pa.Table, name: str) -> list[str]:
     """Return the values of a column as a terminal shows them."""
     return people_read(table[name].to_pylist(), is_count=name == "distance")
+
+
+def _with_text(result: Result, table: pa.Table, with_text: WithText) -> pa.Table:
+    return table if with_text == "none" else result.with_text(table, whole=with_text == "all")
 
 
 def print_rows(table: pa.Table, what: str) -> None:

@@ -30,6 +30,10 @@ SYLLABLES = (("ka", "mi", "to", "su", "re", "no", "li", "va"), ("ran", "til", "s
 @o.takes()
 def samples(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write to.", show_default=False)],
+    topic: Annotated[
+        str | None,
+        o.option(o.RUN, "--topic", metavar="NAME", help="The data of one how-to guide, such as documents or photos."),
+    ] = None,
     force: o.RunOptions.Force = False,
 ) -> None:
     """Write the small data sets that the documentation uses: texts, essays, people, sales and vectors.
@@ -37,15 +41,19 @@ def samples(
     They are made up, and do not change from one machine to another.
     """
     from lookalike.cli import terminal
+    from lookalike.cli.sample_sets import TOPICS
+    from lookalike.errors import UsageError, listed, nearest
     from lookalike.io.atomic import check_place, replacing
 
-    files = texts() | {"embeddings.npy": _vectors()}
+    if topic is not None and topic not in TOPICS:
+        raise UsageError(f"no topic {topic!r}.{nearest(topic, TOPICS)} Topics: {listed(TOPICS)}.")
+    files = texts() | {"embeddings.npy": _vectors()} if topic is None else TOPICS[topic]()
     folder.mkdir(parents=True, exist_ok=True)
     for name in files:
         if (folder / name).parent.is_dir():
             check_place(folder / name, force=force)
-    (folder / "essays").mkdir(exist_ok=True)
     for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with replacing(folder / name, force=force) as draft:
             draft.path.write_bytes(content.encode() if isinstance(content, str) else content)
     terminal.err.say("Wrote", ", ".join(str(folder / name) for name in files))

@@ -72,6 +72,8 @@ AtMost = Annotated[float | None, Option(
     None, "Largest distance of a neighbour.", unset="no limit", panel=SIMILARITY_PANEL, range="[0, inf)",
 )]  # fmt: skip
 
+WithText = Literal["none", "beginning", "all"]
+
 # What is similar, and how surely it is found.
 Threshold = Annotated[float, Option(
     0.8, "Lowest similarity of a pair.", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL, range="(0, 1]",

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.arrow import as_arrow
 from lookalike.errors import ID_ADVICE, BadText, DuplicateIds, InputChanged, InputError, UsageError
 from lookalike.io.batch import TextBatch, resized
 from lookalike.io.canonical import canonical, canonical_type, without_dictionary
@@ -150,7 +151,7 @@ class Collection:
             for batch in batches:
                 end = batch.first_row + len(batch)
                 here = [row for row in wanted if row < end]
-                texts = batch.texts.take(pa.array([row - batch.first_row for row in here], pa.int64()))
+                texts = batch.texts.take(as_arrow(np.array(here, np.int64) - batch.first_row))
                 by_row.update(zip(here, texts.to_pylist(), strict=True))
                 wanted = wanted[len(here) :]
                 if not wanted or wanted[0] > end + FAR_AHEAD_ROWS:

@@ -91,8 +91,12 @@ def test_no_rows_are_no_error(tmp_path: Path, lookalike, kind: str) -> None:
     (tmp_path / "none.txt").touch()
     (tmp_path / "none.csv").write_text("id,code\n")
     for name in ("none.txt", "none.csv"):
-        assert lookalike(kind, "pairs", tmp_path / name).out == "left\tright\tdistance\n"
-        assert lookalike(kind, "groups", tmp_path / name).out == "id\tgroup\tsize\trepresentative\n"
+        texts = "" if kind == "bits" or name == "none.csv" else "_text"
+        assert lookalike(kind, "pairs", tmp_path / name).out.split() in (
+            ["left", "right", "distance"],
+            ["left", f"left{texts}", "right", f"right{texts}", "distance"],
+        )
+        assert lookalike(kind, "groups", tmp_path / name).out.startswith("id\t")
         assert lookalike(kind, "dedup", tmp_path / name, "-o", tmp_path / f"{kind}{name}", "--force").code == 0
     (tmp_path / "empty.csv").touch()
     done = lookalike(kind, "pairs", tmp_path / "empty.csv")
@@ -193,3 +197,40 @@ def test_a_notebook_shows_what_is_similar() -> None:
     shown = la.dedup(texts)._repr_html_()
     assert "a b c d e &lt;f&gt;" in shown
     assert "x" * 61 not in la.pairs([*texts, texts[2]])._repr_html_()
+
+
+def test_strings_without_ids_are_written_next_to_their_row_numbers(lookalike, tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("ann\nanne\nbob\n")
+    assert (
+        lookalike("strings", "pairs", path, "--max-edits", 1, "-q").out
+        == "left\tleft_text\tright\tright_text\tdistance\n0\tann\t1\tanne\t1\n"
+    )
+    assert lookalike("strings", "groups", path, "--max-edits", 1, "-q").out.splitlines()[1] == "0\tann\t0\t2\t0\tann"
+    done = lookalike(
+        "strings",
+        "dedup",
+        path,
+        "--max-edits",
+        1,
+        "-q",
+        "-o",
+        tmp_path / "kept.txt",
+        "--removed",
+        tmp_path / "gone.csv",
+    )
+    assert done.code == 0, done.err
+    assert (tmp_path / "gone.csv").read_text().splitlines() == [
+        '"id","text","kept","kept_text","distance"',
+        '1,"anne",0,"ann",1',
+    ]
+    named = tmp_path / "names.csv"
+    named.write_text("id,name\na,ann\nb,anne\n")
+    assert (
+        lookalike("strings", "pairs", named, "--text", "name", "--max-edits", 1, "-q").out.splitlines()[0]
+        == "left\tright\tdistance"
+    )
+    assert (
+        lookalike("strings", "pairs", path, "--max-edits", 1, "-q", "--with-text", "none").out.splitlines()[1]
+        == "0\t1\t1"
+    )
