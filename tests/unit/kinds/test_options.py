@@ -36,9 +36,9 @@ FUNCTIONS = {
 MODULES = [f"lookalike.kinds.{name}.options" for name in (*KINDS, "passages", "scrub")]
 REFERENCE = (Path(__file__).parents[3] / "docs/reference/python.md").read_text(encoding="utf-8")
 ONLY_ON_THE_COMMAND_LINE = {
-    "with_text", "output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs", "apply", "yes", "journal",
+    "carry", "output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs", "apply", "yes", "journal",
     "protect", "format", "encoding", "delimiter", "undo", "like_input", "sizes", "pairs", "against", "matches", "fail_over",
-    "report",
+    "report", "with_text",
 }  # fmt: skip
 
 
