@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, KeysView
+from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import numpy as np
 
 from lookalike.core import formatting
 from lookalike.core.arrays import F64, U32, U64, Recipe, Sets, ShingleRule, Signatures, check_choice
-from lookalike.errors import BadText, UsageError
+from lookalike.errors import BadText, RecipeMismatch, UsageError
 from lookalike.kernels import shingles, sketches, tokens
 from lookalike.kinds.documents.signatures import band_keys, sketch
 from lookalike.planning.banding import plan
@@ -33,6 +33,9 @@ class MinHash:
     value, so a slot stores 64 bits (8 num_perm bytes in total), from which `digest` computes the 32 bits of the
     signature. `fss-1` costs about one hash per token, `minhash-1` num_perm hashes per token.
 
+    hashfunc: maps the bytes of a token to an integer, of which the lowest 64 bits count; tokens with equal integers are
+    one token. MinHashes with different functions cannot be compared.
+
     >>> left, right = MinHash(), MinHash()
     >>> left.update_batch(["milk", "bread", "eggs", "rice"])
     >>> right.update_batch(["milk", "bread", "eggs", "tea"])
@@ -42,11 +45,15 @@ class MinHash:
     MinHash(num_perm=128, seed=42, scheme='fss-1')
     """
 
-    def __init__(self, num_perm: int = 128, *, seed: int = 42, scheme: Literal["fss-1", "minhash-1"] = "fss-1") -> None:
+    def __init__(
+        self, num_perm: int = 128, *, seed: int = 42, scheme: Literal["fss-1", "minhash-1"] = "fss-1",
+        hashfunc: Callable[[bytes], int] | None = None,
+    ) -> None:  # fmt: skip
         check_choice("scheme", scheme, ("fss-1", "minhash-1"))
         if not 0 <= seed < 1 << 64:
             raise UsageError(f"seed is {seed}; expected a whole number from 0 to 2^64 - 1.")
         self.recipe = Recipe(scheme=scheme, seed=seed, length=num_perm, shingles=TOKEN_RULE)
+        self.hashfunc = hashfunc
         self._pending: list[bytes] = []
         self._least: U64 = np.full(num_perm, sketches.EMPTY)
 
@@ -80,7 +87,8 @@ class MinHash:
 
     def update(self, token: bytes | str) -> None:
         """Add a token; a str is encoded as UTF-8. Adding a token twice has no effect."""
-        self._pending.append(_bytes(token))
+        data = _bytes(token)
+        self._pending.append(data if self.hashfunc is None else _word(self.hashfunc(data)))
         if len(self._pending) >= PENDING:
             self._settle()
 
@@ -89,12 +97,17 @@ class MinHash:
         for token in tokens:
             self.update(token)
 
+    def _check_same(self, other: MinHash) -> None:
+        self.recipe.check_same(other.recipe)
+        if self.hashfunc != other.hashfunc:
+            raise RecipeMismatch("the MinHashes have different functions `hashfunc`; expected the same for both.")
+
     def jaccard(self, other: MinHash) -> float:
         """Estimate the Jaccard similarity of the two sets (0 if one is empty).
 
         Raises RecipeMismatch if the two differ in scheme, seed or length.
         """
-        self.recipe.check_same(other.recipe)
+        self._check_same(other)
         if self.is_empty() or other.is_empty():
             return 0.0
         return float(np.mean(self._settle() == other._settle()))
@@ -104,7 +117,7 @@ class MinHash:
 
         Raises RecipeMismatch if the two differ in scheme, seed or length.
         """
-        self.recipe.check_same(other.recipe)
+        self._check_same(other)
         np.minimum(self._settle(), other._settle(), out=self._least)
 
     @classmethod
@@ -135,7 +148,7 @@ class MinHash:
 
     def copy(self) -> MinHash:
         """Return an independent copy."""
-        copied = MinHash(self.num_perm, seed=self.seed, scheme=self.recipe.scheme)  # type: ignore[arg-type]
+        copied = MinHash(self.num_perm, seed=self.seed, scheme=self.recipe.scheme, hashfunc=self.hashfunc)  # type: ignore[arg-type]
         copied._pending, copied._least = self._pending.copy(), self._least.copy()
         return copied
 
@@ -290,6 +303,11 @@ class MinHashLSH:
         signature = Signatures(minhash.digest()[np.newaxis], recipe)
         buckets: list[int] = band_keys(signature, self.plan.bands, self.plan.rows)[0].tolist()
         return buckets
+
+
+def _word(value: int) -> bytes:
+    """Return the lowest 64 bits of an integer as bytes."""
+    return (int(value) & (1 << 64) - 1).to_bytes(8, "little")
 
 
 def _bytes(token: bytes | str) -> bytes:

@@ -309,3 +309,21 @@ def test_names_of_datasketch() -> None:
     with table.insertion_session() as session:
         session.insert("one", one)
     assert table.query(one) == ["one"]
+
+
+def test_a_function_of_the_user_hashes_the_tokens() -> None:
+    def letters(token: bytes) -> int:
+        return int.from_bytes(token.lower(), "little") - (1 << 70)
+
+    plain, loud = MinHash(hashfunc=letters), MinHash(hashfunc=letters)
+    plain.update_batch(["milk", "bread"])
+    loud.update_batch(["MILK", "Bread"])
+    assert plain.jaccard(loud) == 1
+    assert plain.copy().jaccard(loud) == 1
+    assert MinHash.union(plain, loud).jaccard(plain) == 1
+    for other in (MinHash(), MinHash(hashfunc=hash)):
+        other.update("milk")
+        with pytest.raises(RecipeMismatch, match="different functions `hashfunc`"):
+            plain.jaccard(other)
+        with pytest.raises(RecipeMismatch):
+            plain.merge(other)
