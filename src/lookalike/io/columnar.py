@@ -102,7 +102,8 @@ class ParquetFile(Columnar, ColumnReader):
     def batches_from(self, schema: pa.Schema, start: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows from `start` on; row groups before it are not read."""
         places = self._places(schema.names)
-        names = list(dict.fromkeys(self._stored.names[place] for place in places))
+        stored = self._stored.names  # a new list each time
+        names = list(dict.fromkeys(stored[place] for place in places))
         self._announce(names)
         with unchanged(self, names):
             yield from self._batches(schema, names, start)

@@ -33,12 +33,14 @@ ROWS_PER_BATCH = 1 << 12  # rows of an array per Arrow batch
 
 @dataclass(frozen=True)
 class VectorBatch:
-    """Consecutive vectors. values f32[m, d]: a null row is all NaN; ids: None for row numbers; where: name of input."""
+    """Consecutive vectors. values f32[m, d]: a null row is all NaN; ids: None for row numbers; where: name of input;
+    pictures: the names of the measured pictures, of which a row of NaN could not be read."""
 
     values: F32
     ids: pa.Array | None = None
     extra: Mapping[str, pa.Array] = field(default_factory=dict)
     where: str = ""
+    pictures: Sequence[str] = ()
 
 
 class VectorPart(Protocol):

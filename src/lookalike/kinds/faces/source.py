@@ -40,7 +40,8 @@ class FacePart:
         if not self._made:
             with ThreadPoolExecutor() as pool:
                 rows = list(pool.map(self._measure, self.folder.files, self.folder.ids))
-            self._made.append(VectorBatch(np.stack(rows), pa.array(self.folder.ids, pa.string()), {}, self.folder.name))
+            ids = pa.array(self.folder.ids, pa.string())
+            self._made.append(VectorBatch(np.stack(rows), ids, {}, self.folder.name, self.folder.ids))
         yield from self._made
 
     def rows(self) -> Iterator[pa.RecordBatch]:

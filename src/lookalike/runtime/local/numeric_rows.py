@@ -86,7 +86,8 @@ def read_rows(
     return NumericRows(values, ids, cross, classes, classes.firsts, sides, order)
 
 
-Origin = tuple[int, str]  # the global number of the first row of a file, and its name
+# The global number of the first row of a file, its name, and the names of its rows if they are pictures.
+Origin = tuple[int, str, Sequence[str]]
 
 
 def _read(
@@ -110,7 +111,7 @@ def _read(
                     )
                 width = batch.values.shape[1]
             if not origins or origins[-1][1] != batch.where:
-                origins.append((done, batch.where))
+                origins.append((done, batch.where, batch.pictures))
             mine.append(_ids(batch, done - start))
             for name in extra if number == 0 else ():
                 extra[name].append(batch.extra[name])
@@ -147,13 +148,13 @@ def _check(values: F32, origins: list[Origin], pool: Pool, on_bad: str, nonzero:
     usable = np.concatenate([np.empty(0, np.bool_), *pool.map(good, range(0, len(values), ROWS_PER_TASK))])
     if on_bad == "error" and not usable.all():
         row = int(np.flatnonzero(~usable)[0])
-        raise InputError(_complaint(values[row], _where(row, origins)))
+        start, name, pictures = next(origin for origin in reversed(origins) if origin[0] <= row)
+        if pictures:
+            raise InputError(
+                f"{pictures[row - start]} in {name} cannot be read as a picture. Remove it, or give `on_bad='skip'`."
+            )
+        raise InputError(_complaint(values[row], f"{name} row {row - start}"))
     return usable
-
-
-def _where(row: int, origins: list[Origin]) -> str:
-    start, name = next(origin for origin in reversed(origins) if origin[0] <= row)
-    return f"{name} row {row - start}"
 
 
 def _complaint(row: F32, where: str) -> str:
