@@ -167,7 +167,7 @@ def main() -> None:
     except (ReaderGone, BrokenPipeError):  # the reader, such as `head`, has what it needs
         _let_go()
         sys.exit(0)
-    except (OSError, MemoryError, ImportError, RuntimeError) as error:
+    except Exception as error:
         if _lacks_memory(error):
             sys.stderr.write(f"{OutOfMemory.__name__}: {as_flags(str(OutOfMemory()))}\n")
             sys.exit(OutOfMemory.exit_code)
@@ -182,8 +182,8 @@ def _lacks_memory(error: BaseException) -> bool:
     """Return whether the system refused memory, for an allocation, a shared library or a thread."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
-    if isinstance(error, RuntimeError):
-        return "can't start new thread" in str(error)  # there is no memory for its stack
+    if "can't start new thread" in str(error) or "Resource temporarily unavailable" in str(error):
+        return True  # there is no memory for its stack; the second message is that of Arrow
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     return limited and ("shared object" in str(error) or "start new thread" in str(error))
 

@@ -81,9 +81,10 @@ def test_file_names_need_not_be_utf8(tmp_path: Path, suffix: str) -> None:
     assert receipt["counts"]["kept"] == 3
 
 
-@pytest.mark.parametrize("kilobytes", [300_000, 700_000])  # too little for Arrow, and for the compiler
-def test_little_address_space_gives_one_line(tmp_path: Path, kilobytes: int) -> None:
-    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m lookalike pairs {write(tmp_path / 'x.csv')}"
+@pytest.mark.parametrize(("kilobytes", "name"), [(300_000, "x.csv"), (300_000, "x.jsonl"), (700_000, "x.csv")])
+def test_little_address_space_gives_one_line(tmp_path: Path, kilobytes: int, name: str) -> None:
+    """Too little for Arrow, for its threads, and for the compiler."""
+    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m lookalike pairs {write(tmp_path / name)}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
