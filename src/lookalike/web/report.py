@@ -17,6 +17,7 @@ from lookalike.io.atomic import check_place, replacing
 from lookalike.io.contents import Content
 from lookalike.io.excerpts import excerpt
 from lookalike.io.pages import block, framed
+from lookalike.io.verdicts import events_of
 from lookalike.kinds.scrub.page import is_scrub_folder, page_of_cuts
 from lookalike.web import highlighting
 from lookalike.web.result_loader import open_result
@@ -93,6 +94,8 @@ def report(
             draft.nbytes += len(page)
             draft.path.write_text(page, encoding="utf-8", errors="replace")
         return path
+    if verdicts is not None:
+        events_of(Path(verdicts))  # a file that is not there is an error: nothing is judged on this page
     view = ResultView(open_result(source, inputs=inputs), None if verdicts is None else VerdictFile(Path(verdicts)))
     before, after = framed(EXPLORER_PAGE, STYLES, SCRIPTS)
     with replacing(path, force=force) as draft, open(draft.path, "w", encoding="utf-8", errors="replace") as file:

@@ -237,6 +237,18 @@ def test_a_run_with_verdicts_states_the_quality_of_what_it_found(view: ResultVie
     assert again.overview()["sampled"] is False
 
 
+def test_a_report_draws_the_estimates_of_a_file_of_verdicts(view: ResultView, saved: Path, tmp_path: Path) -> None:
+    assert view.sample is not None
+    left, right = view.sample.following()["pair"]
+    view.review.judge(left, right, "same", drawn=True)  # type: ignore[union-attr]
+    page = la.report(saved, tmp_path / "page.html", verdicts=tmp_path / "verdicts.jsonl").read_text()
+    assert '"quality":{"points":[{' in page
+    assert '"review":null' in page
+    with pytest.raises(InputError, match="no such file of verdicts"):
+        la.report(saved, tmp_path / "other.html", verdicts=tmp_path / "nowhere.jsonl")
+    assert not (tmp_path / "other.html").exists()
+
+
 def test_pairs_that_only_a_verdict_joins_are_shown_without_a_score(tmp_path: Path) -> None:
     judged = [{"left": "alone", "right": "family0/member0", "verdict": "same"}]
     view = ResultView(open_result(la.pairs(families(), threshold=0.3, verdicts=judged)))
