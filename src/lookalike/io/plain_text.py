@@ -30,6 +30,7 @@ from lookalike.io.reader import (
     reading,
     without_first,
 )
+from lookalike.io.texts import string_array
 from lookalike.io.unchanged import watched
 
 FILES_PER_BATCH = 512
@@ -245,10 +246,9 @@ class TextFiles(ByteReader):
             yield slice(first, len(self._sizes))
 
     def _read(self, part: slice) -> pa.RecordBatch:
-        contents = pa.array([self._content(file) for file in self._files[part]], pa.large_binary())
-        return pa.record_batch(
-            [pa.array(self._ids[part], pa.string()), contents.view(pa.large_string())], schema=self.schema
-        )
+        contents = [self._content(file) for file in self._files[part]]
+        columns = [string_array(self._ids[part], pa.string()), string_array(contents, pa.large_string())]
+        return pa.record_batch(columns, schema=self.schema)
 
     def _size(self, file: Path) -> int:
         with self._opening(file):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -168,3 +168,19 @@ def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:
     """Return the length of each list; 0 for null. (Without nulls, this avoids calls that would import pandas.)"""
     lengths = pc.list_value_length(lists)
     return np.array(pc.fill_null(lengths, 0) if lengths.null_count else np.from_dlpack(lengths), np.int64)
+
+
+def string_array(values: Sequence[str | bytes | None], dtype: pa.DataType) -> pa.Array:
+    """Return texts (bytes as they are) as an Arrow array of strings.
+
+    `pa.array` does the same, but imports pandas if it is installed, which takes longer than a small run.
+
+    >>> string_array(["a", None, b"bc"], pa.string()).to_pylist()
+    ['a', None, 'bc']
+    """
+    parts = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in values]
+    ends = np.zeros(len(parts) + 1, np.int64 if pa.types.is_large_string(dtype) else np.int32)
+    np.cumsum([len(part) for part in parts], out=ends[1:])
+    valid = np.packbits([value is not None for value in values], bitorder="little") if None in values else None
+    buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(ends), pa.py_buffer(b"".join(parts))]
+    return pa.Array.from_buffers(dtype, len(parts), buffers)

@@ -155,17 +155,23 @@ def test_other_values_are_left_to_the_compiler() -> None:
         assert kind_of(value) is None
 
 
-COMMAND = "pairs texts.csv --text text -o out.parquet --force"
+COMMANDS = [
+    "pairs texts.csv --text text -o out.parquet --force",
+    "passages texts.csv --text text --min-tokens 5 -o out.csv --force",
+    "records pairs texts.csv -o out.csv --force",
+]
 
 
 @loads_code
-def test_a_command_that_ran_before_does_not_load_the_compiler(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_ran_before_does_not_load_the_compiler(command: str, tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_text(
-        "text\nthe quick brown fox jumps over the dog\nthe quick brown fox jumps over the dog\n"
+        "text,town\nthe quick brown fox jumps over the dog,York\nthe quick brown fox jumps over the dog,York\n"
+        "nothing like the others here,Leeds\n"
     )
     probe = (
-        f"import sys; from lookalike.cli.main import app; app({COMMAND.split()!r}, standalone_mode=False); "
-        "print({'numba', 'llvmlite', 'scipy'} & set(sys.modules))"
+        f"import sys; from lookalike.cli.main import app; app({command.split()!r}, standalone_mode=False); "
+        "print({'numba', 'llvmlite', 'pandas', 'scipy'} & set(sys.modules))"
     )
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True)

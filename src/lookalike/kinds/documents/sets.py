@@ -13,6 +13,7 @@ import pyarrow as pa
 from lookalike.core.arrays import Recipe, RuleOptions, Sets, ShingleRule
 from lookalike.core.measures import SET_MEASURES
 from lookalike.errors import BadText, UsageError
+from lookalike.io.texts import string_array
 from lookalike.kernels import bounds
 from lookalike.kinds.documents.features import shingle
 from lookalike.kinds.documents.signatures import sketch
@@ -92,7 +93,7 @@ def _pair(a: Any, b: Any, rule: RuleOptions) -> tuple[pa.Array, ShingleRule]:
         what, fits = ("texts", "word, char, byte, line") if texts else ("collections", "token")
         raise UsageError(f"unit {unit!r} does not fit {what}; units that do: {fits}.")
     if texts:
-        return pa.array([_valid(text) for text in (a, b)], pa.large_string()), made
+        return string_array([_valid(text) for text in (a, b)], pa.large_string()), made
     left, right = _tokens(a, made.k), _tokens(b, made.k)
     ends = pa.array([0, len(left), len(left) + len(right)], pa.int64())
     return pa.LargeListArray.from_arrays(ends, _values(left + right)), made

@@ -37,6 +37,7 @@ PASSAGE_MEMORY_PER_TEXT_BYTE = 5.0  # bytes of memory for each byte of text
 TOKENS_PER_TASK = 1 << 19  # tokens that one task winnows
 MOST_SEEDS = 50_000_000  # maximum pairs of equal fingerprints to extend, or SEEDS_PER_PRINT per fingerprint if more
 SEEDS_PER_PRINT = 20
+PASSAGE_BUFFER = 1 << 12  # passages that one call of the kernel can return, unless a document has more
 BOILERPLATE_WARNING_COUNT = 20  # minimum occurrences of a passage for the boilerplate warning
 WEIGHED, LISTED_PASSAGES = 500, 5  # stretches of boilerplate to rank, and to list in the receipt
 
@@ -221,11 +222,20 @@ def _find(
     starts = prints.starts[lists.order]
 
     def look(span: tuple[int, int]) -> tuple[I64, int]:
-        found, cut = kernel.find_passages(
-            *span, placed.tokens, placed.offsets, prints.covered, prints.offsets, lists.place, lists.fresh,
-            owners, starts, rivals, job.k, job.gap, job.min_tokens,
-        )  # fmt: skip
-        return found[np.lexsort((found[:, 4], found[:, 2], found[:, 1], found[:, 0]))], cut
+        at, end = span
+        size, pieces, unbridged = PASSAGE_BUFFER, [np.empty((0, 8), np.int64)], 0
+        while at < end:
+            out = np.empty((size, 8), np.int64)
+            reached, count, cut = kernel.find_passages(
+                at, end, placed.tokens, placed.offsets, prints.covered, prints.offsets, lists.place, lists.fresh,
+                owners, starts, rivals, job.k, job.gap, job.min_tokens, out,
+            )  # fmt: skip
+            pieces.append(out[:count].copy())
+            unbridged += cut
+            size *= 1 if reached > at else 4
+            at = reached
+        found = np.concatenate(pieces)
+        return found[np.lexsort((found[:, 4], found[:, 2], found[:, 1], found[:, 0]))], unbridged
 
     found: list[I64] = []
     unbridged = 0

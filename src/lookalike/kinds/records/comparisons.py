@@ -102,7 +102,8 @@ class WholeRecords:
         at = self.offsets[:-1].copy()
         for field, ids in zip(fields, np.split(numbers, ends), strict=True):
             likeness.spread_words(field.values, ids, field.words.offsets, at, self.words)
-        self.offsets = likeness.sort_words(self.words, self.offsets)
+        repeated, self.offsets = self.offsets, np.empty(n + 1, np.int64)
+        likeness.sort_words(self.words, repeated, self.offsets)
         self.words = self.words[: self.offsets[-1]]
         self.holders = np.bincount(self.words, minlength=len(self.hashes))
         self.weights = rarity(self.holders, n)

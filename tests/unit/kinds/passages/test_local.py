@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +58,8 @@ def test_every_shared_run_is_found_and_nothing_else(
     for source, target, at, length in copies:  # so that long runs are common
         part = tokens[source % len(tokens)][at : at + length]
         tokens[target % len(tokens)][at // 2 : at // 2] = part
-    found = la.passages([written(one) for one in tokens], k=k, min_tokens=w + k - 1, gap=gap, threads=1)
+    with mock.patch.object(engine, "PASSAGE_BUFFER", 1):
+        found = la.passages([written(one) for one in tokens], k=k, min_tokens=w + k - 1, gap=gap, threads=1)
     assert found.job.guaranteed == (w if gap == 0 else min(w, 3)) + k - 1
     reported = rows(found)
     for left in range(len(tokens)):

@@ -63,8 +63,12 @@ def find_passages(
     k: int,
     gap: int,
     least: int,
-) -> Any:  # (i64[r, 8], number of pairs in which not every edit was tried)
-    """Find all passages that these documents share with later ones; the passages of a pair are consecutive."""
+    out: Any,  # i64[r, 8], out: the passages
+) -> Any:  # (document reached, number of passages, number of pairs in which not every edit was tried)
+    """Find all passages that these documents share with later ones; the passages of a pair are consecutive.
+
+    Stops before a document whose passages do not fit into the output.
+    """
     n = len(prints) - 1
     counts = np.zeros(n, np.int64)
     seen = np.empty(n, np.uint32)
@@ -74,9 +78,10 @@ def find_passages(
     reached = np.zeros(2 * longest + 1, np.int64)
     pieces = np.empty((2 * longest if gap > 0 else 0, 3), np.int64)
     seeds = np.empty((1 << 12, 2), np.uint32)
-    rows = np.empty((1 << 10, 8), np.int64)
+    rows = out
     found = cut = 0
     for d in range(begin, end):
+        complete, complete_cut = found, cut
         many, total = partners(d, prints, place, fresh, owners, rivals, counts, seen)
         if total == 0:
             continue
@@ -109,7 +114,9 @@ def find_passages(
             cut += 0 if whole else 1
             at = counts[e]
             counts[e] = 0
-    return rows[:found].copy(), cut
+        if len(rows) > len(out):
+            return d, complete, complete_cut
+    return end, found, cut
 
 
 @jit

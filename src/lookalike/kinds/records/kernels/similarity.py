@@ -317,10 +317,9 @@ def spread_words(values: Any, ids: Any, word_offsets: Any, at: Any, out: Any) ->
 
 
 @jit
-def sort_words(words: Any, offsets: Any) -> Any:  # words u32[t], changed in place; offsets i64[n+1] -> new offsets
-    """Sort the words of each record and remove duplicates."""
-    made = np.zeros_like(offsets)
-    to = 0
+def sort_words(words: Any, offsets: Any, out: Any) -> None:  # words u32[t], changed in place; offsets, out i64[n+1]
+    """Sort the words of each record and remove duplicates. out: the new offsets."""
+    out[0] = to = 0
     for i in range(len(offsets) - 1):
         part = words[offsets[i] : offsets[i + 1]]
         if len(part) > 64:
@@ -337,5 +336,4 @@ def sort_words(words: Any, offsets: Any) -> Any:  # words u32[t], changed in pla
             if to == begin or words[to - 1] != part[a]:
                 words[to] = part[a]
                 to += 1
-        made[i + 1] = to
-    return made
+        out[i + 1] = to
