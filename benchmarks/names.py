@@ -21,6 +21,8 @@ import numpy as np
 
 from machine import machine, versions
 
+# promise: docs/how-to/nearest.md | 2,000 names in a register of a million take 9.8 core seconds
+
 FORMS = ("Ltd", "Limited", "Inc", "GmbH", "LLC", "Corp", "AG", "Holdings", "& Co", "Group", "plc", "SA")
 TRADES = ("Foods", "Systems", "Logistics", "Energy", "Capital", "Media", "Textiles", "Motors", "Software", "Services",
           "Trading", "Consulting", "Properties", "Partners", "Pharma", "Design", "Solutions")  # fmt: skip
