@@ -44,6 +44,7 @@ from lookalike.runtime.run_output import OutputKind, RunOutput
 BEGIN = 40  # characters of a text to show in messages
 PER_THREAD = 40_000_000  # bytes of memory for the texts, tokens and candidates that one thread processes
 TOO_MANY_TO_LIST = "the pairs of near-copies do not fit into the memory: groups are made straight from buckets"
+PER_WEIGHTED_SHINGLE = 100  # bytes: the vocabulary, if most shingles are rare, vectors and inverted lists
 WEIGHTS_ARE_EXACT = "sets with weights are joined by their rarest elements, which misses nothing"
 MAX_PAIRS_PER_ITEM = 50  # bucket pairs per item above which groups are formed directly from the buckets
 
@@ -80,6 +81,12 @@ def run(
             items = items_of(features, classes, split)
             pa.default_memory_pool().release_unused()
         if job.is_weighted:
+            shingles = int(items.sizes.sum())
+            check_memory(
+                space.keeper,
+                PER_WEIGHTED_SHINGLE * shingles,
+                lambda: f"a search with weights over {shingles:,} shingles",
+            )
             if want == "pairs":
                 size_of(classes, None, split).check(
                     job.max_pairs, lambda item: _named(item, features, collections), cross=split >= 0

@@ -259,6 +259,13 @@ def test_too_many_pairs() -> None:
         la.pairs(texts, k=1, weight="idf", threshold=0.1, max_pairs=50)
 
 
+@pytest.mark.promise("docs/how-to/documents.md", "a limit (`--memory`) that it would exceed")
+def test_memory(tmp_path: Path) -> None:
+    texts = [" ".join(f"w{i}x{j}" for j in range(4000)) for i in range(500)]
+    with pytest.raises(UsageError, match="a search with weights over 2,000,000 shingles needs about 400 MB of memory"):
+        la.pairs(texts, k=1, weight="idf", memory="300MB", work_dir=tmp_path)
+
+
 def test_no_documents_and_no_shared_elements() -> None:
     assert len(la.pairs([], weight="idf")) == 0
     assert len(la.pairs(["", " ", "one"], weight="idf")) == 0
