@@ -222,9 +222,16 @@ def _grey(image: Image) -> Image:
         return image.convert("L")
     image = image.convert("RGBA")
     shown = _on_paper(image, "white")
-    levels: Any = shown.getextrema()
+    if _contrast(shown) >= MIN_CONTRAST:
+        return shown
+    other = _on_paper(image, "black")
+    return other if _contrast(other) >= MIN_CONTRAST else shown
+
+
+def _contrast(image: Image) -> int:
+    levels: Any = image.getextrema()
     low, high = levels
-    return shown if high - low >= MIN_CONTRAST else _on_paper(image, "black")
+    return int(high - low)
 
 
 def _on_paper(image: Image, colour: str) -> Image:
