@@ -48,11 +48,11 @@ def from_candidates(table: Any) -> Any:
     """The model as it was before: agreement by chance from the candidates where dependence cannot be measured."""
     from lookalike.kinds.records.em_composite import estimate
     from lookalike.kinds.records.em_three_class import fit_from_fields
-    from lookalike.kinds.records.match_probability import MatchModel
+    from lookalike.kinds.records.match_probability import MatchModel, _of_all_fields
 
     chances = fit_from_fields(table)
     if chances is not None:
-        return MatchModel(chances.prior, chances.bits, chances.explained, "measured")
+        return MatchModel(chances.prior, *_of_all_fields(chances, table), "measured")
     evidence = estimate(table)
     return MatchModel(evidence.prior, evidence.bits, None, "few fields")
 

@@ -82,3 +82,18 @@ def test_the_citation_names_this_version() -> None:
     import lookalike as la
 
     assert f"\nversion: {la.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_a_changed_decision_names_the_later_one() -> None:
+    """Both link to each other, as the index of the decisions says."""
+    decisions = {
+        int(path.name[:4]): path.read_text(encoding="utf-8") for path in (ROOT / "docs/decisions").glob("0*.md")
+    }
+    silent = []
+    for number, text in decisions.items():
+        status = re.sub(r"\([^)]*\)", "", text.split("\n\n", 2)[1])
+        for changed in re.findall(r"(?:[Cc]hanges|[Ss]upersedes|[Ee]xtends|[Rr]eplaces)([^.]*)", status):
+            for earlier in map(int, re.findall(r"\b\d+\b", changed)):
+                if not re.search(rf"\b{number}\b", decisions.get(earlier, str(number))):
+                    silent.append((earlier, number))
+    assert not silent, "(decision, the later one that changes it and that it does not name)"
