@@ -43,4 +43,6 @@ def _long(names: list[str]) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value.value if isinstance(value, Enum) else value)
+    from lookalike.io.addresses import shown  # here, because every help loads this module
+
+    return shown(str(value.value if isinstance(value, Enum) else value))

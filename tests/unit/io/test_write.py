@@ -128,7 +128,7 @@ def test_places_that_cannot_work_are_refused_before_the_work() -> None:
             False,
             UsageError,
             f"a.xlsx has the unknown extension '.xlsx'. Known: {KNOWN}. "
-            "A name without an extension is a folder for all tables of a result.",
+            "A name without an extension, or with a slash at its end, is a folder for all tables of a result.",
         ),
         ("-", True, UsageError, "- (standard output) is no name for an output: pairs and groups go there without -o."),
         ("no/a.csv", False, OutputError, "no such folder: no. Create it first (mkdir -p), or use another name."),
