@@ -279,7 +279,7 @@ def one_line_each(doc: str) -> str:
 def command_parameter(one: Declared, options: Mapping[str, Declared]) -> inspect.Parameter:
     """Return the parameter of a command for a declared option. options: all of the command, whose names a help has."""
     kind, default = _command_type(one), one.option.default
-    if is_output := "-o" in one.option.flags and get_origin(kind) is not list:
+    if is_output := "-o" in one.option.flags and "list" not in one.type_words:
         kind = OutputPath | None
     if isinstance(default, tuple):
         default = list(default)
