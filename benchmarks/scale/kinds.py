@@ -2,8 +2,9 @@
 
     python benchmarks/scale/kinds.py [--only bits] [--sizes 1000000 3000000 10000000] [--memory 300MB]
 
-Codes: nine in ten are random, the others copies of these with 1 to 3 bits turned; pairs within 3 bits. Both runs write
-a file, and the files must be the same. The exponent is that of the core seconds within the budget, over the sizes.
+Codes: nine in ten are random, the others copies of these with 1 to 3 bits turned; pairs within 3 bits. Vectors: 128
+float32 numbers in .npy, nine in ten random, the others near copies; pairs within 10 degrees. Both runs write a file,
+and the files must be the same. The exponent is that of the core seconds within the budget, over the sizes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 from measure import measure
 
 # promise: docs/how-to/large.md | Ten million codes of 64 bits
+# promise: docs/how-to/large.md | A million vectors of 128 float32 numbers
 ROWS = 1_000_000  # rows that are made at a time
 
 
@@ -46,8 +48,27 @@ def made_codes(path: Path, count: int) -> Path:
     return path
 
 
+def made_vectors(path: Path, count: int) -> Path:
+    draw = np.random.default_rng(42)
+    path = path.with_suffix(".npy")
+    with path.open("wb") as file:
+        head = {"descr": "<f4", "fortran_order": False, "shape": (count, 128)}
+        np.lib.format.write_array_header_1_0(file, head)
+        for low in range(0, count, ROWS // 10):
+            rows = draw.standard_normal((min(ROWS // 10, count - low), 128), np.float32)
+            copies = len(rows) // 10
+            rows[:copies] = rows[copies : 2 * copies] + np.float32(0.1) * draw.standard_normal(
+                (copies, 128), np.float32
+            )
+            file.write(rows[draw.permutation(len(rows))].tobytes())
+    return path
+
+
 Made = Callable[[Path, int], Path]
-KINDS: dict[str, tuple[Made, list[str]]] = {"bits": (made_codes, ["bits", "pairs", "--max-bits", "3"])}
+KINDS: dict[str, tuple[Made, list[str]]] = {
+    "bits": (made_codes, ["bits", "pairs", "--max-bits", "3"]),
+    "vectors": (made_vectors, ["vectors", "pairs", "--max-angle", "10"]),
+}
 
 
 def folder_bytes(folder: Path) -> int:

@@ -22,8 +22,9 @@ from typer.testing import CliRunner
 
 import lookalike as la
 from lookalike.cli.main import app
-from lookalike.errors import DuplicateIds, InputError, TooManyPairs
+from lookalike.errors import DuplicateIds, InputError, TooManyPairs, UsageError
 from lookalike.kinds.bits import disk as bits_disk
+from lookalike.kinds.vectors import disk as vectors_disk
 from lookalike.runtime.local import code_join, listed_rows, memory_limit
 
 COUNT = 3_000
@@ -71,7 +72,10 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_join.CodeJoin, "chunk_rows", 400)
     monkeypatch.setattr(code_join, "READ_CODES", 700)
     monkeypatch.setattr(code_join, "CODE_TASK_PAIRS", 8)
-    monkeypatch.setattr(bits_disk, "pairs_in_memory", lambda _: 1)
+    for module in (bits_disk, vectors_disk):
+        monkeypatch.setattr(module, "pairs_in_memory", lambda _: 1)
+    monkeypatch.setattr(vectors_disk, "CANDIDATES_PER_TASK", 100)
+    monkeypatch.setattr(vectors_disk, "room_for", lambda *_: 1 << 20)
 
 
 def answers(kind: Any, source: Path, **options: Any) -> dict[str, Any]:
@@ -111,6 +115,86 @@ def test_codes_on_disk_have_the_pairs_of_those_in_memory(
     assert expected["pairs"].num_rows > 100
     found = answers(la.bits, source, work_dir=tmp_path / "work", memory="300MB", **options)
     assert found == expected
+
+
+def points(count: int = COUNT) -> Any:
+    """Half of the vectors are near others, and some are equal to others."""
+    draw = np.random.default_rng(5)
+    values = draw.standard_normal((count, 24)).astype(np.float32)
+    half = count // 2
+    values[half:] = values[draw.integers(0, half, count - half)]
+    values[half:] += np.float32(0.05) * draw.standard_normal((count - half, 24)).astype(np.float32)
+    values[-40:] = values[:40]
+    return values
+
+
+def array(folder: Path) -> Path:
+    np.save(folder / "in.npy", points())
+    return folder / "in.npy"
+
+
+def halves(folder: Path) -> Path:
+    np.save(folder / "in.npy", points().astype(np.float16))
+    return folder / "in.npy"
+
+
+def bytes_of_rows(folder: Path) -> Path:
+    values = pa.array((30 * points()).clip(-127, 127).astype(np.int8).reshape(-1))
+    table = {"id": [f"row {n}" for n in range(COUNT)], "vector": pa.FixedSizeListArray.from_arrays(values, 24)}
+    pq.write_table(pa.table({**table, "rank": np.arange(COUNT) % 7}), folder / "in.parquet", row_group_size=700)
+    return folder / "in.parquet"
+
+
+def fvecs(folder: Path) -> Path:
+    rows = np.concatenate([np.full((COUNT, 1), 24, np.int32).view(np.float32), points()], axis=1)
+    (folder / "in.fvecs").write_bytes(rows.tobytes())
+    return folder / "in.fvecs"
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.promise("docs/how-to/large.md", "Vectors of .npy and .fvecs files stay there")
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        (array, {"max_angle": 10, "method": "lsh"}),
+        (halves, {"min_cosine": 0.98, "method": "lsh", "recall": 0.8}),
+        (bytes_of_rows, {"max_angle": 10, "method": "lsh", "keep": "max:rank"}),
+        (fvecs, {"max_distance": 0.5, "exact": True}),
+    ],
+    ids=str,
+)
+def test_vectors_on_disk_have_the_pairs_of_those_in_memory(
+    made: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Plan, pairs, scores and even the measured recall are the same."""
+    source, work = made(tmp_path), {"work_dir": tmp_path / "work", "memory": "300MB"}
+    keep = {"keep": options.pop("keep")} if "keep" in options else {}
+    expected, found = (la.vectors.pairs(source, **options, **more) for more in ({}, work))
+    assert expected.pairs.num_rows > 1_000
+    assert found.pairs.equals(expected.pairs)
+    for name in ("plan", "choice", "recall_measured", "inputs"):
+        assert found.receipt[name] == expected.receipt[name], name
+    stored = sum(file.stat().st_size for file in (tmp_path / "work").glob("rows-*/values"))
+    assert stored == (COUNT * 24 if made is bytes_of_rows else 0)
+    one, other = (la.vectors.dedup(source, **options, **keep, **more) for more in ({}, work))
+    assert one.kept.equals(other.kept)
+    assert one.removed.equals(other.removed)
+
+
+def test_vectors_that_are_wrong_are_named_with_their_row(tmp_path: Path) -> None:
+    values = points(200)
+    values[150, 3] = np.nan
+    np.save(tmp_path / "in.npy", values)
+    with pytest.raises(InputError, match=r"in\.npy row 150: number 3 is NaN"):
+        la.vectors.pairs(tmp_path / "in.npy", max_angle=5, work_dir=tmp_path / "work")
+    for more in ({}, {"work_dir": tmp_path / "work"}):
+        found = la.vectors.pairs(tmp_path / "in.npy", max_angle=5, on_bad="skip", **more)
+        assert found.receipt["counts"]["skipped"] == 1
+    np.save(tmp_path / "other.npy", points(50)[:, :9])
+    with pytest.raises(UsageError, match=r"vectors of 9 and of 24 numbers"):
+        la.vectors.pairs(
+            tmp_path / "in.npy", against=tmp_path / "other.npy", max_angle=5, on_bad="skip", work_dir=tmp_path / "w"
+        )
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -170,10 +254,12 @@ def test_what_is_wrong_is_named_with_its_file_and_row(tmp_path: Path) -> None:
 PROGRAM = """
 import os, signal, sys
 from lookalike.kinds.bits import disk
+from lookalike.kinds.vectors import disk as vectors_disk
 from lookalike.runtime.local import checkpoints, code_join, pair_store, work_folder
 checkpoints.COMMIT = pair_store.STEP_COMMIT_SECONDS = 0.0
 code_join.CodeJoin.chunk_rows, code_join.READ_CODES = 400, 700
-disk.pairs_in_memory = lambda _: 1
+disk.pairs_in_memory = vectors_disk.pairs_in_memory = lambda _: 1
+vectors_disk.CANDIDATES_PER_TASK, vectors_disk.room_for = 100, lambda *_: 1 << 20
 left = int(sys.argv.pop(1))
 
 def moment():
@@ -208,7 +294,14 @@ finally:
 @pytest.mark.promise(
     "README.md", "after a crash or kill at any moment, the same command resumes and writes the same bytes"
 )
-@pytest.mark.parametrize(("made", "command"), [(integers, ["bits", "pairs", "--max-bits", "3"])], ids=["bits"])
+@pytest.mark.parametrize(
+    ("made", "command"),
+    [
+        (integers, ["bits", "pairs", "--max-bits", "3"]),
+        (bytes_of_rows, ["vectors", "pairs", "--max-angle", "10", "--method", "lsh"]),
+    ],
+    ids=["bits", "vectors"],
+)
 def test_killed_at_any_moment_the_same_command_goes_on(
     made: Callable[[Path], Path], command: list[str], tmp_path: Path
 ) -> None:
@@ -224,7 +317,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(
     calm = run(0, "calm.csv")
     assert calm.returncode == 0, calm.stderr
     moments = int(run(0, "whole.csv", "--work-dir", "whole").stderr.splitlines()[-1])
-    assert moments > 60
+    assert moments > 40
     draw, killed = random.Random(3), 0
     for step in (1, *(draw.randrange(2, moments // 3) for _ in range(3)), 0):
         done = run(step, "out.csv", "--work-dir", "work", "--memory", "300MB")

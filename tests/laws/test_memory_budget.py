@@ -221,6 +221,11 @@ def rows(folder: Path) -> None:
     np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((40_000, 32), np.float32))
 
 
+def rows_beyond(folder: Path) -> None:
+    """More than fit into memory."""
+    np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((300_000, 32), np.float32))
+
+
 def few_rows(folder: Path) -> None:
     np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((1_500, 32), np.float32))
 
@@ -243,6 +248,7 @@ def articles(folder: Path) -> None:
         (codes, ["bits", "groups", "in.parquet", "--max-bits", "2"]),
         (many_codes, ["bits", "pairs", "in.parquet", "--max-bits", "2"]),
         (rows, ["vectors", "groups", "in.npy", "--max-angle", "10"]),
+        (rows_beyond, ["vectors", "pairs", "in.npy", "--max-angle", "10", "--audit", "0"]),
         (few_rows, ["faces", "groups", "in.npy", "--tolerance", "0.01", "--share", "0.9"]),
         (entries, ["baskets", "groups", "in.parquet", "--set", "basket", "--item", "item", "-t", "0.8"]),
         (articles, ["stories", "in.parquet"]),
@@ -278,6 +284,11 @@ def many_rows(folder: Path) -> None:
     np.lib.format.open_memmap(folder / "in.npy", mode="w+", dtype=np.float32, shape=(2_000_000, 64))
 
 
+def mapped(file: Path) -> Any:
+    """An array of the user, which another process could not read again."""
+    return np.load(file, mmap_mode="r")
+
+
 def many_values(folder: Path) -> None:
     pq.write_table(pa.table({"id": range(1_200_000), "code": ["ab cd ef"] * 1_200_000}), folder / "in.parquet")
 
@@ -296,7 +307,7 @@ def many_keys(folder: Path) -> None:
         (many_keys, lambda file: la.strings.pairs(file, max_edits=2, **LIMIT), "70,000 strings with .* keys"),
         (many_values, lambda file: la.records.pairs(file, **LIMIT), "1,200,000 records"),
         (many_values, lambda file: la.bits.pairs(pq.read_table(file), code="code", **LIMIT), "1,200,000 codes"),
-        (many_rows, lambda file: la.vectors.pairs(file, max_angle=10, **LIMIT), "2,000,000 vectors"),
+        (many_rows, lambda file: la.vectors.pairs(mapped(file), max_angle=10, **LIMIT), "2,000,000 vectors"),
         (many_rows, lambda file: la.faces.pairs(file, **LIMIT), "2,000,000 faces"),
     ],
     ids=["strings", "keys of strings", "records", "bits", "vectors", "faces"],

@@ -103,7 +103,7 @@ class Collection:
             return None
         if not self._stamps:
             form = form_of(self.given).described()  # the same bytes are another text
-            self._stamps.extend(_stamp(path) | form for reader in self.readers for path in reader.paths)
+            self._stamps.extend(stamp_of(path) | form for reader in self.readers for path in reader.paths)
         return list(self._stamps)
 
     def state(self) -> dict[str, Any]:
@@ -250,7 +250,8 @@ def _text_bytes(batch: TextBatch) -> int:
     return int(batch.texts.nbytes)
 
 
-def _stamp(path: Path) -> dict[str, Any]:
+def stamp_of(path: Path) -> dict[str, Any]:
+    """Return the path, size, modification time and checksum of a file."""
     with reading(str(path), "a file"):
         known = path.stat()
         return {

@@ -43,6 +43,18 @@ class VectorBatch:
     pictures: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class StoredMatrix:
+    """Rows of numbers in a file. offset: of the first one, in bytes; lead: numbers before each row to leave out."""
+
+    path: Path
+    rows: int
+    width: int
+    dtype: Any
+    offset: int = 0
+    lead: int = 0
+
+
 class VectorPart(Protocol):
     """One array or one table of vectors."""
 
@@ -68,6 +80,17 @@ class ArrayPart:
     files: tuple[Path, ...] = ()
 
     checksums: dict[str, int] = field(default_factory=dict)
+
+    def stored(self) -> StoredMatrix | None:
+        """Return where the rows are in a file; None for arrays in memory and for columns one after another."""
+        if not isinstance(self.values, np.memmap) or not self.files:
+            return None
+        rows, width = self.values.shape
+        if self.files[0].suffix.lower() == ".fvecs":
+            return StoredMatrix(self.files[0], rows, width, self.values.dtype, 0, 1)
+        if not self.values.flags.c_contiguous:
+            return None
+        return StoredMatrix(self.files[0], rows, width, self.values.dtype, int(self.values.offset))
 
     def current_checksums(self, names: Sequence[str]) -> dict[str, int]:
         """Return the checksum of the file if the array is mapped from one; arrays in memory do not change."""
@@ -110,14 +133,23 @@ class TablePart:
     def files(self) -> Sequence[Path]:
         return self.reader.paths
 
-    def batches(self, extra: Sequence[str]) -> Iterator[VectorBatch]:
+    @property
+    def number_type(self) -> Any:
+        """The type of the numbers if float32 would only make them longer, otherwise float32."""
+        dtypes = {self.reader.schema.field(name).type for name in self.numbers}
+        dtypes = {dtype.value_type if hasattr(dtype, "value_type") else dtype for dtype in dtypes}
+        short = {pa.int8(): np.int8, pa.uint8(): np.uint8, pa.float16(): np.float16}
+        return short.get(dtypes.pop(), np.float32) if len(dtypes) == 1 else np.float32
+
+    def batches(self, extra: Sequence[str], start: int = 0) -> Iterator[VectorBatch]:
+        """Yield the vectors from row `start` on."""
         for name in extra:
             check_column(self.reader.schema, name, self.reader.name)
         ids = [self.id_column] if self.id_column else []
         settled = self.reader.settled([*self.numbers, *extra])
         schema = pa.schema([*settled, *(f for f in select(self.reader.schema, ids) if f.name not in settled.names)])
-        first = 0
-        for batch in self.reader.batches(schema):
+        first = start
+        for batch in self.reader.batches_from(schema, start):
             where = _from_row(self.reader, first)
             yield VectorBatch(
                 numbers_of([batch.column(name) for name in self.numbers], where=where),
@@ -147,6 +179,13 @@ class Vectors:
         """The readers of the rows, if all parts are tables."""
         tables = tuple(part.reader for part in self.parts if isinstance(part, TablePart))
         return tables if len(tables) == len(self.parts) else ()
+
+    @property
+    def has_files(self) -> bool:
+        """Whether all vectors can be read again, part by part, from files."""
+        return bool(self.parts) and all(
+            part.stored() is not None if isinstance(part, ArrayPart) else bool(part.files) for part in self.parts
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the receipt's entry for the vectors."""

@@ -191,9 +191,11 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
+    from lookalike.core.keep_policy import preferred_column
     from lookalike.io.vectors import open_vectors
     from lookalike.kinds.vectors.local import VECTORS_NEED, run
-    from lookalike.runtime.local.memory_limit import MemoryLimit
+    from lookalike.runtime.local.memory_limit import MemoryLimit, works_on_disk
+    from lookalike.runtime.local.work_folder import ResourceLimits
 
     job_options: dict[str, Any] = dict(options)
     progress: Any = job_options.pop("progress", silent)
@@ -202,15 +204,21 @@ def _run(
     cluster = spark_options(job_options, verdicts)
     if cluster is not None:
         return _on_spark(asked, [source, against], grouping, keep, columns, cluster, job_options, Trace(progress))
-    memory = MemoryLimit.of(job_options)
+    place = ResourceLimits.of(job_options)
     job = make_job(job_options)
     sources = [open_vectors(source, **columns)]
     if against is not None:
         sources.append(open_vectors(against, **columns))
+    trace, want = Trace(progress), wanted(asked, grouping, verdicts)
+    if verdicts is None and works_on_disk(sources, VECTORS_NEED, place):
+        from lookalike.kinds.vectors.disk import run_on_disk
+
+        stored = run_on_disk(sources, job, want, trace, place, keep=keep, column=preferred_column(keep))
+        return answer(asked, grouping, job, sources, stored, trace)
+    memory = MemoryLimit(place)
     memory.check_input(sources, VECTORS_NEED)
-    trace = Trace(progress)
     with memory.within(job) as limited:
-        found = run(sources, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        found = run(sources, limited, want, trace, keep=keep, memory=memory)
         return answer(asked, grouping, limited, sources, found, trace, verdicts=verdicts)
 
 

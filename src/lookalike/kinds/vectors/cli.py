@@ -26,5 +26,6 @@ VECTORS = KindCommands(
     inputs="Arrays (.npy, .npz), or tables with a column of lists of numbers (Parquet, Arrow, JSON Lines).",
     score="angle (or cosine, distance)",
     near="within the threshold, hence near",
+    works=True,
     nearest_options=VectorNearestOptions,
 )

@@ -27,7 +27,7 @@ def tiled_pairs(space: VectorSpace, pool: Pool, trace: Trace, limit: int, advice
             blocks = [(at, min(at + TILE, len(space))) for at in range(0, len(space), TILE)]
             for done, (low, high) in enumerate(blocks, 1):
                 items = np.arange(low, high)
-                for block in _against(space, items, space.block(low, high), blocks[:done], pool, once=True):
+                for block in against(space, items, space.block(low, high), blocks[:done], pool, once=True):
                     yield block, 0
                 report(done * done, len(blocks) ** 2)
             trace.add(candidates=len(space) * (len(space) - 1) // 2)
@@ -38,7 +38,7 @@ def tiled_pairs(space: VectorSpace, pool: Pool, trace: Trace, limit: int, advice
 def partners(space: VectorSpace, sample: I64, pool: Pool) -> Pairs:
     """Return all pairs with at least one sampled item; a pair of two sampled items occurs once."""
     blocks = [(at, min(at + TILE, len(space))) for at in range(0, len(space), TILE)]
-    found = list(_against(space, sample, space.take(sample), blocks, pool, once=False))
+    found = list(against(space, sample, space.take(sample), blocks, pool, once=False))
     if not found:
         return Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
     left, right, score = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -56,13 +56,13 @@ def across(space: VectorSpace, split: int, pool: Pool) -> Pairs:
         items = np.arange(low, min(low + TILE, split))
         ends = [(at, min(at + TILE, len(space))) for at in range(0 if whole else split, len(space), TILE)]
         blocks = ends[: low // TILE + 1] if whole else ends
-        found += _against(space, items, space.take(items), blocks, pool, once=whole)
+        found += against(space, items, space.take(items), blocks, pool, once=whole)
     empty = (np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0))
     left, right, score = (np.concatenate(column) for column in zip(empty, *found, strict=True))
     return Pairs(left.astype(np.int64), right.astype(np.int64), score)
 
 
-def _against(
+def against(
     space: VectorSpace, items: I64, ready: F32, blocks: list[tuple[int, int]], pool: Pool, *, once: bool
 ) -> Iterator[Block]:
     """Yield the pairs of these items with the items of each block, scored while the next product is computed."""

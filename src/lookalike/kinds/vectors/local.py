@@ -63,26 +63,26 @@ def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, 
     """Find the pairs among rows that are already in memory."""
     with trace.stage("choose"):
         space = make_space(rows, job, pool)
-        look = None if job.method == "exact" else _look(space, pool)
-        choice = choose(job, len(space), look)
-        if look is not None and want == "pairs":
-            _check_size(space, look, trace)
+        seen = None if job.method == "exact" else look(space, pool)
+        choice = choose(job, len(space), seen)
+        if seen is not None and want == "pairs":
+            check_answer_size(space, seen, trace)
     own = np.full(len(rows), 1.0 if job.measure == "cosine" else -0.0)
     found = RunOutput(rows.ids, rows.split, rows.classes, own, rows.order, choice)
-    if choice.method == "exact" or look is None or look.plan is None:
+    if choice.method == "exact" or seen is None or seen.plan is None:
         return replace(found, pairs=tiled_pairs(space, pool, trace, job.max_pairs, VECTORS_ADVICE))
-    if look.plan.recall_at_threshold < job.recall:
-        trace.warnings.append(too_few_tables(look.plan.recall_at_threshold, job.recall))
-    join = SignJoin(space, look.plan, pool, trace, seed=job.seed)
+    if seen.plan.recall_at_threshold < job.recall:
+        trace.warnings.append(too_few_tables(seen.plan.recall_at_threshold, job.recall))
+    join = SignJoin(space, seen.plan, pool, trace, seed=job.seed)
     pairs = join.pairs(trace, job.max_pairs, VECTORS_ADVICE)
     audit = None
     if job.audit and len(rows):
         with trace.stage("audit"):
-            audit = _audit(space, look.plan, pairs, pool)
-    return replace(found, plan=look.plan, pairs=pairs, audit=audit)
+            audit = audit_pairs(space, seen.plan, pairs, pool)
+    return replace(found, plan=seen.plan, pairs=pairs, audit=audit)
 
 
-def _look(space: VectorSpace, pool: Pool) -> VectorSample | None:
+def look(space: VectorSpace, pool: Pool) -> VectorSample | None:
     """Find the exact partners of a sample and derive a plan; None for few items, whose pairs are all compared."""
     if len(space) <= MAX_ALL_PAIRS_VECTORS and space.job.method == "auto":
         return None
@@ -181,7 +181,7 @@ def choose(job: VectorJob, count: int, look: VectorSample | None) -> Choice:
     return Choice("lsh", look.seconds, cheaper("tables of sign bits are", exact / lsh, "all pairs"))
 
 
-def _check_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:
+def check_answer_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:
     """Raise an error, before the work starts, if the result would certainly be too large."""
     expected = round(look.matches * len(space) / max(1, len(look.sample)) / 2)
     trace.add(expected_pairs=expected)
@@ -189,7 +189,7 @@ def _check_size(space: VectorSpace, look: VectorSample, trace: Trace) -> None:
     check_size(expected, space.job.max_pairs, sampled=look.matches, sample=sample, advice=VECTORS_ADVICE)
 
 
-def _audit(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
+def audit_pairs(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
     """Measure the share of the exact partners of sampled items that were found."""
     sample = draw(found_partners(pairs, len(space)), space.job.audit, space.job.seed)
     truth = partners(space, sample.items, pool)

@@ -30,7 +30,9 @@ class VectorOptions(shared.SparkOptions, total=False):
     max_pairs: shared.MaxPairs
     verdicts: shared.Verdicts
     threads: shared.Threads
-    memory: shared.MemoryLimitOption
+    memory: shared.Memory
+    work_dir: shared.WorkDir
+    beside: shared.Beside
     progress: shared.ProgressOption
 
 

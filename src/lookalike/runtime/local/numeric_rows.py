@@ -153,11 +153,12 @@ def _check(values: F32, origins: list[Origin], pool: Pool, on_bad: str, nonzero:
             raise InputError(
                 f"{pictures[row - start]} in {name} cannot be read as a picture. Remove it, or give `on_bad='skip'`."
             )
-        raise InputError(_complaint(values[row], f"{name} row {row - start}"))
+        raise InputError(complaint(values[row], f"{name} row {row - start}"))
     return usable
 
 
-def _complaint(row: F32, where: str) -> str:
+def complaint(row: F32, where: str) -> str:
+    """Return the message for an invalid vector."""
     wrong = np.flatnonzero(~np.isfinite(row))
     advice = "Drop the row, or give `on_bad='skip'`."
     if not len(wrong):

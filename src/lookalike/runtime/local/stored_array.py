@@ -15,7 +15,8 @@ import numpy.typing as npt
 from lookalike.core.arrays import I64
 from lookalike.runtime.local.gathered import read_exactly
 
-READ_THROUGH_BYTES = 1 << 13  # gap between two rows that is read rather than skipped: a skip costs a system call
+READ_THROUGH_BYTES = 1 << 15  # gap between two rows that is read rather than skipped: a skip costs a system call
+MOST_AT_ONCE = 1 << 21  # bytes that are read at once for some of their rows
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,10 @@ class StoredArray:
         """Return the rows with these numbers, in ascending order. Rows that are close together are read together."""
         out = np.empty((len(numbers), self.width), self.dtype)
         gap = max(1, READ_THROUGH_BYTES // max(1, self.row_bytes))
-        ends = np.flatnonzero(np.diff(numbers, append=len(self) + 2 * gap) > gap) + 1
+        apart = np.diff(numbers, append=len(self) + 2 * gap) > gap
+        window = max(1, MOST_AT_ONCE // max(1, self.row_bytes))
+        apart[:-1] |= np.diff(numbers // window) > 0
+        ends = np.flatnonzero(apart) + 1
         for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=False):
             low, high = int(numbers[begin]), int(numbers[end - 1]) + 1
             out[begin:end] = self.read(low, high)[numbers[begin:end] - low]

@@ -14,7 +14,7 @@ from lookalike.core.formatting import count
 from lookalike.errors import InputError
 from lookalike.runtime.local.work_folder import ABOUT, LOCK, PROGRESS, read_json
 
-FOLDER_PREFIXES = ("sets-", "tokens-", "codes-", "run-")
+FOLDER_PREFIXES = ("sets-", "tokens-", "codes-", "rows-", "run-")
 WANTED = {"pairs": "pairs", "components": "groups", "stars": "dedup, or groups that are stars"}
 
 
