@@ -181,6 +181,18 @@ def test_vectors_on_disk_have_the_pairs_of_those_in_memory(
     assert one.removed.equals(other.removed)
 
 
+@pytest.mark.promise("docs/how-to/large.md", "the recall is not measured, and a warning says so")
+def test_an_audit_that_does_not_fit_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_rows, "AUDIT_ITEM_BYTES", 1_000_000)
+    for kind, source, options in (
+        (la.vectors, array(tmp_path), {"max_angle": 10, "method": "lsh"}),
+        (la.bits, integers(tmp_path), {"max_bits": 12, "method": "lsh", "recall": 0.8}),
+    ):
+        found = kind.pairs(source, work_dir=tmp_path / "work", memory="300MB", **options)
+        assert found.receipt["recall_measured"] is None
+        assert any("the recall was not measured: that takes about" in text for text in found.receipt["warnings"])
+
+
 def test_vectors_that_are_wrong_are_named_with_their_row(tmp_path: Path) -> None:
     values = points(200)
     values[150, 3] = np.nan

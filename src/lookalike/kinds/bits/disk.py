@@ -25,7 +25,14 @@ from lookalike.runtime.local.code_join import READ_CODES, CodeJoin, KeySegment
 from lookalike.runtime.local.distinct_rows import DistinctRows, find_copies
 from lookalike.runtime.local.joins import check_count
 from lookalike.runtime.local.kept_features import KeptInput, keep_features
-from lookalike.runtime.local.listed_rows import StoredRows, check_stored_ids, output, pairs_in_memory, room_for
+from lookalike.runtime.local.listed_rows import (
+    StoredRows,
+    audit_fits,
+    check_stored_ids,
+    output,
+    pairs_in_memory,
+    room_for,
+)
 from lookalike.runtime.local.pair_store import PairStore
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.local.stored_array import StoredArray, StoredPart
@@ -95,7 +102,9 @@ def run_on_disk(
         found = join_codes(codes, sides, planner, plan, pool, space, trace, room_for(space.keeper, held))
         out = output(rows, found, want, choice, space, keep=keep, length=width, max_pairs=job.max_pairs)
         if choice.method != "exact":
-            audit = _audit(codes, sides, planner, plan, found, trace) if job.audit and len(codes) else None
+            audit = None
+            if job.audit and len(codes) and audit_fits(space, len(codes), room_for(space.keeper, held), trace):
+                audit = _audit(codes, sides, planner, plan, found, trace)
             out = replace(out, plan=plan, audit=audit)
         if out.streamed is None:  # nothing of the result is in the folder
             space.close()

@@ -42,7 +42,14 @@ from lookalike.runtime.local.code_join import CodeJoin, KeySegment
 from lookalike.runtime.local.distinct_rows import DistinctRows, RowMask, find_copies
 from lookalike.runtime.local.joins import check_count
 from lookalike.runtime.local.kept_features import keep_features
-from lookalike.runtime.local.listed_rows import StoredRows, check_stored_ids, output, pairs_in_memory, room_for
+from lookalike.runtime.local.listed_rows import (
+    StoredRows,
+    audit_fits,
+    check_stored_ids,
+    output,
+    pairs_in_memory,
+    room_for,
+)
 from lookalike.runtime.local.numeric_rows import NumericRows
 from lookalike.runtime.local.pair_store import MEMORY_PER_KEPT_PAIR, FoundPairs, PairStore, keys_of
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -187,7 +194,7 @@ def _found(
     out = output(listed, store, want, choice, workspace, keep=keep, length=space.width, max_pairs=job.max_pairs)
     if plan is not None:
         audit: Audit | None = None
-        if job.audit and len(rows):
+        if job.audit and len(rows) and audit_fits(workspace, len(rows), room, trace):
             with trace.stage("audit"):
                 audit = audit_pairs(space, plan, store.whole(), pool)
         out = replace(out, plan=plan, audit=audit)

@@ -16,16 +16,18 @@ from lookalike.core.exact_duplicates import ADVICE, Classes, too_many_copies
 from lookalike.core.keep_policy import preference
 from lookalike.core.method_choice import Choice
 from lookalike.core.token_hashes import token_hashes
+from lookalike.core.trace import Trace
 from lookalike.io.collection import check_ids
 from lookalike.runtime.local.distinct_rows import RepeatedRows, RowMask, find_copies, grouped
 from lookalike.runtime.local.memory_budget import MemoryBudget
-from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_PAIR, too_many
+from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_PAIR, advised, too_many
 from lookalike.runtime.local.pair_store import MEMORY_PER_KEPT_PAIR, FoundPairs, PairStore, keys_of
 from lookalike.runtime.local.text_pass import ID
 from lookalike.runtime.local.work_folder import Workspace
 from lookalike.runtime.run_output import ListedRows, OutputKind, RunOutput, StreamedPairs
 
 PAIRS_MEMORY_SHARE = 4  # pairs are held in memory if they take at most 1/4 of the budget
+AUDIT_ITEM_BYTES = 80  # bytes of memory per item while the sample of an audit is drawn
 BATCH_PAIRS = 1 << 16  # pairs per batch of a table that is written as it is read
 
 
@@ -102,6 +104,15 @@ def _hashes(ids: pa.Array) -> U64:
 def room_for(keeper: MemoryBudget, held: float = 0.0) -> int:
     """Return the bytes that the work of one stage may take, besides what the run holds."""
     return max(20_000_000, int(keeper.budget - MEMORY_WITHOUT_INPUT - held))
+
+
+def audit_fits(space: Workspace, items: int, room: int, trace: Trace) -> bool:
+    """Return whether the sample of an audit can be drawn within the budget; adds a warning if not."""
+    if not space.keeper.firm or AUDIT_ITEM_BYTES * items <= room:
+        return True
+    needed = advised(space.keeper.budget - room + AUDIT_ITEM_BYTES * items)
+    trace.warnings.append(f"the recall was not measured: that takes about `memory={needed}`.")
+    return False
 
 
 def output(
