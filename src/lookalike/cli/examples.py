@@ -19,7 +19,7 @@ COMMANDS_BY_TASK = {
     "Before a run": ("plan", "shingles", "suggest", "signatures"),
     "After a run": ("explore", "report", "verdicts", "evaluate", "verify", "undo"),
     "A collection that grows": ("index", "serve", "mcp"),
-    "This program": ("demo", "samples", "warm", "completion", "runs"),
+    "This program": ("demo", "samples", "selftest", "warm", "completion", "runs"),
 }
 
 # The words after `lookalike`, by command. A test runs the parser over each.
@@ -96,6 +96,7 @@ COMMAND_EXAMPLES: dict[str, tuple[str, ...]] = {
         "evaluate pairs.csv --verdicts verdicts.jsonl --target-precision 0.95",
     ),
     "verify": ("verify pairs.parquet",),
+    "selftest": ("selftest", "selftest --spark"),
     "verdicts": (
         "verdicts add verdicts.jsonl 17 42 same",
         "verdicts merge ann.jsonl bob.jsonl -o verdicts.jsonl",

@@ -47,6 +47,7 @@ COMMANDS = {
     "demo": "cli.demo:demo",
     "undo": "cli.tidy:undo",
     "warm": "cli.warm:warm",
+    "selftest": "cli.selftest:selftest",
     "completion": "cli.completion:completion",
     "samples": "cli.samples:samples",
     "baskets": "kinds.baskets.cli:app",

@@ -248,6 +248,14 @@ class OutputOptions(TypedDict, total=False):
     force: Force
     quiet: Quiet
     json: Annotated[bool, DeclaredOption(False, "Print the receipt as JSON on standard output.")]
+    safe_cells: Annotated[
+        bool,
+        DeclaredOption(
+            False,
+            "Begin cells of CSV and TSV outputs that a spreadsheet would run as a formula with an apostrophe.",
+            rare=True,
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -259,11 +267,15 @@ class Target:
     force: bool
     quiet: bool
     json: bool
+    safe_cells: bool = False
 
     @classmethod
     def of(cls, options: dict[str, Any], removed: Path | None = None) -> Target:
         """Take the `OutputOptions` out of `options`."""
+        from lookalike.io.safe_cells import safe_cells
+
         values = {name: options.pop(name) for name in declared(OutputOptions)}
+        safe_cells.set(values["safe_cells"])
         return cls(removed=removed, **values)
 
 

@@ -32,6 +32,8 @@ def run_on_spark(
     from lookalike.runtime.spark.writing import as_url, check_reached, check_target, is_url
 
     refuse_form(o.paths(inputs), "on Spark")
+    if place.safe_cells:
+        raise UsageError("--safe-cells is not available on Spark; leave out --engine spark, or write .parquet.")
     output, force = place.output, place.force
     targets = [None if path is None else as_url(os.fspath(path)) for path in (output, place.removed)]
     for path in targets[1 if write is not None else 0 :]:

@@ -444,8 +444,8 @@ def _check_scores(
         if receipt["job"].get("verify") is False:
             report.unchecked.append(f"scores of {name}: they are estimates from signatures")
             continue
-        if receipt["job"].get("weight", "none") != "none" or receipt["job"].get("weights") is not None:
-            report.unchecked.append(f"scores of {name}: they depend on weights of all shingles")
+        if _has_unknown_weights(receipt["job"]):
+            report.unchecked.append(f"scores of {name}: they depend on weights that this program does not compute")
             continue
         chosen = rows if sample is None or len(rows) <= sample else draw.sample(rows, sample)
         for row in chosen:
@@ -459,9 +459,41 @@ def _check_scores(
             report.checked.append((f"scores of {name} computed again, of {len(rows):,}", len(chosen)))
 
 
+def _has_unknown_weights(job: dict[str, Any]) -> bool:
+    """Return whether elements have weights of the user, or idf weights in bags or without common shingles."""
+    is_idf = job.get("weight", "none") != "none"
+    return job.get("weights") is not None or (is_idf and (job["rule"]["bag"] or job.get("max_share") is not None))
+
+
+def _idf_score(job: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable[[Any, Any], float]:
+    """Weigh each shingle by ln((1 + n) / (1 + d)) + 1, if d of n documents have it."""
+    rule, measure = job["rule"], job["measure"]
+    documents = [item for one in items for item in one.values()]
+    held = Counter(shingle for item in documents for shingle in _shingles(item or "", rule))
+
+    def weight(shingles: set[Any]) -> list[float]:
+        return [math.log((1 + len(documents)) / (1 + held[shingle])) + 1 for shingle in shingles]
+
+    def score(left: Any, right: Any) -> float:
+        a, b = _shingles(left, rule), _shingles(right, rule)
+        if not a & b:
+            return 0.0
+        if measure == "cosine":
+            shared, one, other = (math.fsum(x * x for x in weight(some)) for some in (a & b, a, b))
+            return shared / math.sqrt(one * other)
+        shared, one, other = (math.fsum(weight(some)) for some in (a & b, a, b))
+        if measure == "jaccard":
+            return shared / (one + other - shared)
+        return shared / min(one, other) if measure == "containment" else 2 * shared / (one + other)
+
+    return score
+
+
 def _score_of(receipt: dict[str, Any], items: Sequence[dict[str, Any]]) -> Callable[[Any, Any], float]:
     """Return the score of two items; shingles of more than `max_share` of all non-empty items do not count."""
     job = receipt["job"]
+    if job.get("weight", "none") == "idf" and not _has_unknown_weights(job):
+        return _idf_score(job, items)
     if job.get("max_share") is None:
         return SCORES[receipt["items"]](job)
     sets = [_shingles(item, job["rule"]) for one in items for item in one.values() if item is not None]
@@ -477,7 +509,7 @@ def _audit_again(
 
     An exact method has all of them. Of a planned recall, one partner of each drawn item is a trial.
     """
-    if "pairs" not in tables or receipt["job"].get("verify") is False:
+    if "pairs" not in tables or receipt["job"].get("verify") is False or _has_unknown_weights(receipt["job"]):
         report.unchecked.append("the recall: the result has no list of verified pairs")
         return
     score, sign, bound = _score_of(receipt, items), receipt["scale"]["sign"], float(receipt["job"]["threshold"])

@@ -103,7 +103,7 @@ def _row(line: bytes) -> dict[str, Any]:
 def _change(row: dict[str, Any], path: Path) -> Change:
     types: dict[str, Any] = {"mode": str, "file": str, "kept": str, "size": int, "modified_ns": int}
     if not all(isinstance(row.get(name), kind) for name, kind in types.items()) or not isinstance(
-        row.get("place"), str | None
+        row.get("place", 0), str | None
     ):
         raise InputError(f"{path} is damaged: change {row.get('begin')} is not complete.")
     return Change(**{name: row[name] for name in (*types, "place")})

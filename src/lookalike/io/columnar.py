@@ -230,6 +230,7 @@ class ArrowFile(Columnar, ColumnReader):
             else:
                 whole = (reader.get_batch(index) for index in range(reader.num_record_batches))
             for batch in whole:
+                check_offsets(batch)
                 yield from self._pieces(batch, places, schema)
 
     def _pieces(self, batch: pa.RecordBatch, places: Sequence[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -267,6 +268,13 @@ class TableInMemory(Columnar):
 
     def size(self, names: Sequence[str]) -> int:
         return nbytes_of(self._table.select(self._places(names)))
+
+
+def check_offsets(batch: pa.RecordBatch) -> None:
+    """Raise ArrowInvalid if an offset or index points outside of its values; Arrow does not look at those of a file."""
+    for column in batch.columns:
+        as_bytes = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(column.type)
+        (column if as_bytes is None else column.view(as_bytes)).validate(full=True)  # UTF-8 is checked where it is read
 
 
 def refuse_empty(path: Path, name: str, expected: str) -> None:

@@ -286,6 +286,8 @@ class JsonLines(ByteReader):
 
 
 def _read(block: bytes, schema: pa.Schema | None, unexpected: str) -> pa.Table:
+    if not block.lstrip().startswith(b"{"):  # the parser of Arrow 26 ends the process for `null` in the first place
+        raise pa.ArrowInvalid("the first row is no object")
     return pj.read_json(
         pa.BufferReader(block),
         read_options=pj.ReadOptions(use_threads=False, block_size=len(block) + 1),

@@ -12,6 +12,7 @@ from lookalike.errors import InputChanged, UsageError
 from lookalike.io.delimited import Delimited
 from lookalike.io.paths import kind_of
 from lookalike.io.reader import RawRows, Reader
+from lookalike.io.safe_cells import safe_cells
 
 BREAKS = (b"\n", b"\r")
 
@@ -22,6 +23,8 @@ def can_copy(readers: Sequence[Reader], path: str | os.PathLike[str]) -> bool:
     The format must be the same, and for CSV files also the delimiter and the column names.
     """
     kind = kind_of(path)
+    if safe_cells.get() and kind in ("CSV", "TSV"):
+        return False
     if kind is None or not readers or any(reader.copied_as != kind for reader in readers):
         return False
     tables = [reader for reader in readers if isinstance(reader, Delimited)]

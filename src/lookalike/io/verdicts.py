@@ -243,7 +243,16 @@ def _checked(event: Any, where: str) -> dict[str, Any]:
         raise InputError(f"{where} has left {left!r} and right {right!r}; expected two ids, or two lists of ids.")
     if isinstance(left, list) and len(left) * len(right or [0]) > MAX_PAIRS_OF_SETS:
         raise InputError(f"{where} is about more than {MAX_PAIRS_OF_SETS:,} pairs; judge smaller sets.")
+    for name in ("by", "at", "note"):
+        if not isinstance(event.get(name), str | None):
+            raise InputError(f"{where} has {name} {event[name]!r}; expected text.")
+    if not (_is_ids(left) and _is_ids(right)):
+        raise InputError(f"{where} has left {left!r} and right {right!r}; expected two ids, or two lists of ids.")
     return event
+
+
+def _is_ids(value: Any) -> bool:
+    return value is None or _is_id(value) or (isinstance(value, list) and all(map(_is_id, value)))
 
 
 def _is_id(value: Any) -> bool:

@@ -23,6 +23,7 @@ from lookalike.io.exact_text import NotWritable, exact_text, has_exact_text
 from lookalike.io.json_rows import json_lines, json_text
 from lookalike.io.paths import KNOWN, compression_of, kind_of
 from lookalike.io.reader import nbytes_of
+from lookalike.io.safe_cells import safe_cells, without_formulas
 from lookalike.io.texts import is_text
 
 # Large enough for good compression, small enough to be held in memory.
@@ -136,12 +137,19 @@ def _arrow(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
 
 @contextmanager
 def _delimited(file: Any, schema: pa.Schema, path: Path) -> Iterator[Write]:
-    flat = pa.schema([(field.name, _flat(pa.nulls(0, field.type), field.name).type) for field in schema])
+    names = without_formulas(pa.array(schema.names, pa.string())).to_pylist() if safe_cells.get() else schema.names
+    types = [_flat(pa.nulls(0, field.type), field.name).type for field in schema]
+    flat = pa.schema(list(zip(names, types, strict=True)))
     options = pv.WriteOptions(delimiter="\t" if kind_of(path) == "TSV" else ",")
     with pv.CSVWriter(file, flat, write_options=options) as writer:
 
         def write(batch: pa.RecordBatch) -> None:
-            writer.write_batch(pa.record_batch(flat_columns(batch), schema=flat))
+            columns = flat_columns(batch)
+            if safe_cells.get():
+                columns = [
+                    without_formulas(column).cast(field.type) for column, field in zip(columns, flat, strict=True)
+                ]
+            writer.write_batch(pa.record_batch(columns, schema=flat))
 
         yield write
 

@@ -38,6 +38,8 @@ class Access:
 
     def check(self, request: Request, *, write: bool) -> None:
         """Raise Refused if a request is not authorised. Tokens are compared in constant time."""
+        if write:
+            check_origin(request)
         if write and self.closed:
             raise Refused(403, "WritesAreClosed", self.closed)
         if self.token is None or not (write or self.reads):
@@ -48,6 +50,14 @@ class Access:
             raise Refused(401, "TokenMissing", "this needs a token: send the header Authorization: Bearer TOKEN.", asks)
         if not hmac.compare_digest(given.strip().encode(), self.token.encode()):
             raise Refused(401, "TokenWrong", "the token is not the one this server was started with.", asks)
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a request that a page of another site caused, as the browser tells."""
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    same = origin is None or origin == f"{request.url.scheme}://{host}"
+    if not same or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Refused(403, "OtherSite", "this request came from a page of another site.")
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

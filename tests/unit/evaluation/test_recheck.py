@@ -248,6 +248,7 @@ def tables_of_kinds(place: Path) -> dict[str, la.Result]:
         "faces": la.faces.pairs(place / "f.parquet", share=0.8, tolerance=0.1),
         "without common shingles": la.pairs(texts, threshold=0.3, max_share=0.1),
         "nearest": la.nearest(texts, top=3),
+        "weighted": la.pairs(texts, threshold=0.4, k=1, weight="idf", measure="cosine"),
     }
 
 

@@ -38,7 +38,7 @@ REFERENCE = (Path(__file__).parents[3] / "docs/reference/python.md").read_text(e
 ONLY_ON_THE_COMMAND_LINE = {
     "carry", "output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs", "apply", "yes", "journal",
     "protect", "format", "encoding", "delimiter", "undo", "like_input", "sizes", "pairs", "against", "matches", "fail_over",
-    "report", "with_text",
+    "report", "with_text", "safe_cells",
 }  # fmt: skip
 
 

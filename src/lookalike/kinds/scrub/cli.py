@@ -58,6 +58,8 @@ def scrub(inputs: o.Inputs, options: dict[str, Any]) -> None:
         )
     if removed is not None and not output.suffix and not like_input:
         raise UsageError(WRITES_REMOVED)
+    if removed is not None and target.safe_cells:
+        raise UsageError("--undo needs the text as it was; leave out --safe-cells or --removed.")
     if like_input and output.suffix:
         raise UsageError(f"--like-input writes a folder, and {output} is the name of a file; give -o FOLDER.")
     options["beside"] = o.beside(output)

@@ -44,7 +44,8 @@ class RemovedTable:
         self._path = path
         with reading(str(path), "Parquet"), pq.ParquetFile(path) as file:
             metadata = (file.schema_arrow.metadata or {}).get(METADATA_KEY)
-        if metadata is None:
+            complete = set(NEEDED) <= set(file.schema_arrow.names)
+        if metadata is None or not complete:
             raise InputError(
                 f"{path} is not a table of removed text; expected the one that scrub wrote for the output."
             )
