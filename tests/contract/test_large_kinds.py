@@ -105,6 +105,7 @@ def answers(kind: Any, source: Path, **options: Any) -> dict[str, Any]:
         (hexadecimal, {"max_bits": 3}),
         (wide, {"max_bits": 9}),
     ],
+    ids=["integers", "equal", "lsh", "hexadecimal", "wide"],
     ids=str,
 )
 def test_codes_on_disk_have_the_pairs_of_those_in_memory(
