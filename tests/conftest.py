@@ -65,10 +65,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than these small jobs
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.memory": "4g",
     }
     session = open_session("local[2]", few)
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _no_frames_stay_in_memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop the frames that the results of a test keep in memory, which would fill that of Java."""
+    yield
+    if "spark" in request.fixturenames:
+        request.getfixturevalue("spark").catalog.clearCache()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -106,7 +106,6 @@ def answers(kind: Any, source: Path, **options: Any) -> dict[str, Any]:
         (wide, {"max_bits": 9}),
     ],
     ids=["integers", "equal", "lsh", "hexadecimal", "wide"],
-    ids=str,
 )
 def test_codes_on_disk_have_the_pairs_of_those_in_memory(
     made: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path
@@ -162,7 +161,7 @@ def fvecs(folder: Path) -> Path:
         (bytes_of_rows, {"max_angle": 10, "method": "lsh", "keep": "max:rank"}),
         (fvecs, {"max_distance": 0.5, "exact": True}),
     ],
-    ids=str,
+    ids=["angle", "halves", "bytes", "distance"],
 )
 def test_vectors_on_disk_have_the_pairs_of_those_in_memory(
     made: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path

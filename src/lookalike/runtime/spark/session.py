@@ -28,8 +28,9 @@ LOOPBACK = "127.0.0.1"
 UNKNOWN = 1 << 60  # the size Spark reports for data of unknown size is at least this many bytes
 TUNED = "spark.lookalike.tuned"
 INPUT_BYTES_PER_PART = 32 << 20  # bytes of input per shuffle partition; there are at most MAX_TASKS partitions
-# Java only moves bytes here: its C2 compiler would cost more time than it saves.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
+# Java only moves bytes here: its C2 compiler would cost more time than it saves. Without C2, the space for machine code
+# is 48 MB by default, which a long session fills.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m"
 # A task is one thread: Spark runs as many tasks as there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS"), "1")
 
