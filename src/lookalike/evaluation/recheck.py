@@ -75,7 +75,8 @@ def check_result(
     receipt, tables = _read_result(path, report)
     try:
         if receipt["asked"] not in CHECKED_TABLES:
-            _check_inputs(receipt, folder, report)
+            if "inputs" in receipt:
+                _check_inputs(receipt, folder, report)
             raise Unreadable(f"the tables of `{receipt['asked']}` are compared with their hashes only.")
         if receipt["asked"] in ("pairs", "groups", "dedup"):
             _check_tables(receipt, tables, report)

@@ -79,10 +79,27 @@ def suggest(
 ) -> Suggestion:
     """Suggest the unit, k, the measure and the threshold that separate judged pairs of texts with most room.
 
-    same, different: pairs of ids, at least one of each in all; verdicts: such pairs in a file, as for `pairs`. The best
-    configuration has the fewest examples on the wrong side, then most room. It is run on the data, and the result has
-    the pairs that would come along. Nothing is changed.
+    The best configuration has the fewest examples on the wrong side, then most room. It is run on the data, and the
+    result has the pairs that would come along. Nothing is changed.
 
+    Parameters
+    ----------
+    source
+        Paths, a list of strings, or a table.
+    same, different
+        Pairs of ids whose texts mean the same, or not; at least one pair of each is needed.
+    verdicts
+        Such pairs in a file, as for `pairs`.
+    text, id
+        Columns of the texts and their ids, if not recognised.
+
+    Returns
+    -------
+    Suggestion
+        The configurations, best first, with the pairs that the best one finds in the data.
+
+    Examples
+    --------
     >>> texts = ["red kettle, one litre", "red kettle, 1 litre", "red kettle, two litres", "a blue cup"]
     >>> made = suggest(texts, same=[(0, 1)], different=[(0, 3)])
     >>> made.best.wrong, made.best.room > 0.5

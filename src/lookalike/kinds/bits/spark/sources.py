@@ -36,8 +36,9 @@ def open_code_rows(
             raise no_row_numbers(made.name)
     else:
         made = _of_memory(session, source, code, id, form)
-    form, bits = _told(with_codes(made).frame, made.name, form)
-    return replace(made, shown={"code": made.text_column, "id": made.id_column}), form, bits
+    shown = {"code": made.text_column, "id": made.id_column, "form": form}
+    form, bits = _settle_form(with_codes(made).frame, made.name, form)
+    return replace(made, shown=shown), form, bits
 
 
 def with_codes(rows: SparkSource) -> SparkSource:
@@ -64,7 +65,7 @@ def _choose(schema: pa.Schema, wanted: str | None, where: str, *, besides: str |
     return choose_code(pa.schema(plain), wanted, where, besides=besides)
 
 
-def _told(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
+def _settle_form(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
     """Determine the format of the codes of a column and their number of bits, in one pass over text or bytes."""
     kind = frame.schema[CODE_COLUMN].dataType.simpleString()
     sizes = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
