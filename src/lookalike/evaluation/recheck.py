@@ -32,6 +32,7 @@ CHECKED_TABLES = {  # what was asked, and the table of the answer
     "pairs": "pairs", "groups": "groups", "dedup": "kept", "passages": "passages", "scrub": "kept",
     "nearest": "nearest",
 }  # fmt: skip
+INTEGER_COLUMNS = {"rank", "tokens", "left_start", "left_end", "right_start", "right_end"}
 PLAIN_SAMPLE = 1000  # pairs whose scores are computed again by default
 SHOWN_PROBLEMS = 20
 AUDIT_DOUBT = 1e-6  # probability below which fewer found partners than planned are no bad luck
@@ -136,7 +137,8 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
         if receipt["asked"] not in CHECKED_TABLES:
             continue
         try:
-            tables.setdefault(table, []).extend(_rows(file))
+            rows = _rows(file)
+            tables.setdefault(table, []).extend(map(_with_integers, rows) if table in ("passages", "nearest") else rows)
         except Exception as error:  # a damaged file raises errors of many types
             report.problems.append(f"{name} cannot be read: {type(error).__name__}")
     known_names = {Path(name) for name in outputs}
@@ -417,6 +419,13 @@ def _rows(file: Path) -> Iterator[Row]:
         yield from pyarrow.feather.read_table(file).to_pylist()
     else:
         raise Unreadable(f"{file.name}: its format is not read by this program.")
+
+
+def _with_integers(row: Row) -> Row:
+    """Convert the positions, counts and ranks of a row of CSV, whose values are text."""
+    for name in INTEGER_COLUMNS & row.keys():
+        row[name] = int(row[name])
+    return row
 
 
 # The scores, from the rules
@@ -739,15 +748,8 @@ def _check_passages(
     rule = {"fold_case": job["fold_case"], "strip_accents": job["strip_accents"]}
     rows = tables["passages"]
     report.expect(len(rows) == receipt["counts"]["passages"], "passages: their number differs from the receipt")
-    report.expect(len(tables["pairs"]) == receipt["counts"]["pairs"], "pairs: their number differs from the receipt")
-    count: Counter[tuple[str, str]] = Counter((_key(row["left"]), _key(row["right"])) for row in rows)
-    for row in tables["pairs"]:
-        here = count.pop((_key(row["left"]), _key(row["right"])), 0)
-        report.expect(row["passages"] == here, f"pairs: {row['left']}, {row['right']} have {here} passages")
-        report.expect(row["longest"] <= row["shared_tokens"] >= 1, f"pairs: {row['left']}, {row['right']} do not fit")
-        if not job["gap"] and job["max_share"] is None and not receipt["boilerplate"]:
-            _check_shares(row, items, rule, report)
-    report.expect(not count, f"passages: {len(count)} pairs are not in the table of pairs")
+    if "pairs" in tables:  # a result in one file has only the passages
+        _check_passage_pairs(receipt, tables, items, rule, report)
     chosen = rows if sample is None or len(rows) <= sample else random.Random(receipt["seal"]).sample(rows, sample)
     for row in chosen:
         name = f"passages: {row['left']}, {row['right']} at {row['left_start']}"
@@ -764,6 +766,23 @@ def _check_passages(
         if not job["gap"]:
             report.expect(row["tokens"] == shared, f"{name}: {shared} equal words, {row['tokens']} stated")
     report.checked.append((f"passages read again in both texts, of {len(rows):,}", len(chosen)))
+
+
+def _check_passage_pairs(
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], rule: dict[str, Any],
+    report: Report,
+) -> None:  # fmt: skip
+    """Check that each pair of documents has the passages and shares that its row states."""
+    job, rows = receipt["job"], tables["passages"]
+    report.expect(len(tables["pairs"]) == receipt["counts"]["pairs"], "pairs: their number differs from the receipt")
+    count: Counter[tuple[str, str]] = Counter((_key(row["left"]), _key(row["right"])) for row in rows)
+    for row in tables["pairs"]:
+        here = count.pop((_key(row["left"]), _key(row["right"])), 0)
+        report.expect(row["passages"] == here, f"pairs: {row['left']}, {row['right']} have {here} passages")
+        report.expect(row["longest"] <= row["shared_tokens"] >= 1, f"pairs: {row['left']}, {row['right']} do not fit")
+        if not job["gap"] and job["max_share"] is None and not receipt["boilerplate"]:
+            _check_shares(row, items, rule, report)
+    report.expect(not count, f"passages: {len(count)} pairs are not in the table of pairs")
 
 
 def _check_shares(row: Row, items: Sequence[dict[str, Any]], rule: dict[str, Any], report: Report) -> None:

@@ -9,6 +9,7 @@ import random
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -297,6 +298,16 @@ def test_passages(tmp_path: Path, gap: int) -> None:
             pq.write_table(pa.Table.from_pylist(rows, table.schema), folder / "passages.parquet")
             reseal(folder)
             assert check_result(folder, sample=None).problems, (row, column)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("command", [["passages", "--min-tokens", "8"], ["nearest", "--top", "2"]])
+def test_one_file_of_any_format_is_checked(command: list[str], name: str, tmp_path: Path, lookalike: Any) -> None:
+    source = corpus(tmp_path / "c.jsonl", 5)
+    assert lookalike(command[0], source, *command[1:], "-o", tmp_path / name, "-q").code == 0
+    report = check_result(tmp_path / name, sample=None)
+    assert (report.problems, report.unchecked) == ([], [])
+    assert any("again" in what or "rank" in what for what, _ in report.checked), report.checked
 
 
 @pytest.mark.promise("docs/how-to/verify.md", "the input of `scrub`")
