@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -45,6 +46,7 @@ def with_options(doc: str | None, options: Mapping[str, Declared]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+@functools.cache
 def _entry(one: Declared) -> str:
     option = one.option
     default = "" if callable(option.default) else f", default {option.unset or repr(option.default)}"

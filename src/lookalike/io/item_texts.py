@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.io.contents import Content, Contents, contents_of
+from lookalike.io.texts import string_array
 
 BEGINNING = 120  # characters of the beginning of a text
 
@@ -32,19 +32,13 @@ def add_texts(table: pa.Table, sources: Mapping[str, Any], *, whole: bool = Fals
             raise UsageError(f"{source.name} has no texts; `with_text` is for items with texts.")
         id_column = getattr(source, "id_column", None)
         texts = {row: _text(content, id_column, whole) for row, content in found.items()}
-        column = _strings([None if row is None else texts.get(row) for row in rows])
+        shown = [None if row is None else texts.get(row) for row in rows]
+        column = string_array(
+            [None if text is None else text.encode("utf-8", "replace") for text in shown], pa.large_string()
+        )
         place = table.column_names.index(name) + 1
         table = table.add_column(place, "text" if name == "id" else f"{name}_text", column)
     return table
-
-
-def _strings(values: list[str | None]) -> pa.Array:
-    """Return texts as an array. (`pa.array` would import pandas.)"""
-    data = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(text) for text in data], dtype=np.int64)])
-    there = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
-    buffers = [pa.py_buffer(there), pa.py_buffer(ends), pa.py_buffer(b"".join(data))]
-    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 
 
 def _rows(ids: pa.ChunkedArray, contents: Contents) -> list[int | None]:
