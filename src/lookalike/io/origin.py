@@ -67,10 +67,10 @@ def hashed(source: dict[str, Any]) -> dict[str, Any]:
         return source
     try:
         files = [file for path in known["paths"] for file in _files(Path(known["folder"]) / path)]
-        if len(files) != known["files"]:
-            return source
-        hashes = sorted(map(sha256_of, files))
+        hashes = sorted(map(sha256_of, files)) if len(files) == known["files"] else []
     except OSError:
+        return source
+    if differs(known, origin(known["paths"], files)):
         return source
     whole = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
     return {**source, "origin": {**known, "sha256": whole}}
