@@ -314,6 +314,8 @@ def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None)
         return _baskets(source, files, receipt["job"])
     if "vectors" not in source and kind == "faces":
         raise Unreadable("pictures are not decoded by this program.")
+    if source.get("html") == "text":
+        raise Unreadable("the text of HTML pages is not extracted by this program.")
     place = Path(source["origin"]["paths"][0])
     if len(source["origin"]["paths"]) == 1 and not source.get("lines") and _is_folder_of_texts(files, source):
         top = (folder or Path(source["origin"]["folder"])) / (place.name if folder and place.is_absolute() else place)

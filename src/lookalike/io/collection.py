@@ -70,10 +70,12 @@ class Collection:
 
     def describe(self) -> dict[str, Any]:
         """Return the receipt's entry for the collection."""
+        paths = (path for reader in self.readers for path in reader.paths)
+        html = next((reader.html for reader in self.readers if reader.html), None)
         return {
             "name": self.name, "text": self.text_column, "id": self.id_column, "lines": self.lines,
-            "origin": origin(self.given, (path for reader in self.readers for path in reader.paths)),
-        }  # fmt: skip
+            "origin": origin(self.given, paths),
+        } | ({} if html is None else {"html": html})  # fmt: skip
 
     def part(self, number: int) -> Collection:
         """Return the documents of one reader as a collection."""

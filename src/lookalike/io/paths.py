@@ -27,6 +27,7 @@ FORMATS = {
     ".txt": "text lines",
 }
 ONLY_READ = {".warc": "a web archive", ".wet": "a web archive"}
+PAGES = (".html", ".htm", ".xhtml")
 BINARY = ("Parquet", "Arrow")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 SNIFFED_BYTES = 4096  # bytes of a file with an unknown extension that are checked for binary content
@@ -56,6 +57,15 @@ def kind_of(path: str | os.PathLike[str]) -> str | None:
     bare = name.removesuffix(".gz").removesuffix(".zst")
     kind = (FORMATS | ONLY_READ).get(os.path.splitext(bare)[1])
     return None if kind in BINARY and bare != name else kind
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Return whether the extension indicates an HTML page.
+
+    >>> is_page("a/index.html"), is_page("INDEX.HTM.gz"), is_page("notes.md")
+    (True, True, False)
+    """
+    return os.path.splitext(_name(path).lower().removesuffix(".gz").removesuffix(".zst"))[1] in PAGES
 
 
 def _name(path: str | os.PathLike[str]) -> str:
@@ -112,7 +122,7 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
     for item in given:
         path, name = Path(item), os.fspath(item)
         if (address := address_of(item)) is not None:
-            part = _at_address(address, "lines" if text == "auto" and len(given) == 1 else text, several=len(given) > 1)
+            part = _at_address(address, _of_single(text, item, len(given)), several=len(given) > 1)
             inputs.append((shown(address), _as_lines(part) if text == "lines" else part))
             continue
         if not name:
@@ -120,7 +130,7 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
         if path.is_dir():
             part = _group(_walk(path), path, name, several=len(given) > 1)
         elif path.exists():
-            part = _single(path, name, "lines" if text == "auto" and len(given) == 1 else text)
+            part = _single(path, name, _of_single(text, item, len(given)))
         elif glob.has_magic(name):
             base = fixed_part(path)
             files = [Path(match) for match in glob.glob(name, recursive=True) if os.path.isfile(match)]
@@ -137,6 +147,11 @@ def find(given: Sequence[str | os.PathLike[str]], *, text: TextReading = "table"
     return InputFiles(
         first.kind, tuple(f for _, p in inputs for f in p.files), tuple(i for _, p in inputs for i in p.ids)
     )
+
+
+def _of_single(text: TextReading, item: str | os.PathLike[str], given: int) -> TextReading:
+    """Return how to read a text file: "auto" reads one that is the only input line by line, but not an HTML page."""
+    return "lines" if text == "auto" and given == 1 and not is_page(item) else text
 
 
 def _as_lines(part: InputFiles) -> InputFiles:

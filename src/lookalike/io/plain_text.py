@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from lookalike.core.arrays import I64
 from lookalike.errors import InputError
 from lookalike.io.files import wide_encoding
-from lookalike.io.paths import TEXT_LINES, compression_of, kind_of, readable
+from lookalike.io.html import require_web, text_of_html
+from lookalike.io.paths import TEXT_LINES, compression_of, is_page, kind_of, readable
 from lookalike.io.prefetch import in_order
 from lookalike.io.reader import (
     TARGET_BYTES,
@@ -178,16 +179,23 @@ class TextLines(ByteReader):
 class TextFiles(ByteReader):
     """Text files, each of which is a document. Columns: id (its path), text (its content, decompressed).
 
-    A file that cannot be read raises an error; if a list `left_out` is given, its text is null and it is listed there.
+    The text of an HTML page is what a reader of the page sees, unless `markup` is true. A file that cannot be read
+    raises an error; if a list `left_out` is given, its text is null and it is listed there.
     """
 
     lines = False
 
     def __init__(
         self, files: Sequence[Path], ids: Sequence[str], name: str, left_out: list[str] | None = None,
-        encoding: str | None = None,
+        encoding: str | None = None, *, markup: bool = False,
     ) -> None:  # fmt: skip
         self._left_out, self._encoding = left_out, encoding
+        pages = [file for file in files if is_page(file)]
+        self._pages = frozenset(() if markup else pages)
+        if pages:
+            self.html = "markup" if markup else "text"
+        if self._pages:
+            require_web(f"reading the text of HTML pages ({readable(pages[0])})")
         self.name = name
         self.schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
         self.rows = len(files)
@@ -256,8 +264,11 @@ class TextFiles(ByteReader):
         return 0
 
     def _content(self, file: Path) -> bytes | None:
-        with self._opening(file), open_stream(file, self._encoding) as stream:
+        is_html = file in self._pages
+        with self._opening(file), open_stream(file, None if is_html else self._encoding) as stream:
             text = self._read_whole(file, stream)
+            if is_html:
+                return text_of_html(text, self._encoding)
             marked = wide_encoding(text[:4]) if self._encoding is None else None
             return text if marked is None else text.decode(marked).encode()
         return None

@@ -38,6 +38,7 @@ def open_collection(
     on_bad_text: OnBadText = "error",
     on_bad_file: OnBadFile = "error",
     lines: bool | None = None,
+    markup: bool = False,
     limit: ReadLimit | None = None,
 ) -> Collection:
     """Open documents as a collection.
@@ -49,8 +50,8 @@ def open_collection(
     there is no column 'id' (id="none" requests them). Bad text is text that is not UTF-8: it is an error, or repaired
     with U+FFFD ("replace"), or counts as empty ("skip"). A bad file is an error, or its unreadable part is omitted and
     listed ("skip"). lines: read text files line by line (True) or each as one document (False); None reads a text file
-    that is the only input line by line, and others as one document each. limit: refuses long records before they are
-    read.
+    that is the only input line by line, and others as one document each. markup: read HTML files as they are, not the
+    text that they show. limit: refuses long records before they are read.
 
     >>> collection = open_collection(["one text", "another"])
     >>> [batch.texts.to_pylist() for batch in collection.texts()]
@@ -62,7 +63,7 @@ def open_collection(
     check_choice("on_bad_file", on_bad_file, ON_BAD_FILE)
     left_out: list[str] | None = [] if on_bad_file == "skip" else None
     reading: TextReading = "auto" if lines is None else "lines" if lines else "files"
-    name, opened = open_readers(source, left_out, text=reading, limit=limit)
+    name, opened = open_readers(source, left_out, text=reading, markup=markup, limit=limit)
     readers = [reader for reader in opened if reader.schema.names]
     text_column, id_column = text or "text", id
     columns = tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names))
@@ -111,28 +112,38 @@ def _check_alike(one: Reader, other: Reader, column: str, aspect: Callable[[pa.D
 
 
 def open_readers(
-    source: Any, left_out: list[str] | None = None, *, text: TextReading = "table", limit: ReadLimit | None = None
+    source: Any,
+    left_out: list[str] | None = None,
+    *,
+    text: TextReading = "table",
+    markup: bool = False,
+    limit: ReadLimit | None = None,
 ) -> tuple[str, list[Reader]]:
     """Return the name of the source, for messages, and its readers. text: how to read text files."""
     source = plain_source(source)
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source], left_out, text, limit)
+        return _of_paths([source], left_out, text, limit, markup=markup)
     if isinstance(source, list | tuple):
         if any(isinstance(item, os.PathLike) for item in source):
-            return _of_paths(source, left_out, text, limit)
+            return _of_paths(source, left_out, text, limit, markup=markup)
         return "the list", [TableInMemory(pa.table({"text": _of_values(source)}), "the list")]
     return "the table", [TableInMemory(_arrow_table(source), "the table")]
 
 
 def _of_paths(
-    paths: Sequence[str | os.PathLike[str]], left_out: list[str] | None, text: TextReading, limit: ReadLimit | None
+    paths: Sequence[str | os.PathLike[str]],
+    left_out: list[str] | None,
+    text: TextReading,
+    limit: ReadLimit | None,
+    *,
+    markup: bool,
 ) -> tuple[str, list[Reader]]:
     """Return the readers of all files. Files that cannot be opened go to `left_out`, or raise if that is None."""
     inputs, form = find(paths, text=text), form_of(paths)
     form.check(shown(paths[0]), inputs.kind, BINARY)
     name = shown(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     if inputs.kind == TEXT_FILES:
-        texts = TextFiles(inputs.files, inputs.ids, name, left_out, form.encoding)
+        texts = TextFiles(inputs.files, inputs.ids, name, left_out, form.encoding, markup=markup)
         texts.limit = limit
         return name, [texts]
     readers = []

@@ -50,6 +50,7 @@ class Reader(ABC):
     rows: number of rows, or None until the file has been read if only reading tells.
     paths: the underlying files. damaged: the error after `rows` rows, if the rest is omitted.
     lines: for text files, whether each line (or else each file) is an item; None if the items are rows of a table.
+    html: for HTML pages, whether the items are the "text" that they show or their "markup"; None for other files.
     warnings: warnings for the user about the way the files are read.
     copied_as: the format in which `raw_rows` returns the rows; None if rows have no bytes that could be copied.
     limit: maximum length of what is read; None for no limit.
@@ -61,6 +62,7 @@ class Reader(ABC):
     paths: Sequence[Path] = ()
     damaged: str | None = None
     lines: bool | None = None
+    html: str | None = None
     warnings: Sequence[str] = ()
     copied_as: str | None = None
     limit: ReadLimit | None = None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lookalike.errors import InputError, MissingExtra
+from lookalike.errors import InputError
+from lookalike.io.html import decoded, require_web, text_of_html
 from lookalike.io.reader import TARGET_BYTES, ByteReader, open_stream, reading, without_first
 from lookalike.io.unchanged import watched
 
@@ -32,11 +33,7 @@ class WebArchive(ByteReader):
     schema = ARCHIVE_COLUMNS
 
     def __init__(self, path: Path, name: str) -> None:
-        try:
-            import fastwarc.warc  # noqa: F401
-            import resiliparse  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra(f"reading web archives ({name})", "web") from error
+        require_web(f"reading web archives ({name})")
         self.name = name
         self._path = path
         self.paths = (path,)
@@ -138,8 +135,8 @@ def _text_of(record: WarcRecord, content: bytes) -> bytes | None:
             return None
         kind, charset = _type_of(record.http_headers.get("Content-Type") or "")
     if kind in HTML_TYPES:
-        return _text_of_html(content, charset)
-    return _decoded(content, charset).encode() if kind in TEXT_TYPES else None
+        return text_of_html(content, charset)
+    return decoded(content, charset).encode() if kind in TEXT_TYPES else None
 
 
 def _type_of(content_type: str) -> tuple[str, str | None]:
@@ -152,18 +149,3 @@ def _type_of(content_type: str) -> tuple[str, str | None]:
     named: dict[str, Any] = dict(part.strip().lower().split("=", 1) for part in parameters if "=" in part)
     charset = named.get("charset")
     return kind.strip().lower(), charset.strip("\"' ").upper() if charset else None
-
-
-def _decoded(content: bytes, charset: str | None) -> str:
-    from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-
-    try:
-        return str(bytes_to_str(content, charset or detect_encoding(content) or "utf-8", errors="replace"))
-    except LookupError:  # a name that is no encoding
-        return str(bytes_to_str(content, detect_encoding(content) or "utf-8", errors="replace"))
-
-
-def _text_of_html(content: bytes, charset: str | None) -> bytes:
-    from resiliparse.extract.html2text import extract_plain_text
-
-    return str(extract_plain_text(_decoded(content, charset), preserve_formatting=True)).encode("utf-8", "replace")

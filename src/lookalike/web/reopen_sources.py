@@ -72,7 +72,7 @@ def _opened(described: Described, paths: list[Path]) -> Any:
     if "text" in described:
         return open_collection(
             paths, text=described["text"], id=described["id"] or ROW_NUMBERS, on_bad_text="replace", on_bad_file="skip",
-            lines=described.get("lines"),
+            lines=described.get("lines"), markup=described.get("html") == "markup",
         )  # fmt: skip
     return open_records(paths, id=described["id"] or ROW_NUMBERS, on_bad_text="replace")
 

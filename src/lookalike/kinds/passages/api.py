@@ -207,8 +207,8 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     place = ResourceLimits.of(given)
     references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
     job = PassageJob(**given)
-    limit = read_limit(place, TOKEN_MEMORY_PER_TEXT_BYTE)
-    collections = [open_collection(one, **columns, limit=limit) for one in (source, references) if one is not None]
+    columns |= {"limit": read_limit(place, TOKEN_MEMORY_PER_TEXT_BYTE), "markup": job.language is not None}
+    collections = [open_collection(one, **columns) for one in (source, references) if one is not None]
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
     shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
@@ -243,8 +243,19 @@ def open_template(template: Any, **columns: Any) -> Collection:
 
     paths = template if isinstance(template, list | tuple) else [template]
     if all(isinstance(path, Path) and path.is_file() for path in paths):
-        return open_collection([path.read_bytes() for path in paths], **columns)
+        return open_collection([_whole(path) for path in paths], **columns)
     return open_collection([template] if isinstance(template, str) else template, **columns)
+
+
+def _whole(path: Path) -> bytes:
+    from lookalike.io.html import require_web, text_of_html
+    from lookalike.io.paths import is_page
+
+    text = path.read_bytes()
+    if not is_page(path):
+        return text
+    require_web(f"reading the text of HTML pages ({path})")
+    return text_of_html(text, None)
 
 
 def _quoted(shared: Shared, collections: Sequence[Collection], trace: Trace) -> list[dict[str, Any]]:

@@ -242,7 +242,8 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
         )
     place = ResourceLimits.of(given)
     job = ScrubJob(**given)
-    collection = open_collection(source, **columns, limit=read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE))
+    limit = read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE)
+    collection = open_collection(source, **columns, markup=True, limit=limit)
     if collection.text_column not in collection.columns:
         raise UsageError(f"scrub changes the text: `text` must be a column, and {collection.text_column!r} is a field.")
     trace = Trace(progress)
