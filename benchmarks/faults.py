@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import fault_schedules
 
-SHARES = {"verdicts": 0.3, "journal": 0.25, "outputs": 0.15, "work-folder": 0.15, "index": 0.15}
+SHARES = {
+    "verdicts": 0.2, "journal": 0.15, "links": 0.15, "carry": 0.1, "outputs": 0.1, "work-folder": 0.1, "index": 0.2,
+}  # fmt: skip
 SHOWN_CALLS = 3000  # characters of a failure that are printed
 
 

@@ -1,9 +1,8 @@
 """A disk that loses, tears and reorders what was not flushed, fails, and stops at any call; all from a seed.
 
 Calls are made on a real folder, which is what running processes see. The simulator also knows what is durable: the
-content of each file when it was last flushed, and the names in each folder when that was last flushed. At a stop it builds one of the
-folders that a machine may find after a loss of power. Files of SQLite do not come through the door of `lookalike.io.disk`:
-of these the simulator assumes what SQLite promises, that a commit is durable.
+content of each file when it was last flushed, and the names in each folder when that was last flushed. At a stop it
+builds one of the folders that a machine may find after a loss of power. SQLite writes to it through `sqlite_simulator`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from lookalike.io.disk import AnyPath, System
 
 SECTOR = 512
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
-BEYOND_THE_DOOR = ("manifest.sqlite",)
+DATABASE = ".sqlite"  # in the names of files that are written in place
 Name = tuple[int, str]  # inode of the folder, and name in it
 
 
@@ -57,6 +56,7 @@ class SimulatedDisk(System):
         self.calls, self.stopped, self.image = 0, False, root.with_name(root.name + " after")
         self.names: dict[Name, int] = {}  # what is durable
         self.data: dict[int, bytes] = {}
+        self.replaced: dict[int, int] = {}  # times of change of files that have no name any more
         self.pending: list[tuple[Name | None, Name | None, int]] = []  # (old name or None, new name or None, inode)
         self.clock = 1e6
         self.log: list[str] = []
@@ -93,32 +93,33 @@ class SimulatedDisk(System):
         path = Path(os.path.abspath(path))
         return os.stat(path.parent).st_ino, path.name
 
-    def _inside(self, path: AnyPath) -> bool:
+    def inside(self, path: AnyPath) -> bool:
         return Path(os.path.abspath(path)).is_relative_to(self.root)
 
-    def _created(self, path: AnyPath) -> None:
+    def created(self, path: AnyPath) -> None:
         number = os.lstat(path).st_ino
         self.data.pop(number, None)
+        self.replaced.pop(number, None)
         self.pending.append((None, self._name(path), number))
 
     def open(self, path: AnyPath, mode: str, buffering: int = -1) -> IO[Any]:
-        if not self._inside(path):
+        if not self.inside(path):
             return super().open(path, mode, buffering)
         self.step(f"open {mode}", Path(path))
         new = not os.path.lexists(path)
         file = super().open(path, mode, buffering)
         if new:
-            self._created(path)
+            self.created(path)
         return File(file, self, Path(path))  # type: ignore[return-value]
 
     def open_handle(self, path: AnyPath, flags: int, mode: int = 0o666) -> int:
-        if not self._inside(path):
+        if not self.inside(path):
             return super().open_handle(path, flags, mode)
         self.step("open", Path(path))
         new = not os.path.lexists(path)
         handle = super().open_handle(path, flags, mode)
         if new:
-            self._created(path)
+            self.created(path)
         return handle
 
     def read(self, handle: int, size: int, at: int) -> bytes:
@@ -141,14 +142,21 @@ class SimulatedDisk(System):
     def sync(self, handle: int) -> None:
         path = Path(os.readlink(f"/proc/self/fd/{handle}"))
         self.step("sync", path)
-        status = os.fstat(handle)
-        if stat.S_ISDIR(status.st_mode):
-            mine = [one for one in self.pending if status.st_ino in {name[0] for name in one[:2] if name}]
-            for one in mine:
-                self.pending.remove(one)
-                _apply(self.names, one)
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            self.flushed_names(path)
         else:
-            self.data[status.st_ino] = os.pread(handle, status.st_size, 0) if _readable(handle) else path.read_bytes()
+            self.flushed(path)
+
+    def flushed(self, path: Path) -> None:
+        """Take the content of a file as durable."""
+        self.data[path.stat().st_ino] = path.read_bytes()
+
+    def flushed_names(self, folder: Path) -> None:
+        """Take the names in a folder as durable."""
+        inode = folder.stat().st_ino
+        for one in [one for one in self.pending if inode in {name[0] for name in one[:2] if name}]:
+            self.pending.remove(one)
+            _apply(self.names, one)
 
     def replace(self, old: AnyPath, new: AnyPath) -> None:
         self._moved("replace", old, new)
@@ -159,6 +167,8 @@ class SimulatedDisk(System):
     def _moved(self, what: str, old: AnyPath, new: AnyPath) -> None:
         self.step(what, Path(old), Path(new))
         names, number = (self._name(old), self._name(new)), os.lstat(old).st_ino
+        if os.path.lexists(new):
+            self.replaced[os.lstat(new).st_ino] = os.lstat(new).st_mtime_ns
         os.replace(old, new) if what == "replace" else os.rename(old, new)
         self.pending.append((*names, number))
 
@@ -169,9 +179,12 @@ class SimulatedDisk(System):
 
     def unlink(self, path: AnyPath) -> None:
         self.step("unlink", Path(path))
-        name, number = self._name(path), os.lstat(path).st_ino
+        self.removed(path)
         os.unlink(path)
-        self.pending.append((name, None, number))
+
+    def removed(self, path: AnyPath) -> None:
+        """Take a name as removed, which is not durable yet."""
+        self.pending.append((self._name(path), None, os.lstat(path).st_ino))
 
     def remove_tree(self, path: AnyPath) -> None:
         if self.stopped:
@@ -219,7 +232,7 @@ class SimulatedDisk(System):
         known = {name for one in self.pending for name in one[:2] if name}
         for name, number in live.items():  # files that did not come through the door
             new = name not in names and name not in known and name not in self.names
-            if new and (name[1].startswith(BEYOND_THE_DOOR) or self.draw.random() < 0.5):
+            if new and self.draw.random() < 0.5:
                 names[name] = number
         contents = {number: name for name, number in live.items()}
         self._build(self.root.stat().st_ino, self.image, names, folders, contents)
@@ -254,7 +267,9 @@ class SimulatedDisk(System):
                 here = contents.get(number)
                 now = None if here is None else (folders[here[0]] / here[1]).read_bytes()
                 path.write_bytes(self._content(name, number, now))
-                if here is not None:
+                if number in self.replaced:
+                    os.utime(path, ns=(self.replaced[number],) * 2)
+                elif here is not None:
                     shutil.copystat(folders[here[0]] / here[1], path)
 
     def _content(self, name: str, number: int, now: bytes | None) -> bytes:
@@ -262,19 +277,30 @@ class SimulatedDisk(System):
         flushed = self.data.get(number, b"")
         if now is None:
             return flushed
-        if name.startswith(BEYOND_THE_DOOR) or now == flushed:
+        if now == flushed:
             return now
         how = self.draw.choice(["old", "new", "cut", "torn"])
         if how in ("old", "new"):
             return flushed if how == "old" else now
         if how == "cut":
             return now[: self.draw.randrange(min(len(flushed), len(now)), max(len(flushed), len(now)) + 1)]
+        if DATABASE in name:
+            return self._rewritten(flushed, now)
         out = bytearray(max(len(flushed), len(now)) if self.draw.random() < 0.5 else len(now))
         for at in range(0, len(out), SECTOR):
             part = self.draw.choice([now, flushed, b""])[at : at + SECTOR]
             out[at : at + len(part)] = part
         unchanged = len(flushed) if now.startswith(flushed) else 0
         return flushed[:unchanged] + bytes(out)[unchanged:]  # appending does not change what was flushed before
+
+    def _rewritten(self, flushed: bytes, now: bytes) -> bytes:
+        """Return a file that was written in place: each sector is old or new, or zero if the file has grown by it."""
+        out = bytearray(now)
+        for at in range(0, len(now), SECTOR):
+            part = flushed[at : at + SECTOR] if at < len(flushed) else bytes(SECTOR)
+            if self.draw.random() < 0.5:
+                out[at : at + SECTOR] = (part + bytes(SECTOR))[: min(SECTOR, len(now) - at)]
+        return bytes(out)
 
 
 def _apply(names: dict[Name, int], one: tuple[Name | None, Name | None, int]) -> None:
@@ -283,9 +309,3 @@ def _apply(names: dict[Name, int], one: tuple[Name | None, Name | None, int]) ->
         del names[old]
     if new is not None:
         names[new] = number
-
-
-def _readable(handle: int) -> bool:
-    import fcntl
-
-    return fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY

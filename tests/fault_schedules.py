@@ -6,6 +6,7 @@ python tests/fault_schedules.py index 17    repeats a schedule, and prints its c
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -14,11 +15,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from PIL import Image
 
 import lookalike as la
 from disk_simulator import SimulatedDisk, Stopped
@@ -28,11 +31,13 @@ from lookalike.index import folder as index_folder
 from lookalike.io import disk
 from lookalike.io.action_journal import read_journal
 from lookalike.io.atomic import check_place, together
+from lookalike.io.carried import START_OF_JPEG
 from lookalike.io.file_actions import Action, apply, look, undo
 from lookalike.io.results import write_json
 from lookalike.io.verdicts import Verdicts, events_of
 from lookalike.runtime.local.memory_budget import MemoryBudget
 from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace
+from sqlite_simulator import on_disk
 
 SCRATCH = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path(tempfile.gettempdir())
 CODES = [bytes([number, 7, number * 5 % 251, 1, 2, 3, 4, 255 - number]) for number in range(64)]
@@ -120,6 +125,88 @@ class JournalSchedule(Schedule):
         assert {one.name: one.read_bytes() for one in (place / "here").glob("[0-9]*")} == self.contents
 
 
+class LinkSchedule(Schedule):
+    """Equal files become hard links, perhaps undone: each has its content at any time, and undo separates them."""
+
+    calls = 60
+
+    def __init__(self, root: Path, draw: random.Random) -> None:
+        super().__init__(root, draw)
+        self.names = ["kept.txt", "1.txt", "2.txt", "3.txt"]
+        for name in self.names:
+            (root / name).write_bytes(b"equal content" * 60)
+
+    def work(self) -> None:
+        kept, *files = (self.root / name for name in self.names)
+        with contextlib.suppress(LookalikeError, OSError):
+            apply([(file, kept) for file in files], Action("hardlink"), look([kept, *files]), self.root / "j.jsonl")
+            if self.draw.random() < 0.6:
+                undo(self.root / "j.jsonl")
+
+    def check(self, place: Path) -> None:
+        self._check_contents(place)
+        log = place / "j.jsonl"
+        linked = {(place / name).stat().st_ino for name in self.names}
+        if len(linked) < len(self.names) or log.exists():
+            with contextlib.suppress(InputError) if len(linked) == len(self.names) else contextlib.nullcontext():
+                log.write_bytes(log.read_bytes().replace(str(self.root).encode(), str(place).encode()))
+                undo(log)
+        self._check_contents(place)
+        assert len({(place / name).stat().st_ino for name in self.names}) == len(self.names)
+
+    def _check_contents(self, place: Path) -> None:
+        for name in self.names:
+            assert (place / name).read_bytes() == b"equal content" * 60, name
+
+
+class CarrySchedule(Schedule):
+    """A photo without metadata gets that of the removed copy: it is always whole, and undo gives it back as it was."""
+
+    calls = 26
+
+    def __init__(self, root: Path, draw: random.Random) -> None:
+        super().__init__(root, draw)
+        self.plain, self.described = _photos()
+        self.times = 2_000_000_000 * 10**9, 1_000_000_000 * 10**9
+        for name, content, time in zip(("kept.jpg", "old.jpg"), _photos(), self.times, strict=True):
+            (root / name).write_bytes(content)
+            os.utime(root / name, ns=(time, time))
+
+    def work(self) -> None:
+        kept, file = self.root / "kept.jpg", self.root / "old.jpg"
+        with contextlib.suppress(LookalikeError, OSError):
+            action = Action("move", self.root / "away", carries=True)
+            apply([(file, kept)], action, look([file, kept]), self.root / "j.jsonl")
+            if self.draw.random() < 0.4:
+                undo(self.root / "j.jsonl")
+
+    def check(self, place: Path) -> None:
+        kept, log = place / "kept.jpg", place / "j.jsonl"
+        start = len(START_OF_JPEG)
+        assert kept.read_bytes()[-len(self.plain) + start :] == self.plain[start:]
+        changed = kept.read_bytes() != self.plain or kept.stat().st_mtime_ns != self.times[0]
+        assert log.exists() or not changed
+        assert [one.read_bytes() for one in (place / "old.jpg", place / "away/old.jpg") if one.exists()] == [
+            self.described
+        ]
+        if log.exists() and log.read_bytes().count(b"\n"):
+            log.write_bytes(log.read_bytes().replace(str(self.root).encode(), str(place).encode()))
+            with contextlib.nullcontext() if changed else contextlib.suppress(InputError):
+                undo(log)
+        assert (kept.read_bytes(), kept.stat().st_mtime_ns) == (self.plain, self.times[0])
+        assert (place / "old.jpg").read_bytes() == self.described
+
+
+@cache
+def _photos() -> tuple[bytes, bytes]:
+    """Return the same picture without and with EXIF data."""
+    picture, tags, out = Image.effect_noise((24, 24), 60), Image.Exif(), (io.BytesIO(), io.BytesIO())
+    tags[0x010F] = "a camera"
+    picture.save(out[0], "JPEG")
+    picture.save(out[1], "JPEG", exif=tags)
+    return out[0].getvalue(), out[1].getvalue()
+
+
 class OutputSchedule(Schedule):
     """Two outputs are written together, and again: each is complete, none is older than what was acknowledged."""
 
@@ -201,7 +288,7 @@ class IndexSchedule(Schedule):
     """Two writers add, replace, remove and compact: the index has what was acknowledged, and perhaps the change under
     way, as a whole; a change that failed left nothing."""
 
-    calls = 60
+    calls = 220
 
     def __init__(self, root: Path, draw: random.Random) -> None:
         super().__init__(root, draw)
@@ -246,6 +333,8 @@ class IndexSchedule(Schedule):
             else:
                 writer.groups()
         except LookalikeError:
+            if disk.system.stopped:  # type: ignore[attr-defined]  # SQLite reports a stop as an error
+                raise Stopped from None
             self.possible = [self.model]
             self._compare(writer)
             return
@@ -284,6 +373,8 @@ def bits_apart(one: bytes, other: bytes) -> int:
 SCHEDULES: dict[str, type[Schedule]] = {
     "verdicts": VerdictSchedule,
     "journal": JournalSchedule,
+    "links": LinkSchedule,
+    "carry": CarrySchedule,
     "outputs": OutputSchedule,
     "work-folder": WorkFolderSchedule,
     "index": IndexSchedule,
@@ -302,6 +393,7 @@ def run(name: str, seed: int) -> SimulatedDisk:
         system = SimulatedDisk(root, draw, stop_at=stop_at, failing=0.05 if draw.random() < 0.35 else 0.0)
         with (
             disk.replaced(system),
+            on_disk(system),
             mock.patch.object(index_folder, "MAX_RECENT_ITEMS", 6),
             mock.patch.object(index_folder.FolderStore, "_start_compaction"),  # threads have no seed
             contextlib.suppress(Stopped),

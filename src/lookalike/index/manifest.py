@@ -96,6 +96,7 @@ class Manifest:
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._copied: Hashable = None  # state of the files when they were copied
         self._opened = 0
+        self._connecting_again = False
         self._more: Counter[str] = Counter()  # changes of the table sums by the current transaction
         self._open()
 
@@ -167,7 +168,11 @@ class Manifest:
 
     def _again(self) -> None:
         self.link.close()
-        self._open()
+        self._connecting_again = True
+        try:
+            self._open()
+        finally:
+            self._connecting_again = False
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return all rows of a query."""
@@ -176,7 +181,8 @@ class Manifest:
         except UnicodeDecodeError as error:
             raise self.damaged(str(error)) from error
         except sqlite3.Error as error:
-            if not (self.read_only and isinstance(error, sqlite3.OperationalError) and not self.link.in_transaction):
+            final = self._connecting_again or not self.read_only or self.link.in_transaction
+            if final or not isinstance(error, sqlite3.OperationalError):
                 raise self._failed(error) from error
         self._again()  # a writer has opened or closed the index, and with it the shared memory of the log
         try:

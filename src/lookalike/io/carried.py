@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
+from lookalike.io import disk
 from lookalike.io.leftovers import hidden_name
 
 START_OF_JPEG, EXIF_SEGMENT, EXIF_MARK = b"\xff\xd8", b"\xff\xe1", b"Exif\0\0"
@@ -42,17 +42,17 @@ def carry(kept: Path, modified_ns: int, segment: bytes) -> None:
     """Give a file this time of change and, if it is not b"", this segment after the first two bytes."""
     if segment:
         _rewrite(kept, START_OF_JPEG, START_OF_JPEG + segment)
-    os.utime(kept, ns=(kept.stat().st_atime_ns, modified_ns))
+    disk.system.set_modified(kept, modified_ns)
 
 
 def take_back(kept: Path, modified_ns: int, segment: bytes) -> bool:
     """Undo `carry`: remove the segment, set the time. Return whether the file was still as `carry` left it."""
     if segment:
-        with kept.open("rb") as file:
+        with disk.open_file(kept, "rb") as file:
             if file.read(2 + len(segment)) != START_OF_JPEG + segment:
                 return False
         _rewrite(kept, START_OF_JPEG + segment, START_OF_JPEG)
-    os.utime(kept, ns=(kept.stat().st_atime_ns, modified_ns))
+    disk.system.set_modified(kept, modified_ns)
     return True
 
 
@@ -60,13 +60,12 @@ def _rewrite(path: Path, old: bytes, new: bytes) -> None:
     """Replace the first bytes of a file; the file is replaced at once."""
     draft = hidden_name(path, "tmp")
     try:
-        with path.open("rb") as source, draft.open("wb") as target:
+        with disk.open_file(path, "rb") as source, disk.open_file(draft, "wb") as target:
             source.seek(len(old))
             target.write(new)
             shutil.copyfileobj(source, target)
-            target.flush()
-            os.fsync(target.fileno())
         shutil.copystat(path, draft)
-        os.replace(draft, path)
+        disk.sync_file(draft)
+        disk.system.replace(draft, path)
     finally:
-        draft.unlink(missing_ok=True)
+        disk.unlink(draft, missing_ok=True)

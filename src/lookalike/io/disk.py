@@ -70,6 +70,9 @@ class System:
     def remove_folder(self, path: AnyPath) -> None:
         os.rmdir(path)
 
+    def set_modified(self, path: AnyPath, modified_ns: int) -> None:
+        os.utime(path, ns=(os.stat(path).st_atime_ns, modified_ns))
+
     def lock(self, handle: int, operation: int) -> None:
         fcntl.flock(handle, operation)
 

@@ -146,7 +146,8 @@ def _carry(file: Path, kept: Path, mode: Mode, seen: dict[Path, Seen], journal: 
         try:
             carry(kept, modified_ns, segment)
         except OSError:
-            journal.failed(number)
+            if look([kept]) == {kept: before}:  # else a part may have been made, which undo takes back
+                journal.failed(number)
             return False
         journal.done(number)
         seen |= look([kept])
@@ -239,6 +240,7 @@ def _share(file: Path, kept: Path, mode: Mode) -> None:
         else:
             _clone(kept, draft)
             shutil.copystat(file, draft)
+            disk.sync_file(draft)
         disk.system.replace(draft, file)
     finally:
         disk.unlink(draft, missing_ok=True)
@@ -327,6 +329,7 @@ def _separate(file: Path, change: Change, *, dry_run: bool) -> str | None:
             try:
                 shutil.copy2(file, draft)
                 os.utime(draft, ns=(change.modified_ns, change.modified_ns))
+                disk.sync_file(draft)
                 disk.system.replace(draft, file)
             finally:
                 disk.unlink(draft, missing_ok=True)

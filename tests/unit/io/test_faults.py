@@ -10,16 +10,17 @@ import pytest
 
 import fault_schedules
 import lookalike
+import sqlite_simulator
 from disk_simulator import SimulatedDisk
 from lookalike.errors import OutputError
 from lookalike.index.locks import FileLock
 from lookalike.io import disk
 
-SEEDS = {"verdicts": 250, "journal": 200, "outputs": 120, "work-folder": 120, "index": 60}
+SEEDS = {"verdicts": 250, "journal": 200, "links": 120, "carry": 120, "outputs": 120, "work-folder": 120, "index": 60}
 PACKAGE = Path(lookalike.__file__).parent
 BEHIND_THE_DOOR = (
-    "index/folder.py", "index/locks.py", "index/segment_file.py", "index/settings.py", "index/writer.py",
-    "index/stores.py", "io/action_journal.py", "io/atomic.py", "io/file_actions.py", "io/leftovers.py", "io/trash.py",
+    "index/folder.py", "index/locks.py", "index/manifest.py", "index/segment_file.py", "index/settings.py", "index/writer.py",
+    "index/stores.py", "io/action_journal.py", "io/atomic.py", "io/carried.py", "io/file_actions.py", "io/leftovers.py", "io/trash.py",
     "io/verdicts.py", "runtime/local/checkpoints.py", "runtime/local/work_folder.py",
 )  # fmt: skip
 DIRECT = {
@@ -36,7 +37,7 @@ def test_schedules(name: str) -> None:
     assert sum(stopped) > SEEDS[name] // 4
 
 
-FOUND = {"journal": [1007095, 1015104]}  # schedules that failed once
+FOUND = {"journal": [1007095, 1015104], "links": [144, 158]}  # schedules that failed once
 
 
 def test_schedules_that_failed_once() -> None:
@@ -53,7 +54,7 @@ def test_a_seed_repeats_its_calls() -> None:
 
 
 @pytest.mark.promise("docs/explanation/faults.md", "Without one of these flushes the schedules fail")
-@pytest.mark.parametrize("name", ["verdicts", "journal", "work-folder", "index"])
+@pytest.mark.parametrize("name", ["verdicts", "journal", "links", "carry", "work-folder", "index"])
 @pytest.mark.parametrize("without", ["sync_folder", "sync"])
 def test_the_schedules_find_a_missing_flush(name: str, without: str) -> None:
     place, method = (disk, "sync_folder") if without == "sync_folder" else (SimulatedDisk, "sync")
@@ -62,6 +63,22 @@ def test_the_schedules_find_a_missing_flush(name: str, without: str) -> None:
         for seed in range(400):
             try:
                 fault_schedules.run(name, seed)
+            except AssertionError:
+                found += 1
+                break
+    assert found
+
+
+@pytest.mark.promise("docs/explanation/faults.md", "Without the flushes of SQLite")
+def test_the_schedules_find_a_missing_flush_of_sqlite() -> None:
+    def without_flush(self: sqlite_simulator.Files, file: int, _: int) -> int:
+        return self.step("sync", self.open_files[file][0], lambda: sqlite_simulator.OK)
+
+    found = 0
+    with mock.patch.object(sqlite_simulator.Files, "sync", without_flush):
+        for seed in range(100):
+            try:
+                fault_schedules.run("index", seed)
             except AssertionError:
                 found += 1
                 break

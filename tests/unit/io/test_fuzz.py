@@ -28,7 +28,7 @@ FAILED_ONCE = {
     ],
     "loaded": [b"[" * 20_000, b"[]", b"1"],
 }  # fmt: skip
-FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46], "index manifest": [57, 126], "journal": [2, 138],
+FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46], "index manifest": [57, 126, 1000502], "baskets": [1000552], "journal": [2, 138],
                 "verdicts": [104], "loaded": [45], "npy": [0]}  # fmt: skip
 
 
