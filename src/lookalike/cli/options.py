@@ -94,19 +94,17 @@ def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A00
     return typer.Option(*names, help=help, rich_help_panel=panel, case_sensitive=False, **more)
 
 
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT...",
-        help="Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.",
-        show_default=False,
-    ),
-]
+def input_argument(meaning: str) -> Any:
+    """Return the argument INPUT with this help."""
+    return typer.Argument(metavar="INPUT...", help=meaning, show_default=False)
+
+
+Inputs = Annotated[list[str], input_argument("Files, folders or globs: Parquet, Arrow, JSON Lines, CSV, TSV, text.")]
 
 
 def inputs_of(meaning: str) -> Any:
     """Return the type of the argument INPUT of a kind that reads other files than documents do."""
-    return Annotated[list[str], typer.Argument(metavar="INPUT...", help=meaning, show_default=False)]
+    return Annotated[list[str], input_argument(meaning)]
 
 
 class OutputPath:

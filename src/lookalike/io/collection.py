@@ -19,7 +19,7 @@ from lookalike.io.columns import check_column
 from lookalike.io.files import form_of
 from lookalike.io.origin import origin
 from lookalike.io.prefetch import ahead
-from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, ByteReader, Reader, nbytes_of, reading, select
+from lookalike.io.reader import TARGET_BYTES, UNDER_WAY_BYTES, Reader, nbytes_of, reading, select, with_encoding_advice
 from lookalike.io.texts import OnBadText, Where, as_ids, as_texts, kind_of_text, repaired
 from lookalike.io.unchanged import crc_of_file
 
@@ -233,9 +233,7 @@ class Collection:
         try:
             texts, nulls, bad = as_texts(batch.column(self.text_column), on_bad_text=self.on_bad_text, where=where)
         except BadText as error:
-            if isinstance(reader, ByteReader):
-                raise BadText(f"{error} If the file has another encoding, give `encoding='latin-1'`, say.") from error
-            raise
+            raise with_encoding_advice(error, reader) from error
         ids = None if self.id_column is None else as_ids(batch.column(self.id_column), where=where)
         return TextBatch(texts=texts, ids=ids, extra={}, null_texts=nulls, bad_texts=bad, first_row=0)
 

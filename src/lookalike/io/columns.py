@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 
 from lookalike.errors import ID_ADVICE, ColumnNotFound, InputError, UsageError, listed
@@ -29,10 +31,18 @@ def choose_id(schema: pa.Schema, wanted: str | None, where: str) -> str | None:
     return wanted
 
 
-def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: str | None = None) -> str:
+def choose_text(
+    schema: pa.Schema,
+    wanted: str | None,
+    where: str,
+    *,
+    besides: str | None = None,
+    only_numbers: Callable[[str], bool] = lambda column: False,
+) -> str:
     """Return the requested column, else one with a usual name, else the only text column other than `besides`.
 
     besides: the id column. If it is not called "id", it may also be the text column: texts that are their own ids.
+    Between it and one other column, `only_numbers` decides: a column of numbers is not the text.
 
     >>> choose_text(pa.schema([("Body", pa.string()), ("url", pa.string())]), None, "a.csv")
     'Body'
@@ -47,8 +57,11 @@ def choose_text(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
             check_text(schema, chosen, where)
             return chosen
     able: list[str] = [f.name for f in fields if f.name != besides]
-    if not able and besides not in (None, "id") and any(f.name == besides for f in fields):
-        return str(besides)  # texts that are their own ids
+    if besides not in (None, "id") and any(f.name == besides for f in fields):
+        if not able:
+            return str(besides)  # texts that are their own ids
+        if len(able) == 1 and is_text(schema.field(able[0]).type) and not only_numbers(str(besides)):
+            able = [str(besides)] if only_numbers(able[0]) else [str(besides), *able]
     if len(able) == 1:
         return able[0]
     problem = f"{len(able)} columns could be the text" if able else "no column holds text"

@@ -187,6 +187,8 @@ class Delimited(ByteReader):
     def _explain(self, first: int, row: str | None, expected: str, found: str) -> str:
         # Arrow counts from 1.
         where = self.name if row is None else self.where(first + int(row) - 1)
+        if expected == "1":
+            return f"{where}: expected 1 column, found {found}. Is another delimiter used? Give `delimiter='%'`, say."
         return f"{where}: expected {expected} columns, found {found}. Are quotes missing?"
 
 

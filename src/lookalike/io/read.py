@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.core.arrays import check_choice
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, LookalikeError, UsageError
 from lookalike.io.addresses import shown
 from lookalike.io.collection import Collection, OnBadFile
 from lookalike.io.columnar import ArrowFile, ParquetFile, TableInMemory
@@ -23,9 +24,10 @@ from lookalike.io.origin import given_paths
 from lookalike.io.paths import BINARY, TEXT_FILES, TextReading, find
 from lookalike.io.plain_text import TextFiles, TextLines
 from lookalike.io.python_sources import plain_source
-from lookalike.io.reader import Reader, ReadLimit
+from lookalike.io.reader import Reader, ReadLimit, select
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, is_text, kind_of_text
 
+FIRST_VALUES = 1000  # of a column, to see whether they are numbers
 ON_BAD_FILE = ("error", "skip")
 EXPECTED_SOURCES = "a path, a list of paths, texts, token lists or dicts, or Arrow data such as a table or a data frame"
 
@@ -71,7 +73,9 @@ def open_collection(
     if readers:
         first = readers[0]
         id_column = choose_id(first.schema, id, first.name)
-        text_column = choose_text(first.schema, text, first.name, besides=id_column)
+        text_column = choose_text(
+            first.schema, text, first.name, besides=id_column, only_numbers=partial(only_numbers, first)
+        )
     for reader in readers[1:]:
         check_text(reader.schema, text_column, reader.name)
         _check_alike(first, reader, text_column, kind_of_text)
@@ -92,6 +96,33 @@ def open_collection(
         given=given_paths(source),
         left_out=left_out or [],
     )
+
+
+def only_numbers(reader: Reader, column: str) -> bool:
+    """Return whether the first values of a column of texts are numbers, if they can be read."""
+    try:
+        batch = next(reader.batches(select(reader.schema, [column])), None)
+    except LookalikeError:
+        return False  # reading the file says what is wrong with it
+    if batch is None:
+        return False
+    values = batch.column(column)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return not any(letters_in(value) for value in values[:FIRST_VALUES].to_pylist())
+
+
+def letters_in(value: str | bytes | None) -> bool:
+    """Return whether a value is more than a number.
+
+    >>> [letters_in(value) for value in ("12", " -1.5e3", None, "", "12 b", b"x")]
+    [False, False, False, False, True, True]
+    """
+    try:
+        float(value or 0)
+    except ValueError:
+        return True
+    return False
 
 
 def by_lines(lines: bool, *, alone: bool) -> bool | None:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from lookalike.core.arrays import I64
-from lookalike.errors import InputError, LookalikeError, OutOfMemory
+from lookalike.errors import BadText, InputError, LookalikeError, OutOfMemory
 from lookalike.io.files import wide_encoding
 from lookalike.io.opening import open_for_arrow
 from lookalike.io.paths import compression_of
@@ -145,6 +145,13 @@ class ByteReader(Reader):
 
     def expect(self, content: Any) -> None:
         self.prefix = Prefix(*content)
+
+
+def with_encoding_advice(error: BadText, reader: Reader) -> BadText:
+    """Return the error with a word about encodings, if the file is one of text."""
+    if not isinstance(reader, ByteReader):
+        return error
+    return BadText(f"{error} If the file has another encoding, give `encoding='latin-1'`, say.")
 
 
 class ColumnReader(Reader):

@@ -81,8 +81,11 @@ def test_rare_options_are_shown_on_request(words: str, capsys: pytest.CaptureFix
 
 
 def test_inputs_are_described_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    for kind, word in (("images", "JPEG"), ("vectors", ".npy"), ("faces", "pictures"), ("baskets", "basket")):
-        assert word in help_of(f"{kind} pairs", capsys).partition("Arguments:")[2].partition("\n\n")[0]
+    for words, word in (
+        ("images pairs", "JPEG"), ("vectors pairs", ".npy"), ("faces pairs", "pictures"), ("faces query", "pictures"),
+        ("baskets pairs", "basket"), ("baskets suggest", "basket"), ("records merge", "record"), ("records score", "record"),
+    ):  # fmt: skip
+        assert word in help_of(words, capsys).partition("Arguments:")[2].partition("\n\n")[0]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -43,18 +43,16 @@ WHERE = (
 )
 
 
+ENCODING = " If the file has another encoding, give `encoding='latin-1'`, say."
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_error_names_the_place(name: str) -> None:
     with pytest.raises(BadText) as caught:
         list(open_collection(name).texts())
     assert str(caught.value) == (
         f"{WHERE.get(name, name + ' row 1')}: text is not valid UTF-8 (byte 0xff at position 4). "
-        "Use `on_bad_text='replace'` or 'skip'."
-        + (
-            ""
-            if name.endswith(("parquet", "arrow"))
-            else " If the file has another encoding, give `encoding='latin-1'`, say."
-        )
+        "Use `on_bad_text='replace'` or 'skip'." + ("" if name.endswith(("parquet", "arrow")) else ENCODING)
     )
 
 
@@ -158,7 +156,7 @@ def test_records_under_the_three_policies(name: str) -> None:
         open_records(name).read(["text"])
     assert str(caught.value) == (
         f"{WHERE.get(name, name + ' row 1')}: column 'text': text is not valid UTF-8 (byte 0xff at position 4). "
-        "Use `on_bad_text='replace'` or 'skip'."
+        "Use `on_bad_text='replace'` or 'skip'." + ("" if name.endswith(("parquet", "arrow")) else ENCODING)
     )
     for policy, expected in (("replace", "bad \ufffd\ufffd end"), ("skip", None)):
         values = open_records(name, on_bad_text=policy).read(["text"])["text"].to_pylist()  # type: ignore[arg-type]

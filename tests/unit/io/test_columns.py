@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,6 +27,32 @@ def test_texts_may_be_their_own_ids() -> None:
     Path("ids.csv").write_text("id\ncolour\ncolor\n")
     with pytest.raises(UsageError, match=r"no column holds text in ids\.csv"):
         open_collection(Path("ids.csv"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_the_column_named_as_id_is_not_passed_over_silently(name: str) -> None:
+    """A word list with its counts, a list of customers with their numbers, and two columns of words."""
+
+    def opened(rows: dict[str, list[str]]) -> tuple[str, str | None]:
+        table = pa.table(rows)
+        if name == "t.jsonl":
+            Path(name).write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+        else:
+            pv.write_csv(table, name) if name == "t.csv" else pq.write_table(table, name)
+        collection = open_collection(Path(name), id=next(iter(rows)))
+        return collection.text_column, collection.id_column
+
+    assert opened({"word": ["colour", "color"], "count": ["12", ""]}) == ("word", "word")
+    assert opened({"number": ["12", "13"], "customer": ["Ann", "Lee"]}) == ("customer", "number")
+    assert opened({"number": ["12", "13"], "zip": ["1.5", "-2"]}) == ("zip", "number")
+    with pytest.raises(UsageError) as caught:
+        opened({"city": ["Rome", "Bonn"], "country": ["Italy", "Germany"]})
+    assert str(caught.value).startswith(f"2 columns could be the text in {name}; give `text=COL`.")
+
+
+def test_a_column_of_lists_is_the_text_next_to_ids_of_letters() -> None:
+    table = pa.table({"basket": ["a", "b"], "has": [["x"], ["y"]]})
+    assert open_collection(table, id="basket").text_column == "has"
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,11 @@ def test_csv_rows_of_another_length() -> None:
     assert refusal("a.csv") == "a.csv line 4: expected 2 columns, found 3. Are quotes missing?"
     Path("a.tsv").write_text("id\ttext\n1\tone\n2\n")
     assert refusal("a.tsv") == "a.tsv line 3: expected 2 columns, found 1. Are quotes missing?"
+    Path("b.csv").write_text("id%text\n1%one, two\n")
+    assert (
+        refusal("b.csv")
+        == "b.csv line 2: expected 1 column, found 2. Is another delimiter used? Give `delimiter='%'`, say."
+    )
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])

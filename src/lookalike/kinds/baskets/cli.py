@@ -27,8 +27,11 @@ def open_baskets(inputs: list[str], options: dict[str, Any], given: dict[str, An
     return o.paths(inputs)
 
 
+BASKET_FILES = (
+    "Tables of baskets and items (Parquet, Arrow, JSON Lines, CSV, TSV), or files with a basket in each line."
+)
 BASKET_COMMANDS = KindCommands("baskets", "lookalike.kinds.baskets.api", BasketOptions, open_baskets,
-    inputs="Tables of baskets and items (Parquet, Arrow, JSON Lines, CSV, TSV), or files with a basket in each line.",
+    inputs=BASKET_FILES,
     nearest_options=BasketNearestOptions,
 )  # fmt: skip
 
@@ -51,9 +54,12 @@ class SuggestOptions(TypedDict, total=False):
     ]
 
 
+Baskets = Annotated[list[str], o.input_argument(BASKET_FILES)]
+
+
 def suggest(
     who: Annotated[str, typer.Argument(metavar="CUSTOMER", help="Id of the basket.", show_default=False)],
-    inputs: o.Inputs,
+    inputs: Baskets,
     options: dict[str, Any],
 ) -> None:
     """List what the most similar baskets hold and this one does not, and who they are.

@@ -27,10 +27,12 @@ def check(options: dict[str, Any]) -> None:
     only_local(options, "faces", NOT_ON_SPARK)
 
 
+FACE_FILES = "Folders, files or globs of pictures, arrays (.npy, .npz), or tables with a column of lists of numbers."
+
 FACES = KindCommands(
-    "faces", "lookalike.kinds.faces.api", FaceOptions, open_given, score="agreement", check=check,
-    inputs="Folders, files or globs of pictures, arrays (.npy, .npz), or tables with a column of lists of numbers.",
+    "faces", "lookalike.kinds.faces.api", FaceOptions, open_given, score="agreement", check=check, inputs=FACE_FILES,
 )  # fmt: skip
+Probes = Annotated[list[str], o.input_argument(FACE_FILES)]
 
 
 class QueryOptions(TypedDict, total=False):
@@ -41,7 +43,7 @@ class QueryOptions(TypedDict, total=False):
 
 
 @o.takes(o.OutputOptions, QueryOptions, FaceOptions)
-def query(probes: o.Inputs, options: dict[str, Any]) -> None:
+def query(probes: Probes, options: dict[str, Any]) -> None:
     """Look up each probe in a gallery: probe, match, agreement, the best matches first.
 
     Every member of a probe's buckets is scored; the summary says how large a share of the gallery that was.

@@ -156,6 +156,7 @@ def _evaluate(result: Result, rules: RecordRules, truth: Path) -> None:
 
 
 RECORD_TABLES = "Tables with a record in each row: Parquet, Arrow, JSON Lines, CSV, TSV."
+Tables = Annotated[list[str], o.input_argument(RECORD_TABLES)]
 RECORDS = KindCommands(
     "records", "lookalike.kinds.records.api", RecordOptions, open_table, pairs_options=RecordPairOptions,
     inputs=RECORD_TABLES, groups_options=RecordGroupsOptions, grouping="stars", aside=CommandOptions,
@@ -165,7 +166,7 @@ RECORDS = KindCommands(
 
 @o.takes(o.only(RecordOptions, "id", "fields", "settings", "on_bad_text"))
 def preview(
-    inputs: o.Inputs,
+    inputs: Tables,
     options: dict[str, Any],
     against: o.Against = None,
     save_settings: Annotated[
@@ -207,7 +208,7 @@ def preview(
 def explain(
     left: Annotated[str, typer.Argument(help="The id of a record (of the first table).")],
     right: Annotated[str, typer.Argument(help="The id of the other record.")],
-    inputs: o.Inputs,
+    inputs: Tables,
     options: dict[str, Any],
     against: o.Against = None,
 ) -> None:
@@ -268,7 +269,7 @@ def _print_evidence(made: Explanation) -> None:
 
 
 @o.takes(o.OutputOptions, RecordRunOptions, MergeOptions, MergeCommandOptions)
-def merge(inputs: o.Inputs, options: dict[str, Any]) -> None:
+def merge(inputs: Tables, options: dict[str, Any]) -> None:
     """Write one row per entity: rows that mean the same are merged, column by column.
 
     With -o golden.csv, golden.members.csv says which rows each entity has, and golden.cells.csv where every value
@@ -334,7 +335,7 @@ def _survivorship(text: str) -> tuple[str, str | list[str]]:
 @o.takes(RecordRunOptions)
 def score(
     pairs: Annotated[Path, typer.Argument(help="The pairs to score: left, right.")],
-    inputs: o.Inputs, options: dict[str, Any], output: o.Out = None, against: o.Against = None,
+    inputs: Tables, options: dict[str, Any], output: o.Out = None, against: o.Against = None,
     force: o.RunOptions.Force = False, quiet: o.RunOptions.Quiet = False,
 ) -> None:  # fmt: skip
     """Score pairs that come from elsewhere: left, right, similarity, whether they match, and what each field adds.

@@ -18,7 +18,7 @@ from lookalike.io.columns import ROW_NUMBERS, check_column, check_id
 from lookalike.io.delimited import Delimited
 from lookalike.io.origin import given_paths, origin
 from lookalike.io.read import open_readers
-from lookalike.io.reader import Reader, select
+from lookalike.io.reader import Reader, select, with_encoding_advice
 from lookalike.io.texts import ON_BAD_TEXT, OnBadText, as_ids, as_values, is_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class RecordTable:
             )
         except BadText as error:
             if not is_id:
-                raise
+                raise with_encoding_advice(error, reader) from error
             first = str(error).partition(" Use ")[0]
             raise BadText(f"{first} {ID_ADVICE}") from error
 
