@@ -45,11 +45,11 @@ def main() -> None:
     home = parser.parse_args().home
     home.mkdir(exist_ok=True)
     folder = orl_faces(home / "orl-faces")
-    measure(folder, method="lsh", share=0.35)
+    measure(folder, method="lsh", threshold=0.35)
     runs = [
-        measure(folder, share=0.35, method="exact"),
-        measure(folder, share=0.35, method="lsh", recall=0.9, max_scored=0.1),
-        measure(folder, share=0.35, method="lsh", recall=0.95, max_scored=0.2),
+        measure(folder, threshold=0.35, method="exact"),
+        measure(folder, threshold=0.35, method="lsh", recall=0.9, max_scored=0.1),
+        measure(folder, threshold=0.35, method="lsh", recall=0.95, max_scored=0.2),
     ]
     (home / "faces.json").write_text(json.dumps({"machine": machine(), "runs": runs}, indent=1) + "\n")
     for one in runs:

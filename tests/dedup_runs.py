@@ -12,7 +12,7 @@ from lookalike.result import Result
 DEDUPS: dict[str, Callable[[str | PathLike[str]], Result]] = {
     "documents": lambda path: la.dedup(path, text="text", k=1, threshold=0.9),
     "strings": lambda path: la.strings.dedup(path, text="text", max_edits=0),
-    "bits": lambda path: la.bits.dedup(path, code="code", max_bits=0),
+    "bits": lambda path: la.bits.dedup(path, column="code", max_bits=0),
     "vectors": lambda path: la.vectors.dedup(path, column="vector", max_distance=0.1),
     "baskets": lambda path: la.baskets.dedup(path, item="items", threshold=0.9),
     "records": lambda path: la.records.dedup(path, fields=["text"], threshold=0.9),

@@ -392,9 +392,9 @@ def test_passages_in_a_work_folder(files: list[Path], tmp_path: Path) -> None:
     assert found.passages.equals(expected.passages)
     assert found.pairs.equals(expected.pairs)
     assert found.receipt["work"]["notes"] == []
-    other = la.passages(files[0], min_tokens=30, work_dir=work, references=files[1])
+    other = la.passages(files[0], min_tokens=30, work_dir=work, against=files[1])
     assert any("the tokens of" in note and "1,000 documents" in note for note in other.receipt["work"]["notes"])
-    assert other.passages.equals(la.passages(files[0], min_tokens=30, references=files[1]).passages)
+    assert other.passages.equals(la.passages(files[0], min_tokens=30, against=files[1]).passages)
     barred = la.passages(files[0], min_tokens=20, work_dir=work, template=corpus(5)["text"])
     assert barred.passages.equals(la.passages(files[0], min_tokens=20, template=corpus(5)["text"]).passages)
     assert [path.name.partition("-")[0] for path in sorted(work.iterdir())] == ["tokens", "tokens"], "runs are done"

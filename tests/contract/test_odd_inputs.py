@@ -169,7 +169,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "records": (["records"], ["--field", "text", "--field", "n"]),
     "vectors": (["vectors"], ["--max-distance", "1", "--column", "vector"]),
     "faces": (["faces"], ["--column", "vector"]),
-    "bits": (["bits"], ["--max-bits", "1", "--code", "code"]),
+    "bits": (["bits"], ["--max-bits", "1", "--column", "code"]),
     "baskets": (["baskets"], ["--item", "text", "--set", "id"]),
 }
 OTHER_COMMANDS = [
@@ -184,7 +184,7 @@ OTHER_COMMANDS = [
         "nearest INPUT --text text --in OTHER",
         "strings nearest INPUT --text text",
         "vectors nearest INPUT --column vector",
-        "bits nearest INPUT --code code",
+        "bits nearest INPUT --column code",
         "baskets nearest INPUT --item text --set id",
         "classify INPUT --text text --label code",
         "classify INPUT --text text --label code --against OTHER",

@@ -26,7 +26,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], str, int]] = {  # result, score colu
     "bits": (lambda: la.bits.pairs([0b1111, 0b1110, 1 << 40], max_bits=1), "distance", 1),
     "strings": (lambda: la.strings.pairs(["kitten", "sitten"]), "distance", 1),
     "vectors": (lambda: la.vectors.pairs(ROWS, max_angle=10), "angle", 1),
-    "faces": (lambda: la.faces.pairs(ROWS, share=1.0), "agreement", 3),
+    "faces": (lambda: la.faces.pairs(ROWS, threshold=1.0), "agreement", 3),
     "baskets": (lambda: la.baskets.pairs([["milk", "tea"], ["tea", "milk"]]), "similarity", 1),
     "records": (lambda: la.records.pairs(PEOPLE, threshold=0.6), "similarity", 1),
     "passages": (lambda: la.passages([LONG, "He said: " + LONG]), "shared_tokens", 1),

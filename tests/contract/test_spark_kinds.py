@@ -249,7 +249,7 @@ def misspelt() -> list[str]:
 
 STRINGS: list[dict[str, Any]] = [
     {"max_edits": 2},
-    {"min_similarity": 0.7, "measure": "indel", "fold_case": True},
+    {"threshold": 0.7, "measure": "indel", "fold_case": True},
 ]
 
 
@@ -320,7 +320,7 @@ def quoting() -> list[str]:
 @pytest.mark.parametrize("references", [False, True], ids=["one", "two"])
 def test_passages(spark: Any, references: bool, tmp_path: Path) -> None:
     texts = quoting()
-    source, options = (texts[6:], {"references": texts[:6]}) if references else (texts, {})
+    source, options = (texts[6:], {"against": texts[:6]}) if references else (texts, {})
     here = la.passages(source, **options)
     there = la.passages(source, engine="spark", **options)
     assert len(here.passages) > 10

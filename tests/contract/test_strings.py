@@ -41,7 +41,7 @@ def matches(measure: str, a: str, b: str, max_edits: int | None, least: str | No
 
 
 def check(texts: list[str], measure: Any, max_edits: int | None = None, least: str | None = None) -> int:
-    bound: Any = {"max_edits": max_edits} if least is None else {"min_similarity": float(least)}
+    bound: Any = {"max_edits": max_edits} if least is None else {"threshold": float(least)}
     rows = la.strings.pairs(pa.array(texts, pa.string()), measure=measure, **bound).pairs.to_pylist()
     got = {(row["left"], row["right"]): row["distance" if least is None else "similarity"] for row in rows}
     assert len(got) == len(rows)
@@ -165,7 +165,7 @@ def test_groups_dedup_and_a_stricter_bound() -> None:
     result = la.strings.pairs(names, max_edits=2)
     assert result.pairs.num_rows == 3
     assert result.rethreshold(1).pairs.num_rows == 2
-    near = la.strings.pairs(names, min_similarity=0.8)
+    near = la.strings.pairs(names, threshold=0.8)
     assert near.pairs["similarity"].to_pylist() == [0.9, 0.8, 0.9]
     assert near.rethreshold(0.9).pairs.num_rows == 2
     assert near.receipt["choice"]["why"] == "strings are always joined exactly"
@@ -190,9 +190,9 @@ def test_too_many_pairs() -> None:
     [
         ({"max_edits": -1}, "max_edits is -1; expected a whole number, 0 or more."),
         ({"max_edits": 1.5}, "max_edits is 1.5; expected a whole number, 0 or more."),
-        ({"min_similarity": 1.5}, "min_similarity is 1.5; expected a number above 0 and at most 1."),
-        ({"min_similarity": 0.0}, "min_similarity is 0.0; expected a number above 0 and at most 1."),
-        ({"max_edits": 1, "min_similarity": 0.5}, "max_edits and min_similarity do not go together; give one of them."),
+        ({"threshold": 1.5}, "threshold is 1.5; expected a number above 0 and at most 1."),
+        ({"threshold": 0.0}, "threshold is 0.0; expected a number above 0 and at most 1."),
+        ({"max_edits": 1, "threshold": 0.5}, "max_edits and threshold do not go together; give one of them."),
         ({"measure": "hamming"}, "measure 'hamming' is unknown."),
     ],
 )

@@ -276,9 +276,9 @@ def test_few_faces_are_compared_exactly() -> None:
 
     rows = np.random.default_rng(0).random((faces.MAX_ALL_PAIRS_FACES, 4)).astype(np.float32)
     assert faces.MAX_ALL_PAIRS_FACES == 2000
-    few = la.faces.pairs(rows[:-1], tolerance=0.0001, share=1.0, audit=0)
+    few = la.faces.pairs(rows[:-1], tolerance=0.0001, threshold=1.0, audit=0)
     assert few.receipt["choice"]["method"] == "exact"
-    assert la.faces.pairs(rows[:20], share=1.0, method="lsh", audit=0).receipt["choice"]["method"] == "lsh"
+    assert la.faces.pairs(rows[:20], threshold=1.0, method="lsh", audit=0).receipt["choice"]["method"] == "lsh"
 
 
 @pytest.mark.promise("docs/how-to/find-look-alike-images.md", "(10 of 64 is the default)")

@@ -20,7 +20,13 @@ class LabelledOptions(ClassifyOptions, total=False):
 
     against: Annotated[
         list[str] | None,
-        Option(None, "Labelled texts (repeatable).", unset="the rows of INPUT that have a label", panel=o.WHAT),
+        Option(
+            None,
+            "Labelled texts (repeatable).",
+            unset="the rows of INPUT that have a label",
+            panel=o.WHAT,
+            metavar="INPUT",
+        ),
     ]
 
 

@@ -80,6 +80,7 @@ def evaluate(
         str | None,
         o.option(
             TRUTH,
+            metavar="PATH",
             help="True pairs (left, right, or the first two columns), or true groups (id, group).",
             show_default=False,
         ),

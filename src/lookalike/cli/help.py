@@ -20,7 +20,9 @@ HELP_ALL = "help_all"
 SAME_MEANING = (  # options of several kinds, where users may expect the name of another kind
     ("--text", "--column", "--field", "--item", "--code"),
     ("-t", "--threshold", "-s", "--min-similarity", "-d", "--max-edits", "--max-bits", "--max-angle", "--min-cosine",
-     "--max-distance", "--share"),
+     "--max-distance", "--share", "--at-least", "--at-most", "--jaccard"),
+    ("--top", "-n", "--limit", "--number", "--nearest", "--neighbours"),
+    ("--against", "-r", "--references", "--gallery", "--in"),
 )  # fmt: skip
 COMPLETION_VARIABLE = "_LOOKALIKE_COMPLETE"  # set by a shell that asks for completions
 OTHER_COMMANDS, OTHER_OPTIONS = "More commands", "Help"

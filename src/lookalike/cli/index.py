@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 app = App(help="An index on disk that grows: have I seen this before?", no_args_is_help=True)
 Place = Annotated[str, typer.Argument(help="The index: a folder, or a postgresql:// URL.", show_default=False)]
-Column = Annotated[str | None, o.option(o.RUN, help="Column of the texts, token lists, codes or vectors.")]
+Column = Annotated[
+    str | None, o.option(o.RUN, "--text", "--column", help="Column of the texts, token lists, codes or vectors.")
+]
 Lines = Annotated[bool, o.option(o.RUN, "--lines", help="Read text files line by line (default: each is a document).")]
 
 
@@ -206,7 +208,7 @@ def remove(
 class IndexQueryOptions(TypedDict, total=False):
     """The options of `query`."""
 
-    text: Annotated[
+    query: Annotated[
         list[str] | None,
         Option(None, "A text to look for (documents, strings); repeatable.", unset="the items of INPUTS", panel=o.WHAT),
     ]
@@ -215,8 +217,13 @@ class IndexQueryOptions(TypedDict, total=False):
         Option(None, "Find only items that are at least as near.", unset="that of the index",
                flags=("-t", "--threshold"), panel=o.WHAT),
     ]  # fmt: skip
-    nearest: Annotated[int | None, Option(None, "Maximum number of matches per item.", unset="all", panel=o.WHAT)]
-    column: Annotated[str | None, Option(None, "Column of the texts, token lists, codes or vectors.", unset="guessed")]
+    top: Annotated[int | None, Option(None, "Largest number of matches of an item.", unset="all", panel=o.WHAT)]
+    column: Annotated[
+        str | None,
+        Option(
+            None, "Column of the texts, token lists, codes or vectors.", unset="guessed", flags=("--text", "--column")
+        ),
+    ]
     id: shared.Id
     lines: Annotated[bool, Option(False, "Read text files line by line; without, each file is a document.")]
     output: o.OutputFile
@@ -252,27 +259,27 @@ def query(
     from lookalike.index.own_files import query_files
     from lookalike.io.results import write_receipt
 
-    audit, threshold, nearest = options["audit"], options["threshold"], options["nearest"]
+    audit, threshold, top = options["audit"], options["threshold"], options["top"]
     if audit is not None and audit < 0:
         raise UsageError(f"audit is {audit}; expected a number of queries, or 0 for none.")
-    text, output, quiet = options["text"], options["output"], options["quiet"]
+    text, output, quiet = options["query"], options["output"], options["quiet"]
     where = {name: options[name] for name in ("column", "id", "lines")}
     if bool(inputs) == bool(text):
-        raise UsageError("give files to look for, or --text, one of them.")
+        raise UsageError("give files to look for, or --query, one of them.")
     outputs = show.Outputs.check(output, force=options["force"])
     with Index.open(place, read_only=True) as index, terminal.progress(quiet) as progress:
         if text and index.kind.name not in ("documents", "strings"):
             raise UsageError(
-                f"--text goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
+                f"--query goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
             )
         source = None if inputs is None else _opened(index, inputs, **where)
         batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
         tables, first, asked, sample = [index.query_table([])], 0, 0, recall.sample_for(index, audit)
         for items, ids in _counted(iter(batches), progress):
             if files := getattr(items, "files", None):  # of pictures: a file is no match of itself
-                table = query_files(index, items, files, threshold, nearest, sample)
+                table = query_files(index, items, files, threshold, top, sample)
             else:
-                table = index.query_table(items, threshold=threshold, k=nearest, sample=sample)
+                table = index.query_table(items, threshold=threshold, k=top, sample=sample)
             rows = table.column("query")
             names = pa.array(range(first, first + len(items))) if ids is None else ids
             tables.append(table.set_column(0, "query", names.take(rows.combine_chunks())))
@@ -282,7 +289,7 @@ def query(
         measured = None
         if sample is not None:
             measured = index.recall_of(sample, threshold=threshold, sample=audit, progress=progress)
-        facts = recall.query_receipt(index, measured, threshold=threshold, nearest=nearest)
+        facts = recall.query_receipt(index, measured, threshold=threshold, top=top)
     _warn_left_out(source)
     if output is not None:
         with outputs.together():
@@ -338,8 +345,14 @@ class RecallOptions(TypedDict, total=False):
         Option(None, "Measure it for items that are at least as near.", unset="that of the index",
                flags=("-t", "--threshold"), panel=o.WHAT),
     ]  # fmt: skip
-    sample: Annotated[
-        int, Option(300, "Number of stored items to compare with all others.", range="[1, inf)", panel=o.WHAT)
+    audit: Annotated[
+        int,
+        Option(
+            300,
+            "Number of items whose recall is measured, each compared with all others.",
+            range="[1, inf)",
+            panel=o.WHAT,
+        ),
     ]
     seed: Annotated[int, Option(42, "Seed of the sample.")]
     json: Annotated[bool, Option(False, "Print JSON.")]
@@ -355,8 +368,8 @@ def measure_recall(place: Place, options: dict[str, Any]) -> None:
     from lookalike.index.index import Index
 
     with Index.open(place, read_only=True) as index, terminal.progress(options["quiet"]) as progress:
-        chosen = {name: options[name] for name in ("threshold", "sample", "seed")}
-        measured = index.measure_recall(**chosen, progress=progress)
+        chosen = {name: options[name] for name in ("threshold", "seed")}
+        measured = index.measure_recall(**chosen, sample=options["audit"], progress=progress)
     if options["json"]:
         sys.stdout.write(json_module.dumps(measured.as_dict(), indent=2) + "\n")
     else:

@@ -49,7 +49,7 @@ def line(planned: float | None, measured: IndexRecall | None, help: str, *, exac
 
 
 def query_receipt(
-    index: Index, measured: IndexRecall | None, *, threshold: float | None, nearest: int | None
+    index: Index, measured: IndexRecall | None, *, threshold: float | None, top: int | None
 ) -> dict[str, Any]:
     """Return the receipt of a query: what was asked, of which index, and its recall."""
     from lookalike import __version__
@@ -58,7 +58,7 @@ def query_receipt(
     return {
         "asked": "index query", "version": __version__,
         "index": {name: info[name] for name in ("place", "kind", "items", "settings", "plan")},
-        "threshold": index.kind.threshold if threshold is None else threshold, "nearest": nearest,
+        "threshold": index.kind.threshold if threshold is None else threshold, "top": top,
         "recall_at_threshold": info["plan"]["recall_at_threshold"],
         "recall_measured": None if measured is None else measured.as_dict(),
     }  # fmt: skip

@@ -126,7 +126,8 @@ Keep = Annotated[
     option(WHAT, help="Which one to keep: first, last, longest, shortest, max:COL, min:COL, priority:COL=a,b,c."),
 ]
 Against = Annotated[
-    list[str] | None, option(WHAT, help="Look for pairs between INPUT and this other collection (repeatable).")
+    list[str] | None,
+    option(WHAT, metavar="INPUT", help="Another collection: pairs are between it and INPUT (repeatable)."),
 ]
 Id = Annotated[str | None, option(RUN, help="Column of the ids (default: id, if there is one); none for row numbers.")]
 MaxPairs = Annotated[int, option(RUN, help="Stop where the answer has more pairs than this.")]
@@ -379,7 +380,7 @@ def check_flags(options: type, values: Mapping[str, Any]) -> None:
         one.check(values[name], one.flag)
 
 
-INPUT_NAMES = ("inputs", "against", "references", "template")
+INPUT_NAMES = ("inputs", "against", "template")
 
 
 def reads_text(parameters: Mapping[str, inspect.Parameter]) -> bool:

@@ -44,7 +44,7 @@ def run_on_spark(
         local.append(show.receipt_of(output))
         check_place(local[-1], force=force)
     options["spark_conf"] = _settings(options.pop("spark_conf", None) or [])
-    for other in ("against", "references"):
+    for other in ("against",):
         if given.get(other) is not None:
             given[other] = PathArguments(map(os.fspath, given[other]))
     with own_session():

@@ -70,7 +70,7 @@ def following(
         o.option(o.RUN, help="The file of verdicts (.jsonl), new or not; it gets the plan of the sample.",
                  show_default=False),
     ] = None,
-    number: Annotated[int, o.option(o.RUN, "-n", "--number", help="How many pairs to draw.", min=1)] = 200,
+    sample: Annotated[int, o.option(o.RUN, help="Number of pairs to draw.", min=1)] = 200,
     output: Annotated[
         Path | None, o.option(o.RUN, "-o", "--output", help="A table to fill in (.csv, .parquet).", show_default=False)
     ] = None,
@@ -90,7 +90,7 @@ def following(
 
     if output is not None:
         check_output(output, force=force)
-    drawn = judging_sample(result, number, verdicts=verdicts)
+    drawn = judging_sample(result, sample, verdicts=verdicts)
     if output is None:
         print_lines(drawn)
         return

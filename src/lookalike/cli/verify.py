@@ -22,7 +22,8 @@ def verify(
     ] = 0,
     every: Annotated[bool, typer.Option("--all", help="Compute every score again.")] = False,
     inputs: Annotated[
-        Path | None, typer.Option(help="Folder that holds the inputs, if they were moved.", show_default=False)
+        Path | None,
+        typer.Option("--input", help="Folder that holds the inputs, if they were moved.", show_default=False),
     ] = None,
 ) -> None:
     """Check a result against its inputs with a program that shares no code with the engine.

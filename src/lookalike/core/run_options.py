@@ -59,7 +59,7 @@ SizeColumns = Annotated[bool, Option(
 # Parameters and bounds of nearest.
 NearestAgainst = Annotated[Any, Option(
     None, "The collection in which neighbours are searched.", unset="the first collection itself",
-    panel=SIMILARITY_PANEL, flags=("--in", "--against"), command_type=list[str] | None,
+    panel=SIMILARITY_PANEL, flags=("--in", "--against"), command_type=list[str] | None, metavar="INPUT",
     command_help="Collection in which the neighbours of INPUT are searched (repeatable).",
 )]  # fmt: skip
 Top = Annotated[int, Option(

@@ -91,7 +91,7 @@ class AgentTools:
         _check_text("text", text)
         source = self._source(path)
         with self._lock:
-            found = passages([text], references=source, min_tokens=min_words)
+            found = passages([text], against=source, min_tokens=min_words)
             # The longest runs first.
             best = found.passages.sort_by([("tokens", "descending")]).slice(0, _limit(limit)).to_pylist()
         listed = [

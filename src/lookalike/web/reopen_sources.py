@@ -56,7 +56,7 @@ def reopen(described: Described, *, paths: Sequence[str] | None = None) -> Conte
 
 def _opened(described: Described, paths: list[Path]) -> Any:
     if "code" in described:
-        return open_codes(paths, code=described["code"], id=described["id"] or ROW_NUMBERS)
+        return open_codes(paths, column=described["code"], id=described["id"] or ROW_NUMBERS)
     if "form" in described:
         return open_baskets(paths, BasketRule(**described["rule"]))
     if "broken" in described:

@@ -20,7 +20,7 @@ OPTIONS = {
     ("baskets", "similarity"): "threshold",
     ("records", "similarity"): "threshold",
     ("strings", "distance"): "max_edits",
-    ("strings", "similarity"): "min_similarity",
+    ("strings", "similarity"): "threshold",
     ("bits", "bits"): "max_bits",
     ("images", "bits"): "max_bits",
     ("vectors", "angle"): "max_angle",

@@ -105,7 +105,7 @@ def test_a_shell_gets_completions(lookalike, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        ("pairs x -t 80", "0.8"), ("pairs x --recall 99", "0.99"), ("strings pairs x --min-similarity 75", "0.75"),
+        ("pairs x -t 80", "0.8"), ("pairs x --recall 99", "0.99"), ("strings pairs x --threshold 75", "0.75"),
         ("plan -t 80", "0.8"),
     ],
 )  # fmt: skip
@@ -121,8 +121,10 @@ def test_a_percentage_is_understood(lookalike, tmp_path, monkeypatch, words: str
     ("words", "options"),
     [
         ("vectors pairs x.npy -t 0.8", "--max-angle, --max-distance, --min-cosine"),
-        ("strings pairs x.csv --threshold 0.8", "--max-edits, --min-similarity"),
-        ("index add --text x y", "--column"),
+        ("strings pairs x.csv --min-similarity 0.8", "--max-edits, --threshold"),
+        ("index query x --code y", "--column"),
+        ("passages x --references y", "--against"),
+        ("index query x --nearest 3", "--top"),
         ("pairs x.csv --thresold 1", "--method, --threads, --threshold"),
     ],
 )

@@ -70,12 +70,12 @@ def test_query(seen: Path, lookalike) -> None:
     assert done.err == (
         recall("measured 1.0000 (1.0000 to 1.0000) on 1 pair of 2 queries") + "Found    1 match of 2 items\n"
     )
-    assert lookalike("index", "query", "seen", "--text", "nothing alike at all", "-q").out.splitlines()[1:] == [
+    assert lookalike("index", "query", "seen", "--query", "nothing alike at all", "-q").out.splitlines()[1:] == [
         "nothing alike at all\tb\t1"
     ]
     assert lookalike("index", "query", "seen", "two.csv", "-o", "found.parquet").out == ""
     assert pq.read_table("found.parquet").to_pylist() == [{"query": "c", "id": "a", "similarity": 1.0}]
-    assert lookalike("index", "query", "seen", "one.csv", "two.csv", "--nearest", 1, "-t", 0.9).code == 0
+    assert lookalike("index", "query", "seen", "one.csv", "two.csv", "--top", 1, "-t", 0.9).code == 0
     Path("empty.csv").write_text("id,text\n")
     assert lookalike("index", "query", "seen", "empty.csv").out == "query\tid\tsimilarity\n"
 
@@ -158,7 +158,7 @@ def test_sets_and_records(tmp_path: Path, lookalike, monkeypatch) -> None:
             1,
             "ColumnNotFound: no column 'txt' in one.csv. Nearest: 'text'.",
         ),
-        (["query", "seen"], 2, "UsageError: give files to look for, or --text, one of them."),
+        (["query", "seen"], 2, "UsageError: give files to look for, or --query, one of them."),
         (["query", "seen", "two.csv", "-t", "0.2"], 2, "UsageError: threshold is 0.2; this index finds"),
         (["create", "v", "--kind", "vectors"], 2, "UsageError: an index of vectors needs to know how long they are"),
         (["create", "v", "--bits", "3"], 2, "UsageError: an index of documents has no option 'bits'."),
@@ -210,7 +210,7 @@ def test_a_gallery_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     others = [line.partition("\t")[2] for line in done.out.splitlines()[1:] if "\t1.png\t" not in line]
     found = lookalike("index", "query", "gallery", "photos/1.png").out.splitlines()[1:]
     assert [line.partition("\t")[2] for line in found] == others, "all but the file itself"
-    assert "\t1.png\t" not in lookalike("index", "query", "gallery", "photos/1.png", "--nearest", 1).out
+    assert "\t1.png\t" not in lookalike("index", "query", "gallery", "photos/1.png", "--top", 1).out
     assert lookalike("index", "create", "people", "--kind", "faces", "--grid", "8x8", "--tolerance", 5).code == 0
     assert lookalike("index", "add", "people", "photos/0.png", "photos/2.png").code == 0
     done = lookalike("index", "query", "people", "photos/2.png")

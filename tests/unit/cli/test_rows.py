@@ -59,8 +59,8 @@ def test_vectors_receipt(tmp_path: Path, lookalike) -> None:
         (["vectors", "pairs", "t.parquet", "--column", "vektor", "--max-angle", "3"], 1, "ColumnNotFound: no column 'vektor' in t.parquet. Nearest: 'vector'."),
         (["vectors", "dedup", "x.npy", "--max-angle", "3"], 2, "UsageError: dedup writes the kept rows to a file"),
         (["faces", "pairs", "x.npy", "--tolerance", "-1"], 2, "UsageError: tolerance is -1.0; expected a number above 0"),
-        (["faces", "query", "x.npy", "--gallery", "z.npy"], 1, "MissingInput: no such file: z.npy."),
-        (["faces", "query", "x.npy", "--gallery", "x.npy", "--top", "0"], 2, "UsageError: top is 0; expected at least 1."),
+        (["faces", "query", "x.npy", "--against", "z.npy"], 1, "MissingInput: no such file: z.npy."),
+        (["faces", "query", "x.npy", "--against", "x.npy", "--top", "0"], 2, "UsageError: top is 0; expected at least 1."),
         (["images", "pairs", "."], 1, "InputError: no pictures in ."),
         (["images", "pairs", "nowhere"], 1, "MissingInput: no such file or folder: nowhere."),
         (["images", "pairs", "x.npy", "-d", "90"], 2, "UsageError: max_bits is 90; expected a whole number from 0 to 64."),
@@ -83,7 +83,7 @@ def test_bad_wishes_get_one_clear_line(
 def test_faces_query(tmp_path: Path, lookalike) -> None:
     np.save(tmp_path / "gallery.npy", np.array([[10, 20, 30, 40], [90, 80, 70, 60], [12, 19, 33, 90]]))
     np.save(tmp_path / "probes.npy", np.array([[11, 22, 31, 43], [0, 0, 0, 0]]))
-    words = ("faces", "query", tmp_path / "probes.npy", "--gallery", tmp_path / "gallery.npy", "--share", "0.75")
+    words = ("faces", "query", tmp_path / "probes.npy", "--against", tmp_path / "gallery.npy", "-t", "0.75")
     done = lookalike(*words)
     assert done.out.splitlines() == ["probe\tmatch\tagreement", "0\t0\t1", "0\t2\t0.75"]
     assert "Scored   6 of 6 pairs (100.0%)" in done.err

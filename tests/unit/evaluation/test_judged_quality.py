@@ -70,7 +70,7 @@ def test_a_plan_of_another_score_is_refused(tmp_path: Path) -> None:
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookalike: Any) -> None:
     monkeypatch.chdir(tmp_path)
     write_table(pairs_of(), Path("pairs.parquet"))
-    lookalike("verdicts", "next", "pairs.parquet", "--verdicts", "v.jsonl", "-n", "100", "-o", "judge.parquet")
+    lookalike("verdicts", "next", "pairs.parquet", "--verdicts", "v.jsonl", "--sample", "100", "-o", "judge.parquet")
     write_table(pa.Table.from_pylist(judge(pa.parquet.read_table("judge.parquet"), 0.7)), Path("done.csv"))
     lookalike("verdicts", "merge", "v.jsonl", "done.csv", "-o", "all.jsonl")
     shown = lookalike("evaluate", "pairs.parquet", "--verdicts", "all.jsonl", "--target-precision", "0.8")

@@ -99,7 +99,7 @@ def test_vectors_and_strings(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("id,text\n" + "".join(f"{i},{word}\n" for i, word in enumerate(words)))
     options = [
         {"max_edits": 2}, {"max_edits": 2, "measure": "levenshtein", "strip_accents": True},
-        {"min_similarity": 0.6}, {"min_similarity": 0.6, "measure": "levenshtein"},
+        {"threshold": 0.6}, {"threshold": 0.6, "measure": "levenshtein"},
     ]  # fmt: skip
     for number, option in enumerate(options):
         result = la.strings.pairs(tmp_path / "s.csv", **option)
@@ -181,7 +181,7 @@ def test_what_cannot_be_checked_is_said(saved: Path, tmp_path: Path) -> None:
 def test_the_command(saved: Path, tmp_path: Path) -> None:
     folder = copied(saved, tmp_path / "r")
     for turn in range(2):
-        call = CliRunner().invoke(app, ["verify", str(folder), "--all", "--inputs", str(saved.parent)])
+        call = CliRunner().invoke(app, ["verify", str(folder), "--all", "--input", str(saved.parent)])
         assert (call.exit_code, "Wrong" in call.output) == ((0, False) if turn == 0 else (1, True)), call.output
         (folder / "pairs.parquet").write_bytes(b"")
     with pytest.raises(UsageError, match="sample is -1; expected a number of scores"):
@@ -246,7 +246,7 @@ def tables_of_kinds(place: Path) -> dict[str, la.Result]:
         "two columns": la.baskets.pairs(place / "b.csv", threshold=0.4, **baskets),
         "dual": la.baskets.pairs(place / "b.csv", threshold=0.3, dual=True, **baskets),
         "rated": la.baskets.pairs(place / "b.csv", threshold=0.4, rating="rating", min_rating=3, **baskets),
-        "faces": la.faces.pairs(place / "f.parquet", share=0.8, tolerance=0.1),
+        "faces": la.faces.pairs(place / "f.parquet", threshold=0.8, tolerance=0.1),
         "without common shingles": la.pairs(texts, threshold=0.3, max_share=0.1),
         "nearest": la.nearest(texts, top=3),
         "weighted": la.pairs(texts, threshold=0.4, k=1, weight="idf", measure="cosine"),

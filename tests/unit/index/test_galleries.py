@@ -114,7 +114,7 @@ def test_aligned_pictures_as_in_batch(photos: Path, tmp_path: Path) -> None:
         found = {(files[query].name, *match) for query, row in enumerate(index.query(files)) for match in row}
         assert {(file.name, file.name, 1.0) for file in files} <= found
         found = {match for match in found if match[0] != match[1]}  # `faces.query` leaves out the file itself
-    table, _ = la.faces.query(photos, photos, share=0.7, grid="8x8")
+    table, _ = la.faces.query(photos, photos, threshold=0.7, grid="8x8")
     assert {(row["probe"], row["match"], row["agreement"]) for row in table.to_pylist()} == found
     assert len(found) > 0
 

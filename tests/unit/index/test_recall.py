@@ -135,5 +135,5 @@ def test_the_receipt_of_a_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("lookalike.index.recall.CHEAP_BYTES", 10)
     done = lookalike("index", "query", "sets", "items.jsonl", "--column", "tokens")
     assert "not measured: --audit 300" in done.err
-    done = lookalike("index", "recall", "sets", "--sample", "20", "--json")
+    done = lookalike("index", "recall", "sets", "--audit", "20", "--json")
     assert json.loads(done.out)["items"] == 60

@@ -107,8 +107,8 @@ KINDS: dict[str, Callable[..., Any]] = {
     "records": lambda source, **options: la.records.pairs(source, fields=["name"], threshold=0.6, **options),
     "strings": lambda source, **options: la.strings.pairs(source, text="name", max_edits=1, **options),
     "vectors": lambda source, **options: la.vectors.pairs(source, column="vector", max_angle=1, **options),
-    "faces": lambda source, **options: la.faces.pairs(source, column="vector", share=1.0, **options),
-    "bits": lambda source, **options: la.bits.pairs(source, code="code", max_bits=0, **options),
+    "faces": lambda source, **options: la.faces.pairs(source, column="vector", threshold=1.0, **options),
+    "bits": lambda source, **options: la.bits.pairs(source, column="code", max_bits=0, **options),
 }
 
 

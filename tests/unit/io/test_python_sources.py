@@ -98,9 +98,9 @@ def test_values_of_different_types() -> None:
 DEDUPS_OF_ROWS: dict[str, Callable[[Any], Any]] = {
     "documents": lambda rows: la.dedup(rows, text="text", k=1),
     "strings": lambda rows: la.strings.dedup(rows, text="text", max_edits=0),
-    "bits": lambda rows: la.bits.dedup(rows, code="code", max_bits=0),
+    "bits": lambda rows: la.bits.dedup(rows, column="code", max_bits=0),
     "vectors": lambda rows: la.vectors.dedup(rows, column="vector", max_distance=0.1, audit=0),
-    "faces": lambda rows: la.faces.dedup(rows, column="vector", tolerance=0.01, share=1.0, audit=0),
+    "faces": lambda rows: la.faces.dedup(rows, column="vector", tolerance=0.01, threshold=1.0, audit=0),
     "baskets": lambda rows: la.baskets.dedup(rows, item="items", threshold=0.9),
     "records": lambda rows: la.records.dedup(rows, fields=["text"], threshold=0.9, audit=0),
     "scrub": lambda rows: la.scrub(rows, text="text", min_tokens=20),

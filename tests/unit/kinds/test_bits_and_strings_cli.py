@@ -72,7 +72,7 @@ def test_which_code_to_keep(tmp_path: Path, lookalike, keep: str, kept: str) -> 
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        (["--code", "cod"], 1, "ColumnNotFound: no column 'cod' in "),
+        (["--column", "cod"], 1, "ColumnNotFound: no column 'cod' in "),
         (["--id", "code"], 1, "InputError: "),
         (["--form", "binary"], 1, "the code has 'f' at position 2; expected 0 and 1."),
         (["-d", -1], 2, "UsageError: max_bits is -1; expected a whole number"),
@@ -108,7 +108,7 @@ def test_pairs_of_strings(names: Path, lookalike) -> None:
     assert (done.code, done.out) == (0, "left\tright\tdistance\na\tb\t1\n")
     assert "Read     4 strings" in done.err
     assert "Compared Levenshtein distance at most 1 · exact join, none missed" in done.err
-    near = lookalike("strings", "pairs", names, "--text", "name", "-s", 0.8, "--measure", "indel")
+    near = lookalike("strings", "pairs", names, "--text", "name", "-t", 0.8, "--measure", "indel")
     assert near.out == "left\tright\tsimilarity\na\tb\t0.947368\n"
     assert "insert/delete similarity at least 0.8" in near.err
 
@@ -124,8 +124,8 @@ def test_groups_and_dedup_of_strings(names: Path, tmp_path: Path, lookalike) -> 
     ("words", "code", "line"),
     [
         (["--text", "nam"], 1, "ColumnNotFound: no column 'nam' in "),
-        (["--text", "name", "-d", 1, "-s", 0.5], 2, "UsageError: max_edits and min_similarity do not go together"),
-        (["--text", "name", "-s", 3], 2, "UsageError: min_similarity is 3.0; expected a number above 0 and at most 1."),
+        (["--text", "name", "-d", 1, "-t", 0.5], 2, "UsageError: max_edits and threshold do not go together"),
+        (["--text", "name", "-t", 3], 2, "UsageError: threshold is 3.0; expected a number above 0 and at most 1."),
     ],
 )
 def test_messages_of_strings(names: Path, lookalike, words: list[object], code: int, line: str) -> None:

@@ -49,7 +49,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "baskets": lambda: la.baskets.pairs(BASKETS, threshold=0.7, method="lsh"),
     "vectors": lambda: la.vectors.pairs(POINTS, max_angle=20, method="lsh"),
     "bits": lambda: la.bits.pairs(CODES, max_bits=4, method="lsh"),
-    "faces": lambda: la.faces.pairs(10 * POINTS, tolerance=3, share=0.5, method="lsh"),
+    "faces": lambda: la.faces.pairs(10 * POINTS, tolerance=3, threshold=0.5, method="lsh"),
     "records": lambda: la.records.pairs(RECORDS, fields=["name", "street"]),
 }
 
@@ -159,7 +159,7 @@ def unlike_probes() -> tuple[np.ndarray, np.ndarray]:
 
 def test_faces_are_planned_for_probes_unlike_the_gallery() -> None:
     probes, gallery = unlike_probes()
-    table, result = la.faces.query(probes, gallery, tolerance=10.0, share=0.3, method="lsh")
+    table, result = la.faces.query(probes, gallery, tolerance=10.0, threshold=0.3, method="lsh")
     found = set(zip(table["probe"].to_pylist(), table["match"].to_pylist(), strict=True))
     assert np.mean([(item, item) in found for item in range(1000)]) > 0.95 - 5 * (0.95 * 0.05 / 1000) ** 0.5
     assert result.receipt["recall_at_threshold"] >= 0.95
@@ -177,7 +177,7 @@ def test_faces_below_the_promise_are_a_warning(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(faces, "_sampled_pairs", of_gallery)
     probes, gallery = unlike_probes()
-    _, result = la.faces.query(probes, gallery, tolerance=10.0, share=0.3, method="lsh")
+    _, result = la.faces.query(probes, gallery, tolerance=10.0, threshold=0.3, method="lsh")
     _, high = result.receipt["recall_measured"]["interval_95"]
     [warning] = [warning for warning in result.receipt["warnings"] if warning.startswith("the measured recall is")]
     assert f"at most {high:.4f}, and 0.95 was promised. Ask for `method='exact'`" in warning

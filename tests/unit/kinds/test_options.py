@@ -149,7 +149,7 @@ def test_commands_and_functions_have_the_same_options(name: str) -> None:
     if name in ("records.preview", "records.explain", "baskets.suggest"):  # these commands take some of the options
         assert of_command.keys() - ONLY_ON_THE_COMMAND_LINE - {"against"} < of_python.keys() | {"against"}
     else:
-        more = {"faces.query": {"gallery"}, "classify": {"label"}}.get(name, set())
+        more = {"faces.query": {"against"}, "classify": {"label"}}.get(name, set())
         assert of_command.keys() - (ONLY_ON_THE_COMMAND_LINE - of_python.keys()) - more == of_python.keys()
     for option in of_command.keys() & of_python.keys():
         if (name, option) == ("baskets.suggest", "threshold"):  # every basket that shares an item is a neighbour

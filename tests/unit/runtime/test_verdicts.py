@@ -172,7 +172,7 @@ def test_every_kind_honours_verdicts() -> None:
         "bits": lambda: la.bits.pairs(["ff00", "0f0f", "ff01"], max_bits=2, verdicts=given),
         "strings": lambda: la.strings.pairs(["kitten", "dog", "mitten"], verdicts=given),
         "baskets": lambda: la.baskets.pairs([["a", "b"], ["z"], ["a", "b", "c"]], threshold=0.5, verdicts=given),
-        "faces": lambda: la.faces.pairs(np.array([[0, 50], [99, 0], [1, 51]]), share=1.0, verdicts=given),
+        "faces": lambda: la.faces.pairs(np.array([[0, 50], [99, 0], [1, 51]]), threshold=1.0, verdicts=given),
     }
     for name, run in of.items():
         pairs = [(row["left"], row["right"]) for row in run().pairs.to_pylist()]

@@ -112,7 +112,7 @@ def test_pictures_and_faces_are_their_files(tmp_path: Path) -> None:
     contents = reopen(described(la.images.pairs(tmp_path)))
     assert contents.ids().to_pylist() == ["a.png", "b.png"]
     assert contents.take([1, 5]) == {1: {"picture": tmp_path / "b.png"}}
-    faces = reopen(described(la.faces.pairs(tmp_path, share=0.5, grid="4x4")))
+    faces = reopen(described(la.faces.pairs(tmp_path, threshold=0.5, grid="4x4")))
     assert faces.take([0]) == {0: {"picture": tmp_path / "a.png"}}
 
 

@@ -11,7 +11,7 @@ from lookalike.core.options import accepts
 from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, NearestAgainst, Top, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
-from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours
+from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Neighbours, SuggestTop
 from lookalike.result import Asked, Result, answer, given_verdicts, wanted
 from lookalike.runtime.engine_choice import spark_options
 
@@ -159,11 +159,11 @@ def suggest(
     source: Any,
     who: Any,
     *,
-    limit: Limit = 10,
+    top: SuggestTop = 10,
     neighbours: Neighbours = 20,
     **options: Unpack[BasketOptions],
 ) -> Suggestions:
-    """Suggest at most `limit` items that the baskets most similar to that of `who` contain and this one does not.
+    """Suggest at most `top` items that the baskets most similar to that of `who` contain and this one does not.
 
     Without a threshold, every basket that shares an item is a neighbour. Every basket is compared exactly; the cost is
     linear in the input.
@@ -191,8 +191,8 @@ def suggest(
     from lookalike.kinds.baskets.suggestions import find, neighbours_of, suggestions
     from lookalike.kinds.documents.spec import refuse_weights
 
-    if limit < 1 or neighbours < 1:
-        raise UsageError(f"limit is {limit} and neighbours {neighbours}; expected at least 1 of each.")
+    if top < 1 or neighbours < 1:
+        raise UsageError(f"top is {top} and neighbours {neighbours}; expected at least 1 of each.")
     given: dict[str, Any] = {name: value for name, value in options.items() if name != "progress"}
     refuse_weights(given, "`suggest` compares baskets")
     least = options.get("min_shared") or options.get("threshold") or 0.0
@@ -205,7 +205,7 @@ def suggest(
     if via:
         compared, job = through_groups(compared, job, near, Trace())
     alike = neighbours_of(compared[0], me, job.set_measure(), bag=job.rule.bag, least=least, most=neighbours)
-    return suggestions(baskets, me, alike, limit)
+    return suggestions(baskets, me, alike, top)
 
 
 @accepts(BasketNearestOptions)

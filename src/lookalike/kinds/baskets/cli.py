@@ -14,7 +14,7 @@ from lookalike.core.formatting import share
 from lookalike.core.options import changed
 from lookalike.core.run_options import Threshold
 from lookalike.errors import UsageError
-from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Limit, Neighbours, ReadingOptions
+from lookalike.kinds.baskets.options import BasketNearestOptions, BasketOptions, Neighbours, ReadingOptions, SuggestTop
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ for name, command in BASKET_COMMANDS.commands().items():
 class SuggestOptions(TypedDict, total=False):
     """The further options of `suggest`."""
 
-    limit: Limit
+    top: SuggestTop
     neighbours: Neighbours
     threshold: Annotated[
         float, changed(Threshold, default=0.0, range="", help="Lowest similarity of a basket that is used.")

@@ -9,11 +9,9 @@ from lookalike.core.options import SIMILARITY_PANEL, Option, changed
 from lookalike.kinds.documents.options import Measure, Method, OwnWeightsOption, Weight, WeightOption
 
 BASKETS_PANEL = "Baskets"
-Limit = Annotated[
+SuggestTop = Annotated[
     int,
-    Option(
-        10, "Largest number of items to suggest.", flags=("-n", "--limit"), panel=SIMILARITY_PANEL, range="[1, inf)"
-    ),
+    Option(10, "Largest number of items to suggest.", panel=SIMILARITY_PANEL, range="[1, inf)"),
 ]
 Neighbours = Annotated[
     int, Option(20, "Largest number of similar baskets to use.", panel=SIMILARITY_PANEL, range="[1, inf)")

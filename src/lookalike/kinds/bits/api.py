@@ -156,7 +156,7 @@ def nearest(
     given = nearest_values(BitsNearestOptions, options, top)
     trace, limit = Trace(given.pop("progress")), given["max_pairs"]
     lowest = lowest_score(None, given["at_most"], sign=-1, what="differing bits")
-    columns: Any = {name: given[name] for name in ("code", "id", "form")}
+    columns: Any = {name: given[name] for name in ("column", "id", "form")}
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
     return nearest_of(sources, top, lowest, threads=given["threads"], limit=limit, trace=trace, options=given)
 
@@ -174,7 +174,7 @@ def _run(
     verdicts = given_verdicts(given)
     cluster = spark_options(given, verdicts)
     progress = given.pop("progress", silent)
-    columns: dict[str, Any] = {name: given.pop(name) for name in ("code", "id", "form") if name in given}
+    columns: dict[str, Any] = {name: given.pop(name) for name in ("column", "id", "form") if name in given}
     if cluster is not None:
         from lookalike.kinds.bits.spark.run import run_bits
         from lookalike.runtime.spark.result import SparkResult

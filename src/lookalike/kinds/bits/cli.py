@@ -13,7 +13,7 @@ def open_codes(inputs: list[str], options: dict[str, Any], given: dict[str, Any]
     """Open the source of the codes; the columns are checked here, the rows are read later."""
     from lookalike.kinds.bits.source import open_codes as open_source
 
-    return open_source(o.paths(inputs), **{name: options[name] for name in ("code", "id", "form")})
+    return open_source(o.paths(inputs), **{name: options[name] for name in ("column", "id", "form")})
 
 
 BITS = KindCommands(

@@ -72,7 +72,7 @@ class BitKind:
         self, source: Any, column: str | None, id: str | None,  # noqa: A002
     ) -> Iterator[Batch]:  # fmt: skip
         """Yield the items of a source in batches, with their ids."""
-        opened = open_codes(source, code=column, id=id)
+        opened = open_codes(source, column=column, id=id)
         made = opened.read()
         rows = np.flatnonzero(made.present)
         if len(rows):

@@ -31,7 +31,7 @@ class BitsOptions(shared.SparkOptions, total=False):
     ]
     audit: shared.Audit
     seed: shared.Seed
-    code: CodeColumnOption
+    column: CodeColumnOption
     id: shared.Id
     form: FormOption
     max_pairs: shared.MaxPairs
@@ -47,6 +47,6 @@ class BitsNearestOptions(shared.NearestOptions, total=False):
     """The options of `nearest`."""
 
     at_most: Annotated[float | None, changed(shared.AtMost, help="Largest number of differing bits of a neighbour.")]
-    code: CodeColumnOption
+    column: CodeColumnOption
     id: shared.Id
     form: FormOption

@@ -208,7 +208,7 @@ def _where(reader: Reader, first: int, row: int) -> str:
 def open_codes(
     source: Any,
     *,
-    code: str | None = None,
+    column: str | None = None,
     id: str | None = None,  # noqa: A002  (the user's word)
     form: Form = "auto",
 ) -> CodeSource:
@@ -228,15 +228,15 @@ def open_codes(
         source = _of_list(source)
     name, opened = open_readers(source)
     readers = tuple(reader for reader in opened if reader.schema.names)
-    column, id_column = code or "code", id
+    code_column, id_column = column or "code", id
     if readers:
         id_column = choose_id(readers[0].schema, id, readers[0].name)
-        column = choose_code(readers[0].schema, code, readers[0].name, besides=id_column)
+        code_column = choose_code(readers[0].schema, column, readers[0].name, besides=id_column)
     for reader in readers[1:]:
-        check_column(reader.schema, column, reader.name)
+        check_column(reader.schema, code_column, reader.name)
     collection = Collection(
-        name=name, text_column=column, id_column=id_column,
-        columns=tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names)) or (column,),
+        name=name, text_column=code_column, id_column=id_column,
+        columns=tuple(dict.fromkeys(c for reader in readers for c in reader.schema.names)) or (code_column,),
         nbytes=0, rows_hint=None, on_bad_text="error", readers=readers, given=given_paths(source),
     )  # fmt: skip
     return CodeSource(collection=collection, form=form)
@@ -264,7 +264,7 @@ def choose_code(schema: pa.Schema, wanted: str | None, where: str, *, besides: s
     if len(able) == 1:
         return able[0]
     found = f"{len(able)} columns could be the codes" if able else "no column holds codes"
-    raise UsageError(f"{found} in {where}; give `code=COL`. Columns: {listed(schema.names)}.")
+    raise UsageError(f"{found} in {where}; give `column=COL`. Columns: {listed(schema.names)}.")
 
 
 def _can_hold(dtype: pa.DataType) -> bool:

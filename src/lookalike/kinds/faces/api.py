@@ -38,7 +38,7 @@ def pairs(source: Any, *, against: Against = None, **options: Unpack[FaceOptions
     Examples
     --------
     >>> import lookalike as la, numpy as np
-    >>> la.faces.pairs(np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]]), tolerance=10, share=0.6).pairs.to_pylist()
+    >>> la.faces.pairs(np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]]), tolerance=10, threshold=0.6).pairs.to_pylist()
     [{'left': 0, 'right': 1, 'agreement': 0.6666666666666666}]
     """
     return _run("pairs", source, against, "components", "first", options)
@@ -68,7 +68,7 @@ def groups(
     --------
     >>> import lookalike as la, numpy as np
     >>> rows = np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]])
-    >>> la.faces.groups(rows, tolerance=10, share=0.6).groups["id"].to_pylist()
+    >>> la.faces.groups(rows, tolerance=10, threshold=0.6).groups["id"].to_pylist()
     [0, 1]
     """
     return _run("groups", source, None, grouping, keep, options)
@@ -94,7 +94,7 @@ def dedup(
     --------
     >>> import lookalike as la, numpy as np
     >>> rows = np.array([[0, 50, 90], [5, 52, 10], [99, 0, 40]])
-    >>> la.faces.dedup(rows, tolerance=10, share=0.6).removed["id"].to_pylist()
+    >>> la.faces.dedup(rows, tolerance=10, threshold=0.6).removed["id"].to_pylist()
     [1]
     """
     return _run("dedup", source, against, "stars", keep, options)
@@ -124,7 +124,7 @@ def query(probes: Any, gallery: Any, *, top: Top = None, **options: Unpack[FaceO
     --------
     >>> import lookalike as la, numpy as np
     >>> gallery = np.array([[0, 50, 90], [99, 0, 40]])
-    >>> la.faces.query(np.array([[3, 55, 80]]), gallery, share=1.0)[0].to_pylist()
+    >>> la.faces.query(np.array([[3, 55, 80]]), gallery, threshold=1.0)[0].to_pylist()
     [{'probe': 0, 'match': 0, 'agreement': 1.0}]
     """
     from lookalike.kinds.faces.source import files_of
@@ -161,8 +161,6 @@ def _run(asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str,
     verdicts = given_verdicts(job_options)
     progress: Any = job_options.pop("progress", silent)
     reading: Any = {name: job_options.pop(name) for name in ("column", "id", "grid") if name in job_options}
-    if "share" in job_options:
-        job_options["threshold"] = job_options.pop("share")
     memory = MemoryLimit.of(job_options)
     job = FaceJob(**job_options)
     sources = [open_faces(source, **reading)]

@@ -38,7 +38,10 @@ Probes = Annotated[list[str], o.input_argument(FACE_FILES)]
 class QueryOptions(TypedDict, total=False):
     """The further options of `query`."""
 
-    gallery: Annotated[list[str], Option(..., "Where to look: files or folders (repeatable).", panel=SIMILARITY_PANEL)]
+    against: Annotated[
+        list[str],
+        Option(..., "Where to look: files or folders (repeatable).", panel=SIMILARITY_PANEL, metavar="INPUT"),
+    ]
     top: Top
 
 
@@ -52,7 +55,7 @@ def query(probes: Probes, options: dict[str, Any]) -> None:
     from lookalike.cli import terminal
     from lookalike.kinds.faces.api import query as run
 
-    target, gallery, top = o.Target.of(options), options.pop("gallery"), options.pop("top")
+    target, gallery, top = o.Target.of(options), options.pop("against"), options.pop("top")
     check_values(QueryOptions, {"top": top})
     output = target.output
     if output is not None and not output.suffix:

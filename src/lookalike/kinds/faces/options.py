@@ -21,14 +21,14 @@ class FaceOptions(shared.LocalOptions, total=False):
         Option(10.0, "Largest difference of two measurements that agree, in their own units (brightness: 0 to 255).",
                panel=SIMILARITY_PANEL, range="(0, inf)", expected="a number above 0, in the units of the numbers"),
     ]  # fmt: skip
-    share: Annotated[
+    threshold: Annotated[
         float,
         Option(0.5, "Lowest share of the measurements that agree.", panel=SIMILARITY_PANEL, range="(0, 1]",
-               reason="a share of measurements, in addition to the tolerance of each"),
+               flags=("-t", "--threshold"), reason="a share of measurements, in addition to the tolerance of each"),
     ]  # fmt: skip
     recall: Annotated[
         float,
-        changed(shared.Recall, default=0.95, help="Probability to find a pair at the share, on average.",
+        changed(shared.Recall, default=0.95, help="Probability to find a pair at the threshold, on average.",
                 reason="each hash table costs several lookups"),
     ]  # fmt: skip
     method: shared.RowMethodOption

@@ -45,7 +45,7 @@ class FaceJob:
     scale: ClassVar[Scale] = Scale("agreement", 1)
 
     tolerance: float = FACE_DEFAULTS["tolerance"]
-    threshold: float = FACE_DEFAULTS["share"]
+    threshold: float = FACE_DEFAULTS["threshold"]
     method: RowMethod = FACE_DEFAULTS["method"]
     recall: float = FACE_DEFAULTS["recall"]
     tables: int | None = FACE_DEFAULTS["tables"]
@@ -58,7 +58,7 @@ class FaceJob:
     threads: int | None = FACE_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
-        check_values(FaceOptions, self.__dict__, threshold="share")
+        check_values(FaceOptions, self.__dict__)
         if not math.isfinite(self.tolerance):
             raise UsageError(f"tolerance is {self.tolerance}; expected a finite number.")
         if self.rows is not None and self.rows > RANGES_PER_KEY[-1]:

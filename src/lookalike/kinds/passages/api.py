@@ -200,15 +200,15 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     progress = given.pop("progress", silent)
     columns = {name: given.pop(name, None) for name in ("text", "id")}
     columns |= {name: given.pop(name, "error") for name in ("on_bad_text", "on_bad_file")}
-    columns["lines"] = by_lines(given.pop("lines", False), alone=given.get("references") is None)
+    columns["lines"] = by_lines(given.pop("lines", False), alone=given.get("against") is None)
     cluster = spark_options(given)
     if cluster is not None:
         return _on_spark(source, columns, cluster, given, Trace(progress))
     place = ResourceLimits.of(given)
-    references, template, author = (given.pop(name, None) for name in ("references", "template", "author"))
+    against, template, author = (given.pop(name, None) for name in ("against", "template", "author"))
     job = PassageJob(**given)
     columns |= {"limit": read_limit(place, TOKEN_MEMORY_PER_TEXT_BYTE), "markup": job.language is not None}
-    collections = [open_collection(one, **columns) for one in (source, references) if one is not None]
+    collections = [open_collection(one, **columns) for one in (source, against) if one is not None]
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
     shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
@@ -230,7 +230,7 @@ def _on_spark(
     for name in ("template", "author"):
         if options.pop(name, None) is not None:
             raise local_only(name)
-    sources, job = [source, options.pop("references", None)], PassageJob(**options)
+    sources, job = [source, options.pop("against", None)], PassageJob(**options)
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])
     tune(session, (origin.frame for origin in origins))

@@ -45,13 +45,13 @@ def passages(inputs: o.Inputs, options: dict[str, Any]) -> None:
         def write(result: Any) -> list[str]:
             return [str(result.report(output, pairs=report_pairs, force=force))]
 
-        given = {"references": o.paths(options.pop("references"))}
+        given = {"against": o.paths(options.pop("against"))}
         with run_on_spark(
             "lookalike.kinds.passages.api", "passages", inputs, options, given, target, write=write if page else None
         ):  # fmt: skip
             return
     outputs = show.Outputs.check(None if page else output, force=force)
-    options |= {name: o.paths(options[name]) for name in ("references", "template")}
+    options |= {name: o.paths(options[name]) for name in ("against", "template")}
     options["beside"] = o.beside(output)
     from lookalike.kinds.passages.api import passages as find
 

@@ -30,12 +30,12 @@ MinTokens = Annotated[int, Option(
 class PassageOptions(shared.SparkOptions, total=False):
     """The options of `passages`."""
 
-    references: Annotated[
+    against: Annotated[
         Any,
         Option(None, "Sources to compare the documents with, instead of with each other.",
-               unset="compare the documents with each other", flags=("-r", "--references"), panel=SIMILARITY_PANEL,
+               unset="compare the documents with each other", panel=SIMILARITY_PANEL,
                command_type=list[str] | None, command_help="A source to compare the documents with, instead of "
-               "with each other (repeatable)."),
+               "with each other (repeatable).", metavar="INPUT"),
     ]  # fmt: skip
     template: Annotated[
         Any,

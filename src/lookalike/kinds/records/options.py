@@ -35,7 +35,7 @@ class RecordRunOptions(TypedDict, total=False):
     fields: Annotated[
         Sequence[str] | None,
         Option(None, "Columns to compare.", unset="all but the ids", flags=("--field",), panel=FIELDS_PANEL,
-               command_help="A column to compare (repeatable).", command_type=list[str] | None),
+               command_help="Column to compare (repeatable).", command_type=list[str] | None),
     ]  # fmt: skip
     settings: Annotated[
         Any,

@@ -109,7 +109,13 @@ class GateOptions(TypedDict, total=False):
 
     against: Annotated[
         list[str] | None,
-        Option(None, "A benchmark: files with test items (repeatable).", unset="needed", command_type=list[str] | None),
+        Option(
+            None,
+            "A benchmark: files with test items (repeatable).",
+            unset="needed",
+            command_type=list[str] | None,
+            metavar="INPUT",
+        ),
     ]
     removed: Annotated[
         Path | None,

@@ -31,8 +31,8 @@ def pairs(
 def pairs(source: Any, *, against: Against = None, **options: Any) -> Result | SparkResult:
     """Find all pairs of strings in `source`, or between `source` and `against`, within an edit distance.
 
-    A pair is within `max_edits`, or has at least `min_similarity`. No pair is missed. Letters are Unicode code points;
-    an empty string matches nothing.
+    A pair is within `max_edits`, or has at least the similarity `threshold`. No pair is missed. Letters are Unicode
+    code points; an empty string matches nothing.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def dedup(source: Any, *, against: Against = None, keep: KeepPolicy = "first", *
     Examples
     --------
     >>> import lookalike as la
-    >>> la.strings.dedup(["Jon Smith", "John Smith", "Ann Lee"], min_similarity=0.8).removed.to_pylist()
+    >>> la.strings.dedup(["Jon Smith", "John Smith", "Ann Lee"], threshold=0.8).removed.to_pylist()
     [{'id': 1, 'kept': 0, 'similarity': 0.9}]
     """
     return _run("dedup", source, against, "stars", keep, options)
@@ -187,21 +187,21 @@ def _run(
     cluster = spark_options(given, verdicts)
     progress = given.pop("progress", silent)
     columns: dict[str, Any] = {name: given.pop(name) for name in ("text", "id", "on_bad_text") if name in given}
-    max_edits, min_similarity = given.pop("max_edits", None), given.pop("min_similarity", None)
-    if max_edits is not None and min_similarity is not None:
-        raise UsageError("max_edits and min_similarity do not go together; give one of them.")
-    threshold = next((bound for bound in (max_edits, min_similarity) if bound is not None), DEFAULT_EDITS)
+    max_edits, similarity = given.pop("max_edits", None), given.pop("threshold", None)
+    if max_edits is not None and similarity is not None:
+        raise UsageError("max_edits and threshold do not go together; give one of them.")
+    threshold = next((bound for bound in (max_edits, similarity) if bound is not None), DEFAULT_EDITS)
     if cluster is not None:
         from lookalike.kinds.strings.spark.run import run_strings
         from lookalike.runtime.spark.result import SparkResult
         from lookalike.runtime.spark.session import check_options
 
         check_options(given)
-        job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
+        job = StringsJob(threshold=threshold, by_similarity=similarity is not None, **given)
         there = run_strings([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
     memory = MemoryLimit.of(given)
-    job = StringsJob(threshold=threshold, by_similarity=min_similarity is not None, **given)
+    job = StringsJob(threshold=threshold, by_similarity=similarity is not None, **given)
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     _refuse_tokens(collections)
     memory.check_input(collections, STRINGS_NEED)

@@ -28,14 +28,14 @@ class StringOptions(shared.SparkOptions, total=False):
 
     max_edits: Annotated[
         int | None,
-        Option(None, "Largest number of edits between two strings.", unset=f"{DEFAULT_EDITS}, without `min_similarity`",
+        Option(None, "Largest number of edits between two strings.", unset=f"{DEFAULT_EDITS}, without `threshold`",
                flags=("-d", "--max-edits"), panel=SIMILARITY_PANEL,
                reason="a number of edits, where others have a similarity"),
     ]  # fmt: skip
-    min_similarity: Annotated[
+    threshold: Annotated[
         float | None,
         Option(None, "Lowest similarity, instead of `max_edits`: 1 - edits / length of the longer string (indel: / sum "
-               "of both lengths).", unset="`max_edits` decides", flags=("-s", "--min-similarity"),
+               "of both lengths).", unset="`max_edits` decides", flags=("-t", "--threshold"),
                panel=SIMILARITY_PANEL, range="(0, 1]"),
     ]  # fmt: skip
     measure: MeasureOption

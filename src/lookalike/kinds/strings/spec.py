@@ -32,7 +32,7 @@ class StringsJob:
     threads: int | None = STRING_DEFAULTS["threads"]
 
     def __post_init__(self) -> None:
-        check_values(StringOptions, self.__dict__, threshold="min_similarity" if self.by_similarity else "max_edits")
+        check_values(StringOptions, self.__dict__, threshold="threshold" if self.by_similarity else "max_edits")
         if not self.by_similarity and not (self.threshold >= 0 and float(self.threshold).is_integer()):
             raise UsageError(f"max_edits is {self.threshold}; expected a whole number, 0 or more.")
 

@@ -213,7 +213,7 @@ def test_suggestions_are_what_they_say(lists: list[list[int]], data: st.DataObje
         data.draw(st.sampled_from(["jaccard", "containment", "cosine"])),
         data.draw(st.sampled_from([0.0, 0.5])),
     )
-    made = la.baskets.suggest(lists, who, limit=100, neighbours=most, measure=measure, threshold=least)
+    made = la.baskets.suggest(lists, who, top=100, neighbours=most, measure=measure, threshold=least)
     rows = [(row["item"], round(row["score"], 9), row["by"]) for row in made.items.to_pylist()]
     expected = suggested(lists, who, measure, most, least)
     assert sorted(rows) == sorted(expected)
@@ -236,8 +236,8 @@ def test_suggestions_in_bags_and_through_groups() -> None:
 def test_whom_nobody_knows() -> None:
     with pytest.raises(InputError, match=r"^no basket 'an' in the dict\. Nearest: 'ann'\.$"):
         la.baskets.suggest({"ann": ["x"]}, "an")
-    with pytest.raises(UsageError, match=r"^limit is 0 and neighbours 20; expected at least 1 of each\.$"):
-        la.baskets.suggest({"ann": ["x"]}, "ann", limit=0)
+    with pytest.raises(UsageError, match=r"^top is 0 and neighbours 20; expected at least 1 of each\.$"):
+        la.baskets.suggest({"ann": ["x"]}, "ann", top=0)
     assert la.baskets.suggest({"ann": ["x"], "bob": ["y"]}, "ann").items.num_rows == 0
 
 

@@ -91,15 +91,17 @@ def test_which_column(tmp_path: Path) -> None:
         "form": "auto",
         "origin": None,
     }
-    assert open_codes(table, code="name").collection.text_column == "name"
+    assert open_codes(table, column="name").collection.text_column == "name"
     with pytest.raises(ColumnNotFound, match=r"no column 'hash' in the table. Nearest: 'phash'"):
-        open_codes(table, code="hash")
-    with pytest.raises(UsageError, match=r"2 columns could be the codes in the table; give `code=COL`. Columns: a, b."):
+        open_codes(table, column="hash")
+    with pytest.raises(
+        UsageError, match=r"2 columns could be the codes in the table; give `column=COL`. Columns: a, b."
+    ):
         open_codes(pa.table({"a": ["0"], "b": ["1"]}))
     with pytest.raises(UsageError, match="no column holds codes in the table"):
         open_codes(pa.table({"a": [0.5]}))
     with pytest.raises(InputError, match="column 'a' in the table is double; expected codes: text, whole numbers, or"):
-        open_codes(pa.table({"a": [0.5]}), code="a")
+        open_codes(pa.table({"a": [0.5]}), column="a")
 
 
 def test_several_files(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def brute(x: np.ndarray, y: np.ndarray, tolerance: float, share: float) -> dict[
 def test_exact_and_tables() -> None:
     wanted = {(i, j): s for (i, j), s in brute(DATA, DATA, 10, 0.4).items() if i < j}
     assert len(wanted) > 200
-    assert as_dict(la.faces.pairs(DATA, tolerance=10, share=0.4, method="exact")) == wanted
-    result = la.faces.pairs(DATA, tolerance=10, share=0.4, method="lsh", recall=0.95, audit=240)
+    assert as_dict(la.faces.pairs(DATA, tolerance=10, threshold=0.4, method="exact")) == wanted
+    result = la.faces.pairs(DATA, tolerance=10, threshold=0.4, method="lsh", recall=0.95, audit=240)
     got = as_dict(result)
     assert got.items() <= wanted.items()
     assert len(got) > 0.88 * len(wanted)
@@ -56,14 +56,14 @@ def test_exact_and_tables() -> None:
 
 
 def test_max_scored_keeps_the_share_small() -> None:
-    result = la.faces.pairs(DATA, share=0.4, method="lsh", recall=0.8, max_scored=0.3)
+    result = la.faces.pairs(DATA, threshold=0.4, method="lsh", recall=0.8, max_scored=0.3)
     counts = result.receipt["counts"]
     assert counts["candidates"] < 0.4 * counts["all_pairs"]
 
 
 def test_probes_find_their_person_in_the_gallery() -> None:
     probes, gallery = DATA[::4], np.delete(DATA, np.arange(0, len(DATA), 4), axis=0)
-    table, result = la.faces.query(probes, gallery, share=0.35, method="lsh", recall=0.99, top=1)
+    table, result = la.faces.query(probes, gallery, threshold=0.35, method="lsh", recall=0.99, top=1)
     wanted = brute(probes, gallery, 10, 0.35)
     assert (
         dict(
@@ -79,7 +79,7 @@ def test_probes_find_their_person_in_the_gallery() -> None:
         match // 3 == probe for probe, match in zip(table["probe"].to_pylist(), table["match"].to_pylist(), strict=True)
     )
     assert right >= 57
-    every = la.faces.query(probes, gallery, share=0.35, method="exact")[0]
+    every = la.faces.query(probes, gallery, threshold=0.35, method="exact")[0]
     assert every.num_rows == len(wanted)
     first = every.group_by("probe", use_threads=False).aggregate([("agreement", "first"), ("agreement", "max")])
     assert first["agreement_first"] == first["agreement_max"]
@@ -87,10 +87,10 @@ def test_probes_find_their_person_in_the_gallery() -> None:
 
 
 def test_the_same_items_as_probes_and_gallery() -> None:
-    table = la.faces.pairs(DATA[:8], against=DATA[:8], share=0.4, method="lsh", recall=0.99).pairs
+    table = la.faces.pairs(DATA[:8], against=DATA[:8], threshold=0.4, method="lsh", recall=0.99).pairs
     own = [(a, b) for a, b in zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True) if a == b]
     assert own == [(i, i) for i in range(8)]
-    assert set(as_dict(la.faces.pairs(DATA[:8], against=DATA[:8], share=0.4))) == set(
+    assert set(as_dict(la.faces.pairs(DATA[:8], against=DATA[:8], threshold=0.4))) == set(
         brute(DATA[:8], DATA[:8], 10, 0.4)
     )
 
@@ -126,7 +126,7 @@ def test_the_hardest_pairs_are_found_as_often_as_stated() -> None:
     for place in range(16):
         rows = np.arange(2400)
         probes[rows, places[:, place]] = gallery[rows, places[:, place]]
-    table, result = la.faces.query(probes, gallery, tolerance=10, share=0.4, tables=6, rows=3, audit=0)
+    table, result = la.faces.query(probes, gallery, tolerance=10, threshold=0.4, tables=6, rows=3, audit=0)
     pairs = zip(table["probe"].to_pylist(), table["match"].to_pylist(), strict=True)
     own = {probe for probe, match in pairs if probe == match}
     stated = result.receipt["plan"]["recall_of_any_pair"]
@@ -138,19 +138,19 @@ def test_the_hardest_pairs_are_found_as_often_as_stated() -> None:
 
 
 def test_groups_and_dedup() -> None:
-    groups = la.faces.groups(DATA, share=0.4).groups
+    groups = la.faces.groups(DATA, threshold=0.4).groups
     assert all(
         len({i // 4 for i in rows}) == 1
         for rows in groups.group_by("group").aggregate([("id", "list")])["id_list"].to_pylist()
     )
-    assert la.faces.dedup(DATA, share=0.4).kept_count < len(DATA) / 2
+    assert la.faces.dedup(DATA, threshold=0.4).kept_count < len(DATA) / 2
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"tolerance": 0}, "tolerance is 0; expected a number above 0"),
-        ({"share": 1.5}, "share is 1.5; expected a number above 0 and at most 1."),
+        ({"threshold": 1.5}, "threshold is 1.5; expected a number above 0 and at most 1."),
         ({"rows": 40}, "rows is 40; expected at most 16"),
         ({"tables": 0}, "tables is 0; expected at least 1."),
         ({"max_scored": 2}, "max_scored is 2"),
@@ -175,9 +175,9 @@ def test_pictures_become_averages_of_blocks(tmp_path: Path) -> None:
     image.fromarray(pixels).save(tmp_path / "one.png")
     image.fromarray(np.clip(pixels.astype(int) + 3, 0, 255).astype(np.uint8)).save(tmp_path / "two.png")
     image.fromarray(255 - pixels).save(tmp_path / "other.pgm")
-    found = la.faces.pairs(tmp_path, tolerance=5, share=0.9).pairs.to_pylist()
+    found = la.faces.pairs(tmp_path, tolerance=5, threshold=0.9).pairs.to_pylist()
     assert found == [{"left": "one.png", "right": "two.png", "agreement": 1.0}]
     (tmp_path / "bad.png").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"bad\.png in .* cannot be read as a picture"):
         la.faces.pairs(tmp_path)
-    assert la.faces.pairs(tmp_path, share=0.9, on_bad="skip").receipt["counts"]["skipped"] == 1
+    assert la.faces.pairs(tmp_path, threshold=0.9, on_bad="skip").receipt["counts"]["skipped"] == 1

@@ -54,7 +54,7 @@ def test_references_templates_and_authors(folder: Path, tmp_path: Path, lookalik
     sources = tmp_path / "sources"
     sources.mkdir()
     (sources / "book.txt").write_text(f"Chapter one. {QUOTED}.")
-    lines = lookalike("passages", folder, "--references", sources).out.splitlines()[1:]
+    lines = lookalike("passages", folder, "--against", sources).out.splitlines()[1:]
     assert [line.split("\t")[:2] for line in lines] == [["a.txt", "book.txt"], ["b.txt", "book.txt"]]
     (tmp_path / "template.txt").write_text(QUOTED)
     assert lookalike("passages", folder, "--template", tmp_path / "template.txt").out.count("\n") == 1
@@ -82,7 +82,7 @@ def test_stories(folder: Path, tmp_path: Path, lookalike) -> None:
         (["--max-share", "2"], 2, "UsageError: max_share is 2.0"),
         (["--language", "pythn"], 2, "UsageError: language 'pythn' is unknown. Nearest: 'python'."),
         (["--template", "nowhere.txt"], 1, "MissingInput: no such file: nowhere.txt"),
-        (["--references", "nowhere"], 1, "MissingInput: no such file: nowhere"),
+        (["--against", "nowhere"], 1, "MissingInput: no such file: nowhere"),
         (["-o", "x.xlsx"], 2, "UsageError: x.xlsx has the unknown extension"),
         (["-o", "nowhere/x.html"], 1, "OutputError: no such folder: nowhere"),
     ],

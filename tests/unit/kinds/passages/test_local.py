@@ -273,7 +273,7 @@ def test_what_looks_like_boilerplate_is_told() -> None:
 def test_references_are_compared_one_way() -> None:
     rng = random.Random(9)
     a, b = noise(rng, 20), noise(rng, 20)
-    table = la.passages([" ".join(a), " ".join(a), "else"], references=[" ".join(b), " ".join(a), " ".join(a)]).pairs
+    table = la.passages([" ".join(a), " ".join(a), "else"], against=[" ".join(b), " ".join(a), " ".join(a)]).pairs
     assert [(row["left"], row["right"]) for row in table.to_pylist()] == [(0, 1), (0, 2), (1, 1), (1, 2)]
 
 

@@ -93,7 +93,7 @@ def test_records(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> N
 def test_bits_strings_and_passages(lookalike: Callable[..., Any], tmp_path: Path, spark: Any) -> None:
     source = tmp_path / "in.csv"
     source.write_text("id,code,text\na,ff00,to be or not to be that is it\nb,ff01,To be or not to be; that is it!\n")
-    done = lookalike("bits", "pairs", source, "--code", "code", "-d", "2", "--engine", "spark")
+    done = lookalike("bits", "pairs", source, "--column", "code", "-d", "2", "--engine", "spark")
     assert (done.code, done.out) == (0, "left\tright\tdistance\na\tb\t1\n"), done.err
     done = lookalike("strings", "pairs", source, "--text", "code", "-d", "1", "--engine", "spark")
     assert (done.code, done.out) == (0, "left\tright\tdistance\na\tb\t1\n"), done.err

@@ -20,7 +20,7 @@ STORIES = "stories do not run on Spark: there, ask for passages and for pairs, a
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("faces", "pairs"), FACES), (("faces", "query", "--gallery", "x.csv"), FACES), (("stories",), STORIES),
+        (("faces", "pairs"), FACES), (("faces", "query", "--against", "x.csv"), FACES), (("stories",), STORIES),
         (("pairs", "--method", "dcm"), "Divide-Compute-Merge runs on one machine"),
         (("pairs", "--method", "folding"), "method folding runs on one machine"),
     ],

@@ -49,7 +49,7 @@ def run_bits(
     """Create the run over one collection of codes, or over two if the second source is not None."""
     session = open_session(**cluster)
     given = [source for source in sources if source is not None]
-    code, id_, form = columns.get("code"), columns.get("id"), columns.get("form", "auto")
+    code, id_, form = columns.get("column"), columns.get("id"), columns.get("form", "auto")
     opened = [open_code_rows(session, one, code, id_, form, several=len(given) > 1) for one in given]
     origins, forms, bits = (list(part) for part in zip(*opened, strict=True))
     check_widths(origins, bits)

@@ -95,7 +95,7 @@ def _settle_form(frame: DataFrame, name: str, form: Form) -> tuple[Form, int]:
 def _of_memory(session: SparkSession, source: Any, code: str | None, id: str | None, form: Form) -> SparkSource:  # noqa: A002
     if isinstance(source, tuple) and all(isinstance(one, str | os.PathLike) for one in source):
         source = list(source)
-    collection = open_codes(source, code=code, id=id, form=form).collection
+    collection = open_codes(source, column=code, id=id, form=form).collection
     table = pa.Table.from_batches([converted(batch, canonical) for batch in collection.rows()])
     types = [SIGNED.get(one.type, pa.binary() if pa.types.is_fixed_size_binary(one.type) else one.type)
              for one in table.schema]  # fmt: skip
