@@ -57,12 +57,12 @@ class Result(ArrowRows):
     def pairs(self) -> pa.Table:
         """All verified pairs, sorted by input order. Columns: left, right, similarity (or distance)."""
         found = self.found
+        if found.streamed is not None:
+            return pa.Table.from_batches(self.pair_batches())
         if found.pairs is None:
             raise UsageError(NO_PAIRS)
         from lookalike.core.exact_duplicates import expand
 
-        if found.streamed is not None:
-            return pa.Table.from_batches(self.pair_batches())
         whole = expand(found.pairs, found.classes, found.own, split=found.split, limit=self.job.max_pairs)
         left, right = found.ids[0], found.ids[-1]
         second = whole.right - found.split if found.split >= 0 else whole.right
@@ -291,7 +291,7 @@ class Result(ArrowRows):
 
     def listed_pairs(self) -> pa.Table | None:
         """Return the pairs, or None if groups or dedup was requested and there are more than `max_pairs` pairs."""
-        if self.found.pairs is None:
+        if self.found.pairs is None and self.found.streamed is None:
             return None
         try:
             return self.pairs
@@ -382,8 +382,9 @@ class Result(ArrowRows):
         from lookalike.core import clusters
 
         if self.found.split >= 0:
-            pairs = self._class_pairs()
-            return clusters.best_matches(pairs, self.found.classes, self.found.split, self.found.own)
+            if self.found.groups is not None:
+                return self.found.groups
+            return clusters.best_matches([self._class_pairs()], self.found.classes, self.found.split, self.found.own)
         return self._groups("stars")
 
     @cached_property
@@ -433,6 +434,8 @@ class Result(ArrowRows):
         return scores if self.job.scale.sign > 0 else -scores + 0.0  # + 0.0 turns -0.0 into 0.0
 
     def _class_pairs(self) -> Pairs:
+        if self.found.streamed is not None:
+            raise UsageError("the pairs are on disk, and make no groups there; run again for groups.")
         if self.found.pairs is None:
             raise UsageError(f"this run made {self.grouping} only; run again for the other kind of group.")
         return self.found.pairs

@@ -22,7 +22,8 @@ from typer.testing import CliRunner
 
 import lookalike as la
 from lookalike.cli.main import app
-from lookalike.errors import DuplicateIds, InputError, TooManyPairs, UsageError
+from lookalike.core.clusters import MAKERS
+from lookalike.errors import DuplicateIds, InputError, UsageError
 from lookalike.kinds.bits import disk as bits_disk
 from lookalike.kinds.vectors import disk as vectors_disk
 from lookalike.runtime.local import code_join, listed_rows, memory_limit
@@ -237,8 +238,31 @@ def test_pairs_beyond_the_memory_are_written_as_they_are_read(tmp_path: Path, mo
             assert found.receipt["counts"]["pairs"] == expected.receipt["counts"]["pairs"]
             found.write(tmp_path / "found.csv", force=True)
             assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
-            with pytest.raises(TooManyPairs, match=r"fit into `memory=300\.0 MB`"):
-                la.bits.dedup(source, work_dir=tmp_path / f"groups-{number}", memory="300MB", **options)
+            with pytest.raises(UsageError, match="run again"):
+                found.rethreshold(2)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.promise("docs/how-to/large.md", "Groups are made from the pairs as they are read")
+def test_groups_are_made_from_pairs_beyond_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = integers(tmp_path)
+    pq.write_table(pa.table({"code": words()[::2]}), tmp_path / "b.parquet")
+    options: dict[str, Any] = {"max_bits": 4}
+
+    def made(**more: Any) -> list[pa.Table]:
+        out = [la.bits.groups(source, grouping=one, **options, **more).groups for one in MAKERS]
+        for keep in ("first", "last", "max:rank"):
+            result = la.bits.dedup(source, keep=keep, **options, **more)
+            out += [result.kept, result.removed, result.sizes]
+        result = la.bits.dedup(source, against=tmp_path / "b.parquet", **options, **more)
+        assert not more or result.found.pairs is None
+        return [*out, result.kept, result.removed]
+
+    expected = made()
+    monkeypatch.setattr(listed_rows, "PAIRS_MEMORY_SHARE", 1 << 40)
+    found = made(work_dir=tmp_path / "work", memory="300MB")
+    assert [one.num_rows for one in found] == [one.num_rows for one in expected]
+    assert found == expected
 
 
 @pytest.mark.promise("docs/how-to/large.md", "On disk it takes 9 bytes for each code of 64 bits and 16 for each pair")

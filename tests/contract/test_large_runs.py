@@ -21,7 +21,7 @@ import lookalike as la
 from lookalike.cli.main import app
 from lookalike.errors import InputError, OutputError, TooManyPairs
 from lookalike.kinds.documents import disk_join
-from lookalike.runtime.local import checkpoints, pair_spill, workspace
+from lookalike.runtime.local import checkpoints, workspace
 
 
 def corpus(count: int, seed: int = 1) -> pa.Table:
@@ -76,9 +76,7 @@ def test_a_work_folder_changes_nothing(files: list[Path], tmp_path: Path, option
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a join on disk have many parts, and many tasks in each."""
-    for module in (disk_join, pair_spill):
-        monkeypatch.setattr(module, "CELL_BITS", 5)
-    for name, value in {"PART_CELLS": 9, "MOST_TASK": 1 << 12, "LEAST_TASK": 1, "PIECE_SHARE": 1 << 20}.items():
+    for name, value in {"PART_ITEMS": 288, "MOST_TASK": 1 << 12, "LEAST_TASK": 1, "PIECE_SHARE": 1 << 20}.items():
         monkeypatch.setattr(disk_join, name, value)
 
 
@@ -116,7 +114,7 @@ def test_a_join_on_disk_continues_after_its_last_part(
     verify = disk_join.DiskJoin._verify
 
     def count(self: Any, pairs: Any, **options: Any) -> Any:
-        verified.append(len(pairs))
+        verified.append(len(pairs.keys))
         if len(verified) == stop:
             raise KeyboardInterrupt
         return verify(self, pairs, **options)
@@ -293,9 +291,8 @@ PROGRAM = """
 import sys
 from lookalike.runtime.local import checkpoints, text_pass
 from lookalike.kinds.documents import disk_join
-from lookalike.runtime.local import pair_spill
 checkpoints.COMMIT, text_pass.TEXT_TASK_BYTES = 0.0, 1 << 13
-disk_join.CELL_BITS = pair_spill.CELL_BITS = 5
+disk_join.PART_ITEMS = 1 << 10
 from lookalike.cli.main import main
 main()
 """

@@ -11,7 +11,7 @@ its probability, but its partners were mostly found by others, and carry the pai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -182,13 +182,20 @@ class Strata:
 
 def found_partners(found: Pairs, count: int) -> Partners:
     """Count the partners that the run found for each of `count` items, and assign groups."""
-    partners = np.bincount(found.left, minlength=count)
-    partners += np.bincount(found.right, minlength=count)
-    nearest, group = np.full(count, count), np.arange(count)
-    np.minimum.at(nearest, found.left, found.right)
-    np.minimum.at(nearest, found.right, found.left)
-    np.minimum.at(group, found.left, nearest[found.right])
-    np.minimum.at(group, found.right, nearest[found.left])
+    return partners_in(lambda: [found], count)
+
+
+def partners_in(pieces: Callable[[], Iterable[Pairs]], count: int) -> Partners:
+    """As `found_partners`, of pairs that come in pieces, twice."""
+    partners, nearest, group = np.zeros(count, np.int64), np.full(count, count), np.arange(count)
+    for found in pieces():
+        partners += np.bincount(found.left, minlength=count)
+        partners += np.bincount(found.right, minlength=count)
+        np.minimum.at(nearest, found.left, found.right)
+        np.minimum.at(nearest, found.right, found.left)
+    for found in pieces():
+        np.minimum.at(group, found.left, nearest[found.right])
+        np.minimum.at(group, found.right, nearest[found.left])
     return Partners(partners, group)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,22 @@ from lookalike.core.arrays import F64, I64, Groups, Pairs
 from lookalike.core.exact_duplicates import Classes
 from lookalike.kernels import graph
 
+Greedy = Literal["stars", "cliques"]
+
 
 def components(pairs: Pairs, preference: I64) -> Groups:
     """Group items into connected components; the representative is the most preferred member."""
     parent = np.arange(len(preference))
     graph.components(pairs.left, pairs.right, parent)
+    return represented(parent, preference)
+
+
+def connected(pieces: Iterable[Pairs], preference: I64) -> Groups:
+    """Return the components of pairs that come in pieces, in any order."""
+    parent = np.arange(len(preference))
+    for piece in pieces:
+        graph.unite(piece.left, piece.right, parent)
+    graph.flatten(parent)
     return represented(parent, preference)
 
 
@@ -30,7 +42,7 @@ def represented(root: I64, preference: I64) -> Groups:
 
 def stars(pairs: Pairs, preference: I64) -> Groups:
     """Keep each item or assign it to a kept, more preferred item that it forms a pair with: no chaining."""
-    return _walked(graph.stars, pairs, preference)
+    return _walked("stars", pairs, preference)
 
 
 def cliques(pairs: Pairs, preference: I64) -> Groups:
@@ -38,19 +50,47 @@ def cliques(pairs: Pairs, preference: I64) -> Groups:
 
     No two of the groups could be merged into one. The representative is the most preferred member.
     """
-    return _walked(graph.cliques, pairs, preference)
+    return _walked("cliques", pairs, preference)
 
 
-def _walked(walk: Callable[..., None], pairs: Pairs, preference: I64) -> Groups:
-    """Build groups with a greedy kernel that reads the neighbours of each item in order of preference."""
-    n = len(preference)
-    both = np.concatenate([pairs.left, pairs.right])
-    order = np.argsort(both, kind="stable")
-    ends = np.cumsum(np.bincount(both, minlength=n)).astype(np.int64)
-    neighbours = np.concatenate([pairs.right, pairs.left])[order]
-    similarity = np.concatenate([pairs.similarity, pairs.similarity])[order]
+def _walked(grouping: Greedy, pairs: Pairs, preference: I64) -> Groups:
+    one = by_rank(pairs, preference)
+    order = np.argsort(one.left, kind="stable")
+    return greedy([Pairs(one.left[order], one.right[order], one.similarity[order])], preference, grouping)
+
+
+def by_rank(pairs: Pairs, preference: I64) -> Pairs:
+    """Return the pairs with the ranks of their items instead of their numbers, the less preferred item first."""
+    rank = np.empty(len(preference), np.int64)
+    rank[preference] = np.arange(len(preference))
+    left, right = rank[pairs.left], rank[pairs.right]
+    return Pairs(np.maximum(left, right), np.minimum(left, right), pairs.similarity)
+
+
+def greedy(pieces: Iterable[Pairs], preference: I64, grouping: Greedy) -> Groups:
+    """Build stars or cliques from pairs of ranks, as of `by_rank`, that ascend by their less preferred items.
+
+    They come in pieces; all pairs of a less preferred item are in one piece.
+    """
+    n, done = len(preference), 0
+    kept, score = np.empty(n, np.int64), np.empty(n, np.float64)
+    members = np.zeros((2, n if grouping == "cliques" else 0), np.int64)
+
+    def walk(stop: int, piece: Pairs) -> None:
+        ends = np.cumsum(np.bincount(piece.left - done, minlength=stop - done)).astype(np.int64)
+        if grouping == "stars":
+            graph.stars(done, piece.right, piece.similarity, ends, kept, score)
+        else:
+            graph.cliques(done, piece.right, piece.similarity, ends, kept, score, members)
+
+    for piece in pieces:
+        stop = int(piece.left[-1]) + 1 if len(piece) else done
+        walk(stop, piece)
+        done = stop
+    empty = np.empty(0, np.int64)
+    walk(n, Pairs(empty, empty, np.empty(0)))
     out = Groups(np.empty(n, np.int64), np.empty(n, np.float64))
-    walk(neighbours, similarity, ends, preference, out.representative, out.similarity)
+    out.representative[preference], out.similarity[preference] = preference[kept], score
     return out
 
 
@@ -94,25 +134,27 @@ def beyond(groups: Groups, preferred: I64, copies: int) -> npt.NDArray[np.bool_]
     return out
 
 
-def best_matches(pairs: Pairs, classes: Classes, split: int, own: F64) -> Groups:
+def best_matches(pieces: Iterable[Pairs], classes: Classes, split: int, own: F64) -> Groups:
     """Assign each item before `split` to the most similar item from `split` on (the first in a tie), or to itself.
 
-    own: as in `of_items`.
+    The pairs of classes come in pieces. own: as in `of_items`.
     """
     n = len(classes)
     number = classes.numbers
-    right = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(right, number, np.where(classes.members >= split, classes.members, np.iinfo(np.int64).max))
-    none = right == np.iinfo(np.int64).max
-    both = np.flatnonzero(~none)
-    left = np.concatenate([both, pairs.left, pairs.right])
-    other = np.concatenate([both, pairs.right, pairs.left])
-    score = np.concatenate([own[both], pairs.similarity, pairs.similarity])
-    usable = ~none[other]
-    left, other, score = left[usable], other[usable], score[usable]
-    order = np.lexsort((right[other], -score))[::-1]
-    match, best = np.full(n, -1, np.int64), np.full(n, np.nan)
-    match[left[order]], best[left[order]] = right[other[order]], score[order]
+    none = np.iinfo(np.int64).max
+    right = np.full(n, none)
+    np.minimum.at(right, number, np.where(classes.members >= split, classes.members, none))
+    match, best = np.where(right == none, -1, right), np.where(right == none, np.nan, own)
+    for pairs in pieces:
+        known = np.unique(np.concatenate([pairs.left, pairs.right]))
+        known = known[match[known] >= 0]
+        left = np.concatenate([known, pairs.left, pairs.right])
+        other = np.concatenate([match[known], right[pairs.right], right[pairs.left]])
+        score = np.concatenate([best[known], pairs.similarity, pairs.similarity])
+        usable = other != none
+        left, other, score = left[usable], other[usable], score[usable]
+        order = np.lexsort((other, -score))[::-1]
+        match[left[order]], best[left[order]] = other[order], score[order]
     out = Groups(np.arange(split), np.ones(split))
     mine = classes.members < split
     members, number = classes.members[mine], number[mine]

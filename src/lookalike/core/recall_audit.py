@@ -183,13 +183,23 @@ def measure(
 
     chances: the planned probability of finding each true pair, or empty. verified: every found pair is a true pair.
     """
+    return measure_in(truth, lambda: [found], sample, chances, verified=verified, among=among)
+
+
+def measure_in(
+    truth: Pairs, pieces: Callable[[], Iterable[Pairs]], sample: Sample, chances: Iterable[float], *,
+    verified: bool = True, among: str | None = None,
+) -> Audit:  # fmt: skip
+    """As `measure`, with found pairs that come in pieces, several times."""
 
     def counted(scores: F64) -> I64:
-        return np.array([np.count_nonzero(found.similarity >= score) for score in scores], np.int64)
+        out = np.zeros(len(scores), np.int64)
+        for found in pieces():
+            out += [np.count_nonzero(found.similarity >= score) for score in scores]
+        return out
 
-    return audit_of(
-        truth, _are_found(truth, found, sample), sample, chances, counted if verified else None, among=among
-    )
+    hit = _are_found(truth, pieces(), sample)
+    return audit_of(truth, hit, sample, chances, counted if verified else None, among=among)
 
 
 def audit_of(
@@ -265,15 +275,17 @@ def _edges(score: F64) -> F64:
     return np.unique(np.quantile(score, np.arange(1, count) / count)) if len(score) else np.empty(0)
 
 
-def _are_found(truth: Pairs, found: Pairs, sample: Sample) -> npt.NDArray[np.bool_]:
+def _are_found(truth: Pairs, pieces: Iterable[Pairs], sample: Sample) -> npt.NDArray[np.bool_]:
     """Return which of the true pairs the run found. bool[p]"""
-    sampled = np.zeros(1 + max((int(side.max(initial=-1)) for side in (found.left, found.right)), default=0), np.bool_)
-    sampled[sample.items[sample.items < len(sampled)]] = True
     parts = [np.empty(0, np.uint64)]
-    for low in range(0, len(found), PAIRS_PER_BATCH):
-        left, right = found.left[low : low + PAIRS_PER_BATCH], found.right[low : low + PAIRS_PER_BATCH]
-        here = sampled[left] | sampled[right]
-        parts.append(_packed(left[here], right[here]))
+    for found in pieces:
+        highest = max((int(side.max(initial=-1)) for side in (found.left, found.right)), default=0)
+        sampled = np.zeros(1 + highest, np.bool_)
+        sampled[sample.items[sample.items < len(sampled)]] = True
+        for low in range(0, len(found), PAIRS_PER_BATCH):
+            left, right = found.left[low : low + PAIRS_PER_BATCH], found.right[low : low + PAIRS_PER_BATCH]
+            here = sampled[left] | sampled[right]
+            parts.append(_packed(left[here], right[here]))
     known, wanted = np.sort(np.concatenate(parts)), _packed(truth.left, truth.right)
     place = np.searchsorted(known, wanted)
     hit = np.zeros(len(wanted), np.bool_)

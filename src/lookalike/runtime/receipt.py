@@ -33,7 +33,7 @@ def make_receipt(asked: str, sources: Sequence[Source], job: RunSpec, found: Run
         "choice": found.choice.as_dict(),
         **recall_facts(found, job),
         "verified": job.verify,
-        "pairs_complete": found.pairs is not None,
+        "pairs_complete": found.pairs is not None or found.streamed is not None,
         "counts": trace.counts,
         "bucket_sizes": bucket_sizes(trace),
         "seconds": trace.seconds,

@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     from lookalike.core.judged_groups import Links
     from lookalike.core.method_choice import Choice
     from lookalike.core.recall_audit import Audit
+    from lookalike.core.run_options import Grouping
     from lookalike.runtime.local.work_folder import Workspace
 
 OutputKind = Literal["pairs", "components", "stars"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a run on disk: what it computes, the groups to make (None for pairs), and the keep policy."""
+
+    want: OutputKind
+    grouping: Grouping | None
+    keep: str
 
 
 class RunSpec(Protocol):
@@ -113,7 +123,8 @@ class RunOutput:
     own: the score of equal items, per class. order: class numbers, from the most to the least preferred to keep.
     preferred: item numbers in this order, if more than one item of a group may stay.
     plan: the plan of an approximate method; None if the result is exact.
-    pairs: every verified pair of classes, or None if `groups` was computed without storing pairs.
+    pairs: every verified pair of classes, or None if `groups` was computed without storing pairs, or if they are on
+    disk. groups: of classes; with two collections, the match of each item of the first.
     space: the workspace that holds the arrays.
     details: maps (left, right, score) of pairs of items to extra columns of the table of pairs.
     links: the classes that were judged the same or different, None without verdicts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core import clusters
+from lookalike.core.arrays import Pairs
 from lookalike.core.exact_duplicates import collapse, fingerprints
 from oracles import cliques, components, join, stars, stars_of_sets
 from strategies import make_pairs, make_sets
@@ -81,6 +82,33 @@ def test_members_of_a_clique_are_mutually_similar(pairs: dict[tuple[int, int], f
         assert any(frozenset(pair) not in similar for pair in product(one, other))
 
 
+@given(pairs=scored, order=orders, cuts=st.sets(st.integers(0, 16)))
+@settings(max_examples=200, deadline=None)
+def test_pairs_that_come_in_pieces_give_the_same_groups(
+    pairs: dict[tuple[int, int], float], order: list[int], cuts: set[int]
+) -> None:
+    whole, preference = make_pairs(pairs), np.array(order)
+
+    def pieces(pairs: Pairs, cuts: set[int]) -> list[Pairs]:
+        edges = [0, *sorted(cut for cut in cuts if cut < len(pairs)), len(pairs)]
+        return [
+            Pairs(pairs.left[low:high], pairs.right[low:high], pairs.similarity[low:high])
+            for low, high in pairwise(edges)
+        ]
+
+    apart = clusters.connected(pieces(whole, cuts), preference)
+    assert apart.representative.tolist() == clusters.components(whole, preference).representative.tolist()
+    ranked = clusters.by_rank(whole, preference)
+    by_item = np.argsort(ranked.left, kind="stable")
+    ranked = Pairs(ranked.left[by_item], ranked.right[by_item], ranked.similarity[by_item])
+    ends = {int(at) for at in np.flatnonzero(np.diff(ranked.left)) + 1}
+    for grouping in ("stars", "cliques"):
+        found = clusters.greedy(pieces(ranked, cuts & ends), preference, grouping)
+        expected = clusters.MAKERS[grouping](whole, preference)
+        assert found.representative.tolist() == expected.representative.tolist()
+        assert found.similarity.tolist() == expected.similarity.tolist()
+
+
 def test_no_items() -> None:
     for make in clusters.MAKERS.values():
         assert make(make_pairs({}), np.empty(0, np.int64)).representative.tolist() == []
@@ -115,7 +143,9 @@ def test_best_matches_against_the_twin(sets: list[set[int]], data: st.DataObject
     arrays = make_sets(sets)
     classes = collapse(arrays, fingerprints(arrays))
     among = join([sets[item] for item in classes.firsts], "jaccard", Fraction(1, 3))
-    made = clusters.best_matches(make_pairs(among), classes, split, np.ones(len(classes)))
+    cut = data.draw(st.integers(0, len(among)))
+    pieces = [make_pairs(dict(some)) for some in (list(among.items())[:cut], list(among.items())[cut:])]
+    made = clusters.best_matches(pieces, classes, split, np.ones(len(classes)))
     whole = join(sets, "jaccard", Fraction(1, 3))
     for item in range(split):
         partners = {other: whole[item, other] for other in range(split, len(sets)) if (item, other) in whole}

@@ -164,7 +164,6 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.core.keep_policy import preferred_column
     from lookalike.kinds.bits.local import CODES_NEED, run
     from lookalike.kinds.bits.source import open_codes
     from lookalike.runtime.local.memory_limit import MemoryLimit, works_on_disk
@@ -191,8 +190,9 @@ def _run(
     want = wanted(asked, grouping, verdicts)
     if verdicts is None and works_on_disk(sources, CODES_NEED, place):
         from lookalike.kinds.bits.disk import run_on_disk
+        from lookalike.runtime.run_output import Request
 
-        stored = run_on_disk(sources, job, want, trace, place, keep=keep, column=preferred_column(keep))
+        stored = run_on_disk(sources, job, Request(want, None if asked == "pairs" else grouping, keep), trace, place)
         return answer(asked, grouping, job, sources, stored, trace)
     memory = MemoryLimit(place)
     memory.check_input(sources, CODES_NEED)

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.core.arrays import I64, U64, Bits, Pairs
-from lookalike.core.audit_sample import draw, found_partners
+from lookalike.core.audit_sample import draw, partners_in
+from lookalike.core.keep_policy import preferred_column
 from lookalike.core.method_choice import PLANNER_SAMPLE
-from lookalike.core.recall_audit import Audit, measure
+from lookalike.core.recall_audit import Audit, measure_in
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kernels import bits as kernels
@@ -39,21 +40,21 @@ from lookalike.runtime.local.stored_array import StoredArray, StoredPart
 from lookalike.runtime.local.text_pass import ID
 from lookalike.runtime.local.work_folder import ResourceLimits
 from lookalike.runtime.local.workspace import open_kept_workspace
-from lookalike.runtime.run_output import OutputKind, RunOutput
+from lookalike.runtime.run_output import Request, RunOutput
 
 DTYPES: dict[str, Any] = {"words": np.uint64, "present": np.uint8}
 
 
 def run_on_disk(
-    sources: Sequence[CodeSource], job: BitsJob, want: OutputKind, trace: Trace, place: ResourceLimits, *,
-    keep: str, column: str | None,
+    sources: Sequence[CodeSource], job: BitsJob, asked: Request, trace: Trace, place: ResourceLimits
 ) -> RunOutput:  # fmt: skip
-    """Find the same pairs as `local.run`, within a memory budget. column: the one that `keep` reads."""
+    """Find the same pairs as `local.run`, within a memory budget."""
+    column = preferred_column(asked.keep)
     extras: list[list[str]] = [[column] if column and not number else [] for number in range(len(sources))]
     widths: list[list[int]] = [[] for _ in sources]
     inputs = [_kept(source, extra, width) for source, extra, width in zip(sources, extras, widths, strict=True)]
-    asked = {name: value for name, value in job.as_dict().items() if name not in ("threads", "audit")}
-    space = open_kept_workspace(inputs, {"wants": "pairs", "compared": job.words(), "job": asked}, place)
+    options = {name: value for name, value in job.as_dict().items() if name not in ("threads", "audit")}
+    space = open_kept_workspace(inputs, {"wants": "pairs", "compared": job.words(), "job": options}, place)
     with space, Pool(job.threads or usable_cores(), space.keeper.look) as pool:
         with trace.stage("read") as report:
             done = 0
@@ -97,10 +98,12 @@ def run_on_disk(
             part = Bits(codes.gather(sample), width)
             seen = np.full(len(sample), 3, np.uint8) if sides is None else sides[sample]
             planner = BitsJoin(part, seen, job, pool, trace, places=_varying(codes), count=len(codes))
-            plan, choice = planner.choose(want)
+            plan, choice = planner.choose(asked.want)
         held = len(good) + (0 if sides is None else len(sides))
         found = join_codes(codes, sides, planner, plan, pool, space, trace, room_for(space.keeper, held))
-        out = output(rows, found, want, choice, space, keep=keep, length=width, max_pairs=job.max_pairs)
+        out = output(
+            rows, found, asked, choice, space, lengths=lambda some: np.full(len(some), width), max_pairs=job.max_pairs
+        )
         if choice.method != "exact":
             audit = None
             if job.audit and len(codes) and audit_fits(space, len(codes), room_for(space.keeper, held), trace):
@@ -191,13 +194,14 @@ def _audit(
     """Measure recall as `BitsJoin.audit` does; the partners of the sample are found by comparing it with all codes."""
     with trace.stage("audit"):
         size, _ = planner.audit_size(plan)
-        known = found.whole()
-        sample = draw(found_partners(known, len(codes)), size, planner.job.seed)
+        sample = draw(partners_in(found.scored_pieces, len(codes)), size, planner.job.seed)
         mine = codes.gather(sample.items)
         blocks = range(0, len(codes), READ_CODES)
         parts = planner.pool.map(lambda low: _near(codes, sides, sample.items, mine, low, plan.threshold), blocks)
         left, right, score = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return measure(Pairs(left, right, score), known, sample, (plan.probability(-one) for one in score))
+        return measure_in(
+            Pairs(left, right, score), found.scored_pieces, sample, (plan.probability(-one) for one in score)
+        )
 
 
 def _near(

@@ -191,7 +191,6 @@ def nearest(
 def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
-    from lookalike.core.keep_policy import preferred_column
     from lookalike.io.vectors import open_vectors
     from lookalike.kinds.vectors.local import VECTORS_NEED, run
     from lookalike.runtime.local.memory_limit import MemoryLimit, works_on_disk
@@ -212,8 +211,9 @@ def _run(
     trace, want = Trace(progress), wanted(asked, grouping, verdicts)
     if verdicts is None and works_on_disk(sources, VECTORS_NEED, place):
         from lookalike.kinds.vectors.disk import run_on_disk
+        from lookalike.runtime.run_output import Request
 
-        stored = run_on_disk(sources, job, want, trace, place, keep=keep, column=preferred_column(keep))
+        stored = run_on_disk(sources, job, Request(want, None if asked == "pairs" else grouping, keep), trace, place)
         return answer(asked, grouping, job, sources, stored, trace)
     memory = MemoryLimit(place)
     memory.check_input(sources, VECTORS_NEED)

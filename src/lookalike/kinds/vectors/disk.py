@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import F32, F64, I64, U32, U64
 from lookalike.core.exact_duplicates import Classes
+from lookalike.core.keep_policy import preferred_column
 from lookalike.core.recall_audit import Audit
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
@@ -57,7 +58,7 @@ from lookalike.runtime.local.stored_array import StoredArray, StoredPart
 from lookalike.runtime.local.text_pass import ID
 from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
 from lookalike.runtime.local.workspace import open_kept_workspace
-from lookalike.runtime.run_output import OutputKind, RunOutput
+from lookalike.runtime.run_output import Request, RunOutput
 
 ROW_ARRAYS = 16  # bytes of memory per vector: its distance from the centre, masks, its collection
 CANDIDATES_PER_TASK = 1 << 12  # candidates that one task scores
@@ -110,10 +111,10 @@ def score(job: VectorJob, values: F32, left: I64, right: I64) -> tuple[U32, U32,
 
 
 def run_on_disk(
-    sources: Sequence[Vectors], job: VectorJob, want: OutputKind, trace: Trace, place: ResourceLimits, *,
-    keep: str, column: str | None,
-) -> RunOutput:  # fmt: skip
-    """Find the same pairs as `local.run`, within a memory budget. column: the one that `keep` reads."""
+    sources: Sequence[Vectors], job: VectorJob, asked: Request, trace: Trace, place: ResourceLimits
+) -> RunOutput:
+    """Find the same pairs as `local.run`, within a memory budget."""
+    column, keep = preferred_column(asked.keep), asked.keep
     if keep in ("longest", "shortest"):
         raise UsageError(f"keep {keep!r} means nothing for {job.noun}; choices: first, last, max:COL, min:COL, ...")
     flat = job.measure == "distance"
@@ -124,8 +125,8 @@ def run_on_disk(
     threads = job.threads or usable_cores()
     with Pool(threads) as reading:
         inputs = [one.kept(reading) for one in collections]
-        asked = {name: value for name, value in job.as_dict().items() if name not in ("threads", "audit")}
-        workspace = open_kept_workspace(inputs, {"wants": "pairs", "compared": job.words(), "job": asked}, place)
+        options = {name: value for name, value in job.as_dict().items() if name not in ("threads", "audit")}
+        workspace = open_kept_workspace(inputs, {"wants": "pairs", "compared": job.words(), "job": options}, place)
         with workspace, trace.stage("read") as report:
             done = 0
 
@@ -155,7 +156,7 @@ def run_on_disk(
             rows = DistinctRows(stored, copies.mask(good))
             listed = StoredRows(tables, counts, rows.mask, copies, 1.0 if job.measure == "cosine" else -0.0)
             trace.add(exact_duplicates=len(copies.rows))
-        return _found(rows, listed, job, want, pool, workspace, trace, keep)
+        return _found(rows, listed, job, asked, pool, workspace, trace)
 
 
 def _check_ids(collections: Sequence[StoredVectors], tables: Sequence[pa.Table], workspace: Workspace) -> None:
@@ -165,8 +166,8 @@ def _check_ids(collections: Sequence[StoredVectors], tables: Sequence[pa.Table],
 
 
 def _found(
-    rows: DistinctRows, listed: StoredRows, job: VectorJob, want: OutputKind, pool: Pool, workspace: Workspace,
-    trace: Trace, keep: str,
+    rows: DistinctRows, listed: StoredRows, job: VectorJob, asked: Request, pool: Pool, workspace: Workspace,
+    trace: Trace,
 ) -> RunOutput:  # fmt: skip
     """Choose a method, join, audit, and build the result."""
     room = room_for(workspace.keeper, ROW_ARRAYS * len(rows.stored))
@@ -174,7 +175,7 @@ def _found(
         space = make_stored_space(rows, listed, job, pool)
         seen = None if job.method == "exact" else look(space, pool)
         choice = choose(job, len(space), seen)
-        if seen is not None and want == "pairs":
+        if seen is not None and asked.want == "pairs":
             check_answer_size(space, seen, trace)
     plan: SignPlan | None = None
     step = max(CANDIDATES_PER_TASK, room // 3 // rows.row_bytes)  # vectors that are held while candidates are verified
@@ -191,12 +192,15 @@ def _found(
             candidates = _candidates(space, plan, listed, pool, workspace, trace, room)
             _verified(space, candidates, store, pool, trace, step)
         trace.add(candidates=store.counts.get("candidates", 0))
-    out = output(listed, store, want, choice, workspace, keep=keep, length=space.width, max_pairs=job.max_pairs)
+    out = output(
+        listed, store, asked, choice, workspace, lengths=lambda some: np.full(len(some), space.width),
+        max_pairs=job.max_pairs,
+    )  # fmt: skip
     if plan is not None:
         audit: Audit | None = None
         if job.audit and len(rows) and audit_fits(workspace, len(rows), room, trace):
             with trace.stage("audit"):
-                audit = audit_pairs(space, plan, store.whole(), pool)
+                audit = audit_pairs(space, plan, store.scored_pieces, pool)
         out = replace(out, plan=plan, audit=audit)
     if out.streamed is None:  # nothing of the result is in the folder
         workspace.close()

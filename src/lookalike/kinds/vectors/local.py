@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lookalike.core.arrays import F64, I64, Pairs
-from lookalike.core.audit_sample import draw, found_partners
+from lookalike.core.audit_sample import draw, partners_in
 from lookalike.core.method_choice import Choice, cheaper
-from lookalike.core.recall_audit import Audit, measure
+from lookalike.core.recall_audit import Audit, measure_in
 from lookalike.core.size_limit import check_size
 from lookalike.core.trace import Trace
 from lookalike.io.vectors import Vectors
@@ -78,7 +78,7 @@ def find_pairs(rows: NumericRows, job: VectorJob, want: OutputKind, pool: Pool, 
     audit = None
     if job.audit and len(rows):
         with trace.stage("audit"):
-            audit = audit_pairs(space, seen.plan, pairs, pool)
+            audit = audit_pairs(space, seen.plan, lambda: [pairs], pool)
     return replace(found, plan=seen.plan, pairs=pairs, audit=audit)
 
 
@@ -189,11 +189,11 @@ def check_answer_size(space: VectorSpace, look: VectorSample, trace: Trace) -> N
     check_size(expected, space.job.max_pairs, sampled=look.matches, sample=sample, advice=VECTORS_ADVICE)
 
 
-def audit_pairs(space: VectorSpace, plan: SignPlan, pairs: Pairs, pool: Pool) -> Audit:
-    """Measure the share of the exact partners of sampled items that were found."""
-    sample = draw(found_partners(pairs, len(space)), space.job.audit, space.job.seed)
+def audit_pairs(space: VectorSpace, plan: SignPlan, pieces: Callable[[], Iterable[Pairs]], pool: Pool) -> Audit:
+    """Measure the share of the exact partners of sampled items that were found. pieces: yields the found pairs."""
+    sample = draw(partners_in(pieces, len(space)), space.job.audit, space.job.seed)
     truth = partners(space, sample.items, pool)
-    return measure(truth, pairs, sample, chances(space, truth, plan))
+    return measure_in(truth, pieces, sample, chances(space, truth, plan))
 
 
 def chances(space: VectorSpace, truth: Pairs, plan: SignPlan) -> list[float]:

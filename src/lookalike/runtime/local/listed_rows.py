@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,24 +10,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.arrays import F64, I64, U64, Pairs
+from lookalike.core.arrays import F64, I64, U64, Groups, Pairs
 from lookalike.core.arrow import as_arrow
+from lookalike.core.clusters import best_matches, by_rank, connected, greedy
 from lookalike.core.exact_duplicates import ADVICE, Classes, too_many_copies
 from lookalike.core.keep_policy import preference
 from lookalike.core.method_choice import Choice
+from lookalike.core.run_options import Grouping
 from lookalike.core.token_hashes import token_hashes
 from lookalike.core.trace import Trace
 from lookalike.io.collection import check_ids
 from lookalike.runtime.local.distinct_rows import RepeatedRows, RowMask, find_copies, grouped
 from lookalike.runtime.local.memory_budget import MemoryBudget
-from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_PAIR, advised, too_many
+from lookalike.runtime.local.memory_needs import MEMORY_WITHOUT_INPUT, PER_DOCUMENT, PER_PAIR, advised, check_memory
 from lookalike.runtime.local.pair_store import MEMORY_PER_KEPT_PAIR, FoundPairs, PairStore, keys_of
 from lookalike.runtime.local.text_pass import ID
 from lookalike.runtime.local.work_folder import Workspace
-from lookalike.runtime.run_output import ListedRows, OutputKind, RunOutput, StreamedPairs
+from lookalike.runtime.run_output import ListedRows, Request, RunOutput, StreamedPairs
 
 PAIRS_MEMORY_SHARE = 4  # pairs are held in memory if they take at most 1/4 of the budget
 AUDIT_ITEM_BYTES = 80  # bytes of memory per item while the sample of an audit is drawn
+Lengths = Callable[[I64], I64]
 BATCH_PAIRS = 1 << 16  # pairs per batch of a table that is written as it is read
 
 
@@ -116,45 +119,83 @@ def audit_fits(space: Workspace, items: int, room: int, trace: Trace) -> bool:
 
 
 def output(
-    rows: StoredRows, found: PairStore, want: OutputKind, choice: Choice, space: Workspace, *, keep: str, length: int,
+    rows: StoredRows, found: PairStore, asked: Request, choice: Choice, space: Workspace, *, lengths: Lengths,
     max_pairs: int,
 ) -> RunOutput:  # fmt: skip
     """Return the result of a run whose pairs of distinct rows are in `found`.
 
-    Pairs that are asked for and do not fit into memory stay on disk. length: of an item, for `keep`.
+    Pairs that do not fit into memory stay on disk: they are written from there, or make groups as they are read.
+    lengths: returns those of some rows, for the keep policy.
     """
-    budget = space.keeper
-    total = len(found) if want != "pairs" else _total(rows, found, max_pairs)
-    if budget.firm and PER_PAIR * total > budget.budget // PAIRS_MEMORY_SHARE:
-        if want != "pairs":
-            limit = budget.budget // PAIRS_MEMORY_SHARE // PER_PAIR
-            raise too_many(
-                limit, limit, max_pairs, budget, want=want, cross=rows.split >= 0, method=choice.method, sure=True
-            )
+    budget, grouping, policy = space.keeper, asked.grouping, (asked.keep, lengths)
+    total = len(found) if grouping is not None else _total(rows, found, max_pairs)
+    if PER_PAIR * total <= budget.budget // PAIRS_MEMORY_SHARE:
+        pairs = found.whole()
+        ends = np.unique(np.concatenate([pairs.left, pairs.right]))
+        return _listed(rows, ends, choice, space, policy, pairs)
+    none = np.empty(0, np.int64)
+    if grouping is None:
         stored = _expanded(rows, found, space)
-        none = np.empty(0, np.int64)
-        nothing = Pairs(none, none, np.empty(0))
-        streamed = StreamedPairs(len(stored), lambda: _batches(rows, stored))
-        return _listed(replace(rows, copies=RepeatedRows(none, none)), nothing, choice, space, keep, length, streamed)
-    return _listed(rows, found.whole(), choice, space, keep, length, None)
+        out = _listed(replace(rows, copies=RepeatedRows(none, none)), none, choice, space, policy, None)
+        return replace(out, streamed=StreamedPairs(len(stored), lambda: _batches(rows, stored)))
+    used = np.zeros(len(rows.mask), np.bool_)
+    for piece in found.pieces():
+        used[piece.left] = used[piece.right] = True
+    ends = np.flatnonzero(used)
+    del used
+    out = _listed(rows, ends, choice, space, policy, None)
+    return replace(out, groups=_streamed_groups(rows, ends, found, out, grouping, space))
+
+
+def _streamed_groups(
+    rows: StoredRows, ends: I64, found: PairStore, out: RunOutput, grouping: Grouping, space: Workspace
+) -> Groups:  # fmt: skip
+    """Group classes by pairs that are read piece by piece; with two collections, match the items of the first."""
+    firsts = _firsts(rows, ends)
+    class_of_end = np.searchsorted(firsts, rows.mask.rows_of(ends))
+
+    def pieces() -> Iterator[Pairs]:
+        for piece in found.scored_pieces():
+            left, right = (class_of_end[np.searchsorted(ends, side)] for side in (piece.left, piece.right))
+            yield Pairs(left, right, piece.similarity)
+
+    if rows.split >= 0:
+        return best_matches(pieces(), out.classes, out.split, out.own)
+    if grouping == "components":
+        return connected(pieces(), out.order)
+    ranked = PairStore(space, "ranked", most=found.most, passing=True)
+    for piece in pieces():
+        some = by_rank(piece, out.order)
+        ranked.add(keys_of(some.left, some.right), some.similarity)
+    by_item = ranked.pieces(whole=True)
+    return greedy((Pairs(one.left, one.right, one.scores) for one in by_item), out.order, grouping)
+
+
+def _firsts(rows: StoredRows, ends: I64) -> I64:
+    """Return the first row of each class that is listed: those of pairs, which are items, and those with a copy."""
+    return np.union1d(rows.mask.rows_of(ends), rows.copies.firsts)
 
 
 def _listed(
-    rows: StoredRows, pairs: Pairs, choice: Choice, space: Workspace, keep: str, length: int,
-    streamed: StreamedPairs | None,
+    rows: StoredRows, ends: I64, choice: Choice, space: Workspace, policy: tuple[str, Lengths], pairs: Pairs | None
 ) -> RunOutput:  # fmt: skip
-    """Return the result with the rows that are in a pair or a class of several, numbered through as items."""
-    left, right = rows.mask.rows_of(pairs.left), rows.mask.rows_of(pairs.right)
+    """Return the result with the rows that are in a pair or a class of several, numbered through as items.
+
+    ends: the items that are in a pair, ascending. policy: which rows to keep. pairs: None if they are on disk.
+    """
     copies, split = rows.copies, rows.split
-    firsts = np.unique(np.concatenate([left, right, copies.firsts]))  # the first row of each class
+    firsts = _firsts(rows, ends)
     listed = np.union1d(firsts, copies.rows)
+    check_memory(
+        space.keeper, PER_DOCUMENT * len(listed), lambda: f"a result that lists {len(listed):,} items that have a pair"
+    )
     here = len(listed) if split < 0 else int(np.searchsorted(listed, split))
     extra = {
         name: pa.chunked_array([taken(column, listed[:here])])
         for name, column in zip(rows.tables[0].column_names, rows.tables[0].columns, strict=True)
         if name != ID
     }
-    best = preference(keep, np.full(here, length), extra)
+    best = preference(policy[0], policy[1](listed[:here]), extra)
     best = np.concatenate([best, np.arange(here, len(listed))])
     rank = np.empty(len(best), np.int64)
     rank[best] = np.arange(len(best))
@@ -165,10 +206,13 @@ def _listed(
     ids = [rows.ids(0, listed[:here])]
     if split >= 0:
         ids.append(rows.ids(1, listed[here:] - split))
+    if pairs is not None:
+        left, right = (np.searchsorted(firsts, rows.mask.rows_of(side)) for side in (pairs.left, pairs.right))
+        pairs = Pairs(left, right, pairs.similarity)
     return RunOutput(
         [pa.chunked_array([one]) for one in ids], here if split >= 0 else -1, classes, np.full(len(classes), rows.own),
-        classes.ranked(best), choice, pairs=Pairs(np.searchsorted(firsts, left), np.searchsorted(firsts, right),
-        pairs.similarity), preferred=best, space=space, listed=ListedRows(listed, list(rows.counts)), streamed=streamed,
+        classes.ranked(best), choice, pairs=pairs, preferred=best, space=space,
+        listed=ListedRows(listed, list(rows.counts)),
     )  # fmt: skip
 
 

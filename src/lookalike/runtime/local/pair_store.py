@@ -1,4 +1,4 @@
-"""Pairs of items with their scores, written to disk as they are found, and read back sorted and unique."""
+"""Pairs of items, with their scores or without, written to disk as they are found, and read back sorted and unique."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ STEP_COMMIT_SECONDS = 3.0  # minimum time between two commits
 SAMPLED_KEYS = 1 << 15  # keys that are sampled to divide the pairs into pieces
 KEY_HALF = np.uint64(32)  # a key is the left item in the high 32 bits and the right one in the low 32 bits
 LOW_HALF = np.uint64(0xFFFFFFFF)
-PAIR_BYTES = 16  # a key of 64 bits and a score
+KEY_BYTES = SCORE_BYTES = 8
+NO_SCORES: F64 = np.empty(0)
 MEMORY_PER_KEPT_PAIR = 64  # bytes of memory for each pair of a piece while it is sorted
 
 
@@ -33,7 +34,7 @@ class KeyRun(NamedTuple):
 
 
 class FoundPairs(NamedTuple):
-    """Pairs in ascending order of their keys. keys u64[p]; scores f64[p]."""
+    """Pairs in ascending order of their keys. keys u64[p]; scores f64[p], empty in a store without scores."""
 
     keys: U64
     scores: F64
@@ -71,11 +72,18 @@ class PairStore:
     leaves out. Without checkpoints the file has no name and is deleted with the process.
     """
 
-    def __init__(self, space: Workspace, name: str, *, most: int, about: Mapping[str, Any] | None = None) -> None:
-        """most: pairs in memory. about: what the steps depend on; pairs of other steps are not reused."""
+    def __init__(
+        self, space: Workspace, name: str, *, most: int, about: Mapping[str, Any] | None = None, scored: bool = True,
+        passing: bool = False,
+    ) -> None:  # fmt: skip
+        """most: pairs in memory. about: what the steps depend on; pairs of other steps are not reused.
+
+        scored: pairs have scores. passing: the pairs are no checkpoint.
+        """
         assert space.folder is not None
-        self._name, self.most = name, max(1 << 10, most)
-        self._place: CheckpointFolder | None = space.run
+        self._name, self.most, self._scored = name, max(1 << 10, most), scored
+        self._pair_bytes = KEY_BYTES + SCORE_BYTES * scored
+        self._place: CheckpointFolder | None = None if passing else space.run
         self._about = dict(about or {})
         self._waiting = _Waiting([], [])
         self._runs: list[KeyRun] = []
@@ -99,7 +107,7 @@ class PairStore:
 
     def _is_whole(self, known: Mapping[str, Any]) -> bool:
         return known["about"] == self._about and all(
-            checksum(self._path, start, start + pairs * PAIR_BYTES) == crc
+            checksum(self._path, start, start + pairs * self._pair_bytes) == crc
             for (start, pairs), crc in zip(known["runs"], known["crc"], strict=True)
         )
 
@@ -109,13 +117,13 @@ class PairStore:
 
     @property
     def _end(self) -> int:
-        return self._runs[-1].start + self._runs[-1].pairs * PAIR_BYTES if self._runs else 0
+        return self._runs[-1].start + self._runs[-1].pairs * self._pair_bytes if self._runs else 0
 
     @property
     def nbytes(self) -> int:
         return self._end
 
-    def add(self, keys: U64, scores: F64) -> None:
+    def add(self, keys: U64, scores: F64 = NO_SCORES) -> None:
         """Add pairs in any order."""
         if len(keys):
             self._waiting.keys.append(keys)
@@ -145,10 +153,13 @@ class PairStore:
             return
         keys, scores = np.concatenate(self._waiting.keys), np.concatenate(self._waiting.scores)
         self._waiting = _Waiting([], [])
-        order = np.argsort(keys, kind="stable")
-        keys, scores = keys[order], scores[order]
+        if self._scored:
+            order = np.argsort(keys, kind="stable")
+            keys, scores = keys[order], scores[order]
+        else:
+            keys.sort()
         run = KeyRun(self._end, len(keys))
-        with storing(self._path, len(keys) * PAIR_BYTES):
+        with storing(self._path, len(keys) * self._pair_bytes):
             write_all(self._file, keys)
             write_all(self._file, scores)
         self._runs.append(run)
@@ -159,7 +170,7 @@ class PairStore:
             with storing(self._path):
                 os.fsync(self._file.fileno())
             for run in self._runs[len(self._crcs) :]:
-                self._crcs.append(checksum(self._path, run.start, run.start + run.pairs * PAIR_BYTES) or 0)
+                self._crcs.append(checksum(self._path, run.start, run.start + run.pairs * self._pair_bytes) or 0)
             self._place.progress[self._name] = {
                 "about": self._about, "runs": [list(run) for run in self._runs], "crc": self._crcs,
                 "steps": self.steps, "complete": self.complete, "counts": self.counts,
@@ -167,13 +178,21 @@ class PairStore:
             self._place.record()
         self._committed = time.monotonic()
 
-    def pieces(self, low: int = 0, high: int = 1 << 64, *, most: int | None = None) -> Iterator[FoundPairs]:
-        """Yield the distinct pairs whose key is from `low` to `high` - 1, ascending, about `most` at a time."""
+    def pieces(
+        self, low: int = 0, high: int = 1 << 64, *, most: int | None = None, whole: bool = False
+    ) -> Iterator[FoundPairs]:
+        """Yield the distinct pairs whose key is from `low` to `high` - 1, ascending, about `most` at a time.
+
+        whole: all pairs of a left item are in one piece.
+        """
         self._write()
         begins = [self._place_of(run, low) for run in self._runs]
         ends = [self._place_of(run, high) for run in self._runs]
         total = sum(end - begin for begin, end in zip(begins, ends, strict=True))
-        for cut in [*self._cuts(begins, ends, total, most or self.most), high]:
+        cuts = self._cuts(begins, ends, total, most or self.most)
+        if whole:
+            cuts = sorted({cut >> 32 << 32 for cut in cuts})
+        for cut in [*cuts, high]:
             stops = [self._place_of(run, cut) for run in self._runs]
             parts = [
                 self._part(run, begin, end) for run, begin, end in zip(self._runs, begins, stops, strict=True)
@@ -182,6 +201,11 @@ class PairStore:
             begins = stops
             if parts:
                 yield _merged(parts)
+
+    def scored_pieces(self) -> Iterator[Pairs]:
+        """Yield all pairs, piece by piece."""
+        for piece in self.pieces():
+            yield Pairs(piece.left, piece.right, piece.scores)
 
     def whole(self) -> Pairs:
         """Return all pairs, in memory."""
@@ -225,6 +249,8 @@ class PairStore:
         return keys
 
     def _part(self, run: KeyRun, begin: int, end: int) -> FoundPairs:
+        if not self._scored:
+            return FoundPairs(self._keys(run, begin, end), NO_SCORES)
         scores = np.empty(end - begin, np.float64)
         read_exactly(self._file.fileno(), scores.view(np.uint8).data, run.start + 8 * (run.pairs + begin))
         return FoundPairs(self._keys(run, begin, end), scores)
@@ -232,12 +258,16 @@ class PairStore:
 
 def _merged(parts: list[FoundPairs]) -> FoundPairs:
     """Merge sorted parts; of repeated pairs one stays."""
+    scored = len(parts[0].scores) > 0
     if len(parts) == 1:
         keys, scores = parts[0]
+    elif not scored:
+        keys, scores = np.concatenate([part.keys for part in parts]), NO_SCORES
+        keys.sort()
     else:
         keys = np.concatenate([part.keys for part in parts])
         order = np.argsort(keys, kind="stable")
         keys, scores = keys[order], np.concatenate([part.scores for part in parts])[order]
     new = np.ones(len(keys), np.bool_)
     new[1:] = keys[1:] != keys[:-1]
-    return FoundPairs(keys[new], scores[new])
+    return FoundPairs(keys[new], scores[new] if scored else scores)

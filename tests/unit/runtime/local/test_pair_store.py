@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,24 @@ def test_pairs_come_back_sorted_and_once(tmp_path: Path, spread: int) -> None:
     low, high = edges[1], edges[2]
     some = [int(key) for piece in store.pieces(low, high, most=50) for key in piece.keys]
     assert some == [key for key in sorted(known) if low <= key < high]
+
+
+@pytest.mark.parametrize("spread", [5, 5_000])
+def test_pairs_without_scores_and_whole_items(tmp_path: Path, spread: int) -> None:
+    draw = np.random.default_rng(3)
+    store = PairStore(space(tmp_path), "pairs", most=1, scored=False, passing=True)
+    known: set[int] = set()
+    for _ in range(9):
+        keys = pair_store.keys_of(draw.integers(0, spread, 700), draw.integers(0, 50, 700))
+        known |= set(keys.tolist())
+        store.add(keys)
+    pieces = list(store.pieces(most=200, whole=True))
+    assert [key for piece in pieces for key in piece.keys.tolist()] == sorted(known)
+    assert len(pieces) > 4
+    lefts = [set(piece.left.tolist()) for piece in pieces]
+    assert not any(one & other for one, other in itertools.pairwise(lefts))
+    assert store.nbytes == 8 * len(store) == 8 * 6_300
+    assert list(tmp_path.rglob("*pairs*")) == []
 
 
 def test_pieces_are_bounded(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Listed pairs come back sorted and once; gathered sets are those of the file."""
+"""A band lists its pairs; gathered sets are those of the file."""
 
 from __future__ import annotations
 
@@ -12,24 +12,7 @@ from hypothesis import strategies as st
 from lookalike.core.candidates import Band, Items
 from lookalike.core.measures import SET_MEASURES, Bar
 from lookalike.errors import OutputError
-from lookalike.runtime.local import gathered, pair_spill
-from lookalike.runtime.local.pair_spill import PairSpill
-
-PAIRS = st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39)), max_size=60)
-
-
-@given(batches=st.lists(PAIRS, max_size=4), most=st.integers(1, 20), cut=st.integers(0, 10))
-@settings(deadline=None)
-def test_pairs_come_back_sorted_and_once(batches: list[list[tuple[int, int]]], most: int, cut: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_spill, "CELL_BITS", 2)
-        with PairSpill(40) as spill:
-            for batch in batches:
-                spill.add(np.array([first << 32 | second for first, second in batch], np.uint64))
-            assert len(spill) == sum(map(len, batches))
-            found = [*spill.pieces(0, cut, most=most), *spill.pieces(cut, 10, most=most)]
-    pairs = [(int(pair) >> 32, int(pair) & 0xFFFFFFFF) for piece in found for pair in piece]
-    assert pairs == sorted({pair for batch in batches for pair in batch})
+from lookalike.runtime.local import gathered
 
 
 @given(
