@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("lookalike", "daft", "gaoya", "rensa", "datasketch", "SetSimilaritySearch", "copydetect", "numba", "numpy",
-            "pyarrow", "scipy")  # fmt: skip
+            "pyarrow", "scipy", "stumpy")  # fmt: skip
 
 
 def machine() -> dict[str, Any]:

@@ -40,6 +40,8 @@ vectors pairs vectors.npy --max-angle 20 -o out.csv
 vectors groups vectors.npy --max-angle 20 -o out.csv
 bits pairs bits.csv --max-bits 4 -o out.csv
 bits groups bits.csv --max-bits 4 -o out.csv
+series pairs walk.csv --window 20 --within 2 -o out.csv
+series pairs walk.csv --window 20 --top 3 -o out.csv
 """
 RECORDER = """
 import atexit, json, sys
@@ -80,6 +82,7 @@ def write_inputs(folder: Path) -> None:
     (folder / "people.csv").write_text("name,town,born\n" + "\n".join(people) + "\n")
     vectors = rng.normal(size=(200, 16)).astype(np.float32)
     np.save(folder / "vectors.npy", np.vstack([vectors, vectors[:20] + 0.01]).astype(np.float32))
+    (folder / "walk.csv").write_text("height\n" + "\n".join(map(str, rng.normal(size=400).cumsum())) + "\n")
     codes = rng.integers(0, 1 << 63, 200)
     codes = np.concatenate([codes, codes[:20] ^ 1])
     (folder / "bits.csv").write_text("id,hash\n" + "".join(f"{i},{code:016x}\n" for i, code in enumerate(codes)))
@@ -111,7 +114,7 @@ def main() -> None:
             for kernel in called:
                 places.add(kernels.setdefault(json.dumps(kernel[:3]), (len(kernels), kernel))[0])
             if "#" not in words:
-                group = words[0] in ("baskets", "strings", "records", "vectors", "bits")
+                group = words[0] in ("baskets", "strings", "records", "vectors", "bits", "series")
                 name_of_command = " ".join(words[: 1 + group])
                 commands[name_of_command] = sorted(places.union(commands.get(name_of_command, [])))
             print(f"{len(places):4} kernels: {line}")

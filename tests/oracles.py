@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import sqrt
+from math import fsum, isfinite, sqrt
 from typing import Any
 
 from lookalike.core.arrays import ShingleRule
@@ -276,3 +276,47 @@ def edits_apart(a: str, b: str, *, replace: bool) -> int:
 def subsequences(text: str, gone: int) -> set[str]:
     """All that remains of a text after `gone` deletions."""
     return {"".join(kept) for kept in combinations(text, len(text) - gone)} if gone <= len(text) else set()
+
+
+# series
+
+
+def windows_near(
+    series: Sequence[Sequence[Sequence[float]]], window: int, within: float, zone: int, split: int = -1
+) -> list[tuple[float, int, int, int, int]]:
+    """All (distance, left series, start, right series, start) of z-normalised windows, nearest first.
+
+    series[s][c]: a column of values; split: series before it are compared with the others only, -1 for all.
+    """
+
+    def shape(s: int, i: int) -> list[float] | None:
+        out: list[float] = []
+        for column in series[s]:
+            values = list(column[i : i + window])
+            if not all(isfinite(value) for value in values) or max(values) == min(values):
+                return None
+            mean = fsum(values) / window
+            deviation = sqrt(fsum((value - mean) ** 2 for value in values) / window)
+            out += [(value - mean) / deviation for value in values]
+        return out
+
+    places = [(s, i) for s in range(len(series)) for i in range(len(series[s][0]) - window + 1)]
+    shapes = {place: shape(*place) for place in places}
+    found = []
+    for (s, i), (t, j) in combinations(places, 2):
+        one, other = shapes[s, i], shapes[t, j]
+        if one is None or other is None or (s == t and j - i < zone) or (split >= 0 and not s < split <= t):
+            continue
+        if (distance := sqrt(fsum((a - b) ** 2 for a, b in zip(one, other, strict=True)))) <= within:
+            found.append((distance, s, i, t, j))
+    return sorted(found)
+
+
+def without_overlaps(found: Sequence[tuple[float, int, int, int, int]], zone: int) -> list[Any]:
+    """The pairs, nearest first, without those less than `zone` away on both sides from one that was kept."""
+    kept: list[Any] = []
+    for pair in found:
+        _, s, i, t, j = pair
+        if not any((s, t) == (u, v) and abs(i - k) < zone and abs(j - m) < zone for _, u, k, v, m in kept):
+            kept.append(pair)
+    return kept

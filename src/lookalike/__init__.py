@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.scrub.decontaminate import Contamination
     from lookalike.kinds.scrub.local import Scrubbed
     from lookalike.kinds.scrub.undo import undo_scrub
+    from lookalike.kinds.series import api as series
     from lookalike.kinds.strings import api as strings
     from lookalike.kinds.vectors import api as vectors
     from lookalike.planning.banding import Plan, plan
@@ -90,6 +91,7 @@ _MODULES = {
     **{name: f"lookalike.kinds.{name}.api" for name in KINDS},
     "folding": "lookalike.textbook.folding",
     "metrics": "lookalike.textbook.metrics",
+    "series": "lookalike.kinds.series.api",
     "textbook": "lookalike.textbook",
 }
 
@@ -97,8 +99,8 @@ __all__ = [
     "Classification", "Contamination", "Files", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe",
     "Result", "Scrubbed", "ShingleRule", "Verdicts", "baskets", "bits", "classify", "decontaminate", "dedup",
     "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "judging_sample",
-    "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report", "scrub", "signatures",
-    "stories", "strings", "suggest", "suggest_k", "textbook", "undo_scrub", "vectors",
+    "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report", "scrub", "series",
+    "signatures", "stories", "strings", "suggest", "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ TEXTS = ["a rose is a rose is a rose", "A rose is a rose, is a rose!", "nothing 
 LONG = "the ship left the harbour at noon with forty sailors and the mayor of the town on board"
 ROWS = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 1.0]])
 PEOPLE = pa.table({"name": ["Ann Lee", "Bob Ray", "Lee, Ann"], "town": ["York", "Leeds", "York"]})
+WAVE = [0.0, 1.0, 4.0, 2.0, 7.0, 3.0]
 RESULTS: dict[str, tuple[Callable[[], Any], str, int]] = {  # result, score column, rows of the requested table
     "pairs": (lambda: la.pairs(TEXTS, k=2), "similarity", 1),
     "groups": (lambda: la.groups(TEXTS, k=2), "similarity", 2),
@@ -30,6 +31,7 @@ RESULTS: dict[str, tuple[Callable[[], Any], str, int]] = {  # result, score colu
     "baskets": (lambda: la.baskets.pairs([["milk", "tea"], ["tea", "milk"]]), "similarity", 1),
     "records": (lambda: la.records.pairs(PEOPLE, threshold=0.6), "similarity", 1),
     "passages": (lambda: la.passages([LONG, "He said: " + LONG]), "shared_tokens", 1),
+    "series": (lambda: la.series.pairs([WAVE, WAVE[::-1] + WAVE], window=5, top=1), "distance", 1),
     "nearest": (lambda: la.nearest(TEXTS, k=2), "similarity", 2),
     "nearest vectors": (lambda: la.vectors.nearest(ROWS, top=2), "angle", 6),
     "stories": (lambda: la.stories([LONG, "He said: " + LONG, "something else"]), "contained", 2),

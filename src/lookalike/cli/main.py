@@ -57,6 +57,7 @@ COMMANDS = {
     "faces": "kinds.faces.cli:FACES",
     "images": "kinds.images.cli:IMAGES",
     "records": "kinds.records.cli:app",
+    "series": "kinds.series.cli:app",
     "index": "cli.index:app",
     "verdicts": "cli.verdicts:app",
     "runs": "cli.runs:runs",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.passages.api import Passages
     from lookalike.kinds.passages.stories import Stories
     from lookalike.kinds.records.merge import Merged
+    from lookalike.kinds.series.api import SeriesPairs
     from lookalike.result import Result
     from lookalike.runtime.nearest_result import NearestResult
     from lookalike.runtime.spark.result import SparkResult
@@ -79,7 +80,7 @@ class Outputs:
         return [path]
 
     def write_result(
-        self, result: Result | Passages | Stories | Classification | NearestResult, path: Path | None,
+        self, result: Result | Passages | Stories | Classification | NearestResult | SeriesPairs, path: Path | None,
         others: Sequence[Path] = (), with_text: WithText = "none",
     ) -> list[Path]:  # fmt: skip
         """Write the requested table by extension, with its receipt, or all tables into a folder.
@@ -234,7 +235,7 @@ def print_table(table: pa.Table, total: int, what: str, *, excerpts: Sequence[st
 
 
 def finish(
-    result: Result | SparkResult | Passages | Stories | Merged | NearestResult,
+    result: Result | SparkResult | Passages | Stories | Merged | NearestResult | SeriesPairs,
     wrote: Sequence[str | Path],
     *,
     quiet: bool,

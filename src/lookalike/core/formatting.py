@@ -28,8 +28,10 @@ def count(number: int, plural: str) -> str:
     ('1 pair', '1 story', '1 exact copy', '1 kept', '1,200 pairs')
     >>> count(1, "matches"), count(1, "hashes")
     ('1 match', '1 hash')
+    >>> count(1, "series")
+    '1 series'
     """
-    if number != 1:
+    if number != 1 or plural == "series":
         return f"{number:,} {plural}"
     for ending, singular in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
         if plural.endswith(ending):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tokenize
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +24,12 @@ ARRAY_FILES = (".npy", ".npz", ".fvecs")
 
 def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.NDArray[Any], pa.Array | None]:
     """Return the vectors of a file, and the row ids if a .npz file has an array of them."""
-    file = local_copy(file)
-    if not file.exists():
-        beside = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise MissingInput(f"no such file: {file}.{nearest(file.name, beside)}")
-    refuse_empty(file, str(file), "an array")
+    file = _present(file)
     if file.suffix.lower() == ".fvecs":
         return _fvecs(file), None
-    try:
+    with _readable(file):
         if file.suffix.lower() == ".npy":
-            return as_matrix(np.load(file, mmap_mode="c", allow_pickle=False), str(file), convert=False), None
+            return as_matrix(_mapped(file), str(file), convert=False), None
         with np.load(file, allow_pickle=False) as arrays:
             names = list(arrays.files)
             chosen = _pick(names, column, file)
@@ -41,6 +39,35 @@ def load_arrays(file: Path, column: str | None, ids: str | None) -> tuple[npt.ND
                 raise InputError(f"no array {wanted!r} in {file}.{nearest(wanted, names)} Arrays: {listed(names)}.")
             values = as_matrix(arrays[chosen], str(file), convert=False)
             return values, None if wanted is None else _row_names(arrays[wanted], len(values), wanted, file)
+
+
+def load_series(file: Path) -> npt.NDArray[Any]:
+    """Return the array of a .npy file, of any shape."""
+    file = _present(file)
+    with _readable(file):
+        return _mapped(file)
+
+
+def _mapped(file: Path) -> npt.NDArray[Any]:
+    array: npt.NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
+    return array
+
+
+def _present(file: Path) -> Path:
+    """Return the file, fetched if it is at an address; raise an error if it is missing or empty."""
+    file = local_copy(file)
+    if not file.exists():
+        beside = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+        raise MissingInput(f"no such file: {file}.{nearest(file.name, beside)}")
+    refuse_empty(file, str(file), "an array")
+    return file
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """Raise InputError for a file that is damaged or no NumPy file."""
+    try:
+        yield
     except (
         ValueError,
         OSError,

@@ -24,6 +24,7 @@ FUNCTIONS = {
     **{f"{name}.nearest": KINDS[name].nearest for name in ("documents", "baskets", "bits", "strings", "vectors")},
     "classify": la.classify,
     "documents.forecast": la.forecast,
+    "series.pairs": la.series.pairs,
     "passages": la.passages,
     "stories": la.stories,
     "scrub": la.scrub,
@@ -33,7 +34,7 @@ FUNCTIONS = {
     "records.preview": la.records.preview,
     "records.explain": la.records.explain,
 }
-MODULES = [f"lookalike.kinds.{name}.options" for name in (*KINDS, "passages", "scrub")]
+MODULES = [f"lookalike.kinds.{name}.options" for name in (*KINDS, "passages", "scrub", "series")]
 REFERENCE = (Path(__file__).parents[3] / "docs/reference/python.md").read_text(encoding="utf-8")
 ONLY_ON_THE_COMMAND_LINE = {
     "carry", "output", "removed", "force", "quiet", "json", "save_settings", "truth", "report_pairs", "apply", "yes", "journal",
