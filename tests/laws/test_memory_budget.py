@@ -262,6 +262,34 @@ def test_other_kinds_stay_within_the_limit(made: Callable[[Path], None], command
     assert run.peak <= ALLOWED
 
 
+def labelled(folder: Path) -> None:
+    texts = ordinary(np.random.default_rng(1))[:2_000]
+    labels = [str(row % 3) if row % 2 else "" for row in range(len(texts))]
+    pq.write_table(pa.table({"id": range(len(texts)), "text": texts, "topic": labels}), folder / "in.parquet")
+    pq.write_table(pa.table({"id": range(9), "text": texts[:9]}), folder / "few.parquet")
+
+
+@pytest.mark.promise("docs/how-to/large.md", "`nearest`, `classify` and `records merge` take the same limit")
+@pytest.mark.parametrize(
+    ("made", "command"),
+    [
+        (labelled, ["nearest", "in.parquet", "--in", "in.parquet", "--top", "2"]),
+        (labelled, ["classify", "in.parquet", "--label", "topic"]),
+        (labelled, ["decontaminate", "in.parquet", "--against", "few.parquet"]),
+        (labelled, ["scrub", "in.parquet"]),
+        (entries, ["baskets", "nearest", "in.parquet", "--set", "basket", "--item", "item", "--at-least", "0.9"]),
+        (few_rows, ["vectors", "nearest", "in.npy"]),
+        (names, ["records", "merge", "in.parquet"]),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_other_commands_stay_within_the_limit(made: Callable[[Path], None], command: list[str], tmp_path: Path) -> None:
+    made(tmp_path)
+    run = measured(tmp_path, [*command, "-o", "out.parquet"])
+    assert (tmp_path / "out.parquet").exists(), run.messages
+    assert run.peak <= ALLOWED
+
+
 def alike(folder: Path) -> None:
     """Every two of them match."""
     np.save(folder / "in.npy", np.random.default_rng(1).standard_normal((60_000, 32), np.float32))
@@ -309,8 +337,27 @@ def many_keys(folder: Path) -> None:
         (many_values, lambda file: la.bits.pairs(pq.read_table(file), column="code", **LIMIT), "1,200,000 codes"),
         (many_rows, lambda file: la.vectors.pairs(mapped(file), max_angle=10, **LIMIT), "2,000,000 vectors"),
         (many_rows, lambda file: la.faces.pairs(file, **LIMIT), "2,000,000 faces"),
+        (many_values, lambda file: la.nearest(file, text="code", **LIMIT), "1,200,000 documents"),
+        (many_values, lambda file: la.strings.nearest(file, text="code", **LIMIT), "1,200,000 strings"),
+        (many_values, lambda file: la.bits.nearest(pq.read_table(file), code="code", **LIMIT), "1,200,000 codes"),
+        (many_rows, lambda file: la.vectors.nearest(file, **LIMIT), "2,000,000 vectors"),
+        (many_values, lambda file: la.classify(file, label="id", text="code", **LIMIT), "1,200,000 documents"),
+        (many_values, lambda file: la.records.merge(file, **LIMIT), "1,200,000 records"),
     ],
-    ids=["strings", "keys of strings", "records", "bits", "vectors", "faces"],
+    ids=[
+        "strings",
+        "keys of strings",
+        "records",
+        "bits",
+        "vectors",
+        "faces",
+        "nearest",
+        "nearest strings",
+        "nearest bits",
+        "nearest vectors",
+        "classify",
+        "merge",
+    ],
 )
 def test_other_kinds_refuse_what_cannot_fit(
     made: Callable[[Path], None], find: Callable[[Path], Any], what: str, tmp_path: Path,
@@ -321,6 +368,16 @@ def test_other_kinds_refuse_what_cannot_fit(
     message = rf"a run on {what} needs about [\d,]+ MB of memory, more than `memory=300 MB`\. Allow `memory=\d+MB`\."
     with pytest.raises(UsageError, match=message):
         find(next(tmp_path.iterdir()))
+
+
+def test_neighbours_that_cannot_fit_are_refused_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_folder, "return_memory_promptly", lambda: None)
+    monkeypatch.setattr(memory_limit, "resident", lambda: 0)
+    texts = [f"a{number % 7} b{number}" for number in range(1_500)]
+    with pytest.raises(UsageError, match=r"a table of 1,498,500 neighbours needs about 35\d MB of memory, more than"):
+        la.nearest(texts, k=1, top=999, **LIMIT)
+    with pytest.raises(UsageError, match=r"a search in 1,500 sets of 900,000 elements needs about 309 MB"):
+        la.nearest([" ".join(map(str, range(600)))] * 1_500, k=1, top=1, **LIMIT)
 
 
 def test_pictures_and_baskets_that_cannot_fit(tmp_path: Path) -> None:

@@ -212,6 +212,7 @@ class NearestOptions(LocalOptions, total=False):
         changed(MaxPairs, help="Largest number of rows of the result; a run that may have more does not start."),
     ]
     threads: Threads
+    memory: MemoryLimitOption
     progress: ProgressOption
 
 

@@ -18,8 +18,11 @@ from lookalike.core.results import ArrowRows
 from lookalike.core.trace import Trace
 from lookalike.errors import TooManyPairs
 from lookalike.io.results import write_folder
+from lookalike.runtime.local.memory_limit import UNLIMITED, MemoryLimit
 from lookalike.runtime.receipt import NO_WORK, peak_memory, source_warnings, versions
 from lookalike.runtime.run_output import Source
+
+PER_NEIGHBOUR = 100  # bytes of memory of a row of the result, from its place among others to the table
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,15 @@ class Ranking:
     filled: I64
 
     @classmethod
-    def empty(cls, items: int, top: int, searched: int, *, itself: bool, limit: int, trace: Trace) -> Ranking:
+    def empty(
+        cls, items: int, top: int, searched: int, *, itself: bool, limit: int, trace: Trace,
+        memory: MemoryLimit = UNLIMITED,
+    ) -> Ranking:  # fmt: skip
         """Make room for the neighbours of `items` among `searched` items.
 
         itself: both are one collection, and an item is not its own neighbour. Warns if `top` is larger than the number
-        of other items, and raises TooManyPairs if the result may have more than `limit` rows.
+        of other items, raises TooManyPairs if the result may have more than `limit` rows, and UsageError if they need
+        more memory than allowed.
         """
         others = max(0, searched - itself)
         width = min(int(top), others)
@@ -45,6 +52,7 @@ class Ranking:
                 f"{items:,} items with {width:,} neighbours each are {items * width:,} rows, more than "
                 f"`max_pairs={limit:,}`. Take a smaller `top`, or raise `max_pairs`."
             )
+        memory.check(memory.need + PER_NEIGHBOUR * items * width, f"a table of {items * width:,} neighbours")
         if top > others and items:
             rest = "other items" if itself else "items to choose from"
             trace.warnings.append(f"top is {top:,}, but there are only {others:,} {rest}: no item has more neighbours.")

@@ -234,15 +234,21 @@ def nearest(
     >>> la.baskets.nearest(bought, top=1).nearest["right"].to_pylist()
     ['bob', 'ann', 'ann']
     """
+    from lookalike.io.origin import given_paths
+    from lookalike.kinds.baskets.local import BASKETS_NEED
     from lookalike.kinds.documents.top_k import nearest_of
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = nearest_values(BasketNearestOptions, options, top)
-    trace = Trace(given.pop("progress"))
+    trace, memory = Trace(given.pop("progress")), MemoryLimit.of(given)
     asked = {name: value for name, value in given.items() if name != "top" and value is not None}
     lowest = lowest_score(asked.pop("at_least", None), None, sign=1, what="similarity")
+    memory.check_files([*given_paths(source), *given_paths(against)], BASKETS_NEED)
     with trace.stage("open"):
         baskets, job = _read({**asked, "threshold": 1}, source, against)
-    return nearest_of([one.collection() for one in baskets], top, lowest, job, trace, given, noun=job.noun)
+    memory.look()
+    collections = [one.collection() for one in baskets]
+    return nearest_of(collections, top, lowest, job, trace, given, noun=job.noun, memory=memory)
 
 
 def _run(

@@ -150,15 +150,18 @@ def nearest(
     >>> la.bits.nearest(["ff00", "ff01", "00ff"], top=1).nearest.to_pylist()[0]
     {'left': 0, 'right': 1, 'rank': 1, 'distance': 1.0}
     """
+    from lookalike.kinds.bits.local import CODES_NEED
     from lookalike.kinds.bits.source import open_codes
     from lookalike.kinds.bits.top_k import nearest_of
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = nearest_values(BitsNearestOptions, options, top)
-    trace, limit = Trace(given.pop("progress")), given["max_pairs"]
+    trace, memory = Trace(given.pop("progress")), MemoryLimit.of(given)
     lowest = lowest_score(None, given["at_most"], sign=-1, what="differing bits")
     columns: Any = {name: given[name] for name in ("column", "id", "form")}
     sources = [open_codes(one, **columns) for one in (source, against) if one is not None]
-    return nearest_of(sources, top, lowest, threads=given["threads"], limit=limit, trace=trace, options=given)
+    memory.check_input(sources, CODES_NEED)
+    return nearest_of(sources, top, lowest, trace=trace, options=given, memory=memory)
 
 
 def _run(

@@ -12,6 +12,7 @@ from lookalike.core.trace import Trace
 from lookalike.kinds.bits.kernels.nearest import nearest_codes
 from lookalike.kinds.bits.local import together
 from lookalike.kinds.bits.source import CodeSource
+from lookalike.runtime.local.memory_limit import UNLIMITED, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.nearest_result import NearestResult, NearestSpec, Ranking, nearest_result
 
@@ -19,8 +20,8 @@ CODES_PER_SEARCH = 512
 
 
 def nearest_of(
-    sources: Sequence[CodeSource], top: int, lowest: float, *, threads: int | None, limit: int, trace: Trace,
-    options: dict[str, Any],
+    sources: Sequence[CodeSource], top: int, lowest: float, *, trace: Trace, options: dict[str, Any],
+    memory: MemoryLimit = UNLIMITED,
 ) -> NearestResult:  # fmt: skip
     """Find the nearest codes of each code of the first source in the last one. lowest: the lowest score, or -inf."""
     with trace.stage("read"):
@@ -32,9 +33,11 @@ def nearest_of(
     queries = np.ascontiguousarray(codes.words[:split][places[0]])
     alone = len(read) == 1
     searched = queries if alone else np.ascontiguousarray(codes.words[split:][places[1]])
-    part = Ranking.empty(len(queries), top, len(searched), itself=alone, limit=limit, trace=trace)
+    part = Ranking.empty(
+        len(queries), top, len(searched), itself=alone, limit=options["max_pairs"], trace=trace, memory=memory
+    )
     most = codes.width if lowest == -np.inf else int(-lowest)
-    with trace.stage("match") as report, Pool(threads or usable_cores()) as pool:
+    with trace.stage("match") as report, Pool(options["threads"] or usable_cores(), memory.look) as pool:
         done = 0
         for count in pool.map(
             lambda low: _search(queries, searched, low, alone, most, part), range(0, len(queries), CODES_PER_SEARCH)

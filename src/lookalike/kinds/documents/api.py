@@ -241,15 +241,18 @@ def nearest(
     >>> la.nearest(texts, k=1, top=2).nearest.slice(0, 2).to_pylist()[1]
     {'left': 0, 'right': 2, 'rank': 2, 'similarity': 0.6666666666666666}
     """
+    from lookalike.kinds.documents.reading import SETS_NEED
     from lookalike.kinds.documents.top_k import nearest_of
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = nearest_values(DocumentNearestOptions, options, top)
-    trace = Trace(given.pop("progress"))
+    trace, memory = Trace(given.pop("progress")), MemoryLimit.of(given)
     asked = {name: value for name, value in given.items() if name != "top" and value is not None}
     lowest = lowest_score(asked.pop("at_least", None), None, sign=1, what="similarity")
     collections, tokens = _opened([source, against], _columns(asked, alone=against is None))
     job = _job({**asked, "threshold": 1}, tokens=tokens)
-    return nearest_of(collections, top, lowest, job, trace, given)
+    memory.check_input(collections, SETS_NEED)
+    return nearest_of(collections, top, lowest, job, trace, given, memory=memory)
 
 
 def _run(

@@ -22,13 +22,15 @@ from lookalike.io.read import open_collection
 from lookalike.io.results import write_folder
 from lookalike.kinds.documents.classifier import LabelledNeighbours, LabelledSets, leave_one_out, subset, vote
 from lookalike.kinds.documents.options import ClassifyOptions, Weight
-from lookalike.kinds.documents.reading import Features, read_features
+from lookalike.kinds.documents.reading import SETS_NEED, Features, read_features
 from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
+from lookalike.runtime.local.memory_limit import MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
-from lookalike.runtime.local.work_folder import Workspace
+from lookalike.runtime.local.work_folder import ResourceLimits, Workspace
 from lookalike.runtime.receipt import versions
 
 CLASSIFY_DEFAULTS = defaults(ClassifyOptions)
+CLASSIFY_PER_ELEMENT = 70  # bytes of memory of a shingle of a text
 MEASURES: dict[Weight, str] = {"idf": "idf-weighted cosine", "none": "jaccard"}
 
 
@@ -98,9 +100,15 @@ def classify(source: Any, *, label: str, against: Any = None, **options: Unpack[
     trace = Trace(values["progress"])
     collections = [open_collection(one, **columns) for one in (against, source) if one is not None]
     shingles = _rule(options, tokens=collections[0].is_tokens)
-    with Pool(values["threads"] or usable_cores()) as pool:
-        space = Workspace(MemoryBudget(memory_size(None)))
+    memory = MemoryLimit(ResourceLimits.of({"memory": values["memory"]}))
+    memory.check_input(collections, SETS_NEED)
+    with Pool(values["threads"] or usable_cores(), memory.look) as pool:
+        space = Workspace(memory.keeper if memory.keeper.firm else MemoryBudget(memory_size(None)))
         features = read_features(collections, shingles, pool, trace, space, extra=[label])
+        elements = len(features.sets.elements)
+        memory.check(
+            CLASSIFY_PER_ELEMENT * elements, f"a vote of {len(features.sets):,} texts with {elements:,} shingles"
+        )
         training, queries, names = _split(features, label, collections[0].name, separate=against is not None)
         with trace.stage("match"):
             sets = subset(features.sets, training)

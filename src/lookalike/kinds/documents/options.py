@@ -89,6 +89,7 @@ class ClassifyOptions(RuleOptions, total=False):
     text: Annotated[str | None, changed(shared.Text, help="Column of the texts, or of the lists of tokens.")]
     id: shared.Id
     threads: shared.Threads
+    memory: shared.MemoryLimitOption
     progress: shared.ProgressOption
 
 

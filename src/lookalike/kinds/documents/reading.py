@@ -15,11 +15,13 @@ from lookalike.core.trace import Trace
 from lookalike.io.collection import Collection
 from lookalike.kinds.documents.common_shingles import drop_common
 from lookalike.kinds.documents.features import shingle
+from lookalike.runtime.local.memory_limit import InputNeed
 from lookalike.runtime.local.memory_needs import MEMORY_PER_TEXT_BYTE
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.text_pass import FeaturePass, column_of, extract_features, ids_of
 from lookalike.runtime.local.work_folder import Workspace
 
+SETS_NEED = InputNeed("documents", row=400, byte=4, text_byte=4)  # where the sets are held in memory
 DTYPES: dict[str, Any] = {"elements": np.uint64, "sizes": np.int64, "prints": np.uint64, "lengths": np.int64}
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import I64
 from lookalike.core.options import accepts
-from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, silent
+from lookalike.core.run_options import Against, Grouping, GroupingOption, KeepPolicy, MemoryLimitOption, silent
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.records.field_evidence import FieldEvidence
@@ -310,7 +310,7 @@ def score(source: Any, pairs: Any, *, against: Against = None, **options: Unpack
 @accepts(RecordRunOptions)
 def merge(
     source: Any, *, unique: Unique = (), survive: Survive = None, previous: Previous = None, pairs: GivenPairs = None,
-    grouping: GroupingOption = "components", **options: Unpack[RecordRunOptions],
+    grouping: GroupingOption = "components", memory: MemoryLimitOption = None, **options: Unpack[RecordRunOptions],
 ) -> Merged:  # fmt: skip
     """Merge the rows that refer to the same entity: one row per entity, and the origin of every value.
 
@@ -339,18 +339,24 @@ def merge(
     >>> merged.golden["town"].to_pylist()
     ['York', 'Leeds']
     """
+    from lookalike.kinds.records.local import RECORDS_NEED
     from lookalike.kinds.records.merge import MergeSpec, Sources, merged
     from lookalike.kinds.records.rules import RecordRules
     from lookalike.kinds.records.rules_file import read_survivorship
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
+    limit = MemoryLimit.of({"memory": memory})
     sources = Sources.of(source, unique, options)
+    limit.check_input(sources.tables, RECORDS_NEED)
     settings = options.get("settings")
     saved = {} if settings is None or isinstance(settings, RecordRules) else read_survivorship(settings)
     spec = MergeSpec({**saved, **(survive or {})}, previous, pairs, grouping)
-    return merged(
-        sources, spec, job_options(options), Trace(options.get("progress", silent)), rules=_rules(options),
-        fields=options.get("fields"),
+    made = merged(
+        sources, spec, {**job_options(options), "memory": limit}, Trace(options.get("progress", silent)),
+        rules=_rules(options), fields=options.get("fields"),
     )  # fmt: skip
+    limit.look()
+    return made
 
 
 def _grouped(source: Any, pairs: Any, grouping: Grouping, keep: str, options: Any) -> Result:

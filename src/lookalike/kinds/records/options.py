@@ -119,3 +119,4 @@ class MergeOptions(TypedDict, total=False):
     previous: Previous
     pairs: GivenPairs
     grouping: shared.GroupingOption
+    memory: shared.MemoryLimitOption

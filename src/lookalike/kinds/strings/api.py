@@ -162,16 +162,19 @@ def nearest(
     [{'left': 0, 'right': 2, 'rank': 1, 'distance': 1.0}]
     """
     from lookalike.io.read import open_collection
+    from lookalike.kinds.strings.local import STRINGS_NEED
     from lookalike.kinds.strings.top_k import nearest_of
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = nearest_values(StringNearestOptions, options, top)
-    trace, by_similarity = Trace(given.pop("progress")), given["by_similarity"]
+    trace, memory, by_similarity = Trace(given.pop("progress")), MemoryLimit.of(given), given["by_similarity"]
     what = "by_similarity" if by_similarity else "edits; `by_similarity` orders by similarity"
     lowest = lowest_score(given["at_least"], given["at_most"], sign=1 if by_similarity else -1, what=what)
     columns: Any = {name: given[name] for name in ("text", "id", "on_bad_text")}
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     _refuse_tokens(collections)
-    return nearest_of(collections, top, lowest, options=given, trace=trace)
+    memory.check_input(collections, STRINGS_NEED)
+    return nearest_of(collections, top, lowest, options=given, trace=trace, memory=memory)
 
 
 def _run(

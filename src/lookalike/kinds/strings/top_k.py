@@ -16,6 +16,7 @@ from lookalike.kinds.strings.kernels.nearest import nearest_strings
 from lookalike.kinds.strings.kernels.strings import pair_bags
 from lookalike.kinds.strings.lengths import Ranked, StringsByLength, ranked
 from lookalike.kinds.strings.local import ids_of_batches
+from lookalike.runtime.local.memory_limit import UNLIMITED, MemoryLimit
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.nearest_result import NearestResult, NearestSpec, Ranking, nearest_result
 
@@ -23,8 +24,9 @@ STRINGS_PER_SEARCH = 256
 
 
 def nearest_of(
-    collections: Sequence[Collection], top: int, lowest: float, *, options: dict[str, Any], trace: Trace
-) -> NearestResult:
+    collections: Sequence[Collection], top: int, lowest: float, *, options: dict[str, Any], trace: Trace,
+    memory: MemoryLimit = UNLIMITED,
+) -> NearestResult:  # fmt: skip
     """Find the nearest strings of each string of the first collection in the last one. lowest: the lowest score."""
     read, ids = [], []
     trace.add(bytes=0, null_texts=0, bad_texts=0)
@@ -38,6 +40,7 @@ def nearest_of(
             if collection.id_column is not None:
                 collection.check_ids(ids[-1])
         folds = {name: options[name] for name in ("fold_case", "strip_accents")}
+        memory.look()
         texts = StringsByLength.of(pa.concat_arrays(read), **folds)
         trace.add(strings=len(texts), empty=int((texts.lengths == 0).sum()))
     split, alone = len(read[0]), len(read) == 1
@@ -45,12 +48,12 @@ def nearest_of(
     mine = filled[filled < split]
     theirs = mine if alone else filled[filled >= split]
     part = Ranking.empty(
-        len(mine), top, len(theirs), itself=alone, limit=options["max_pairs"], trace=trace
+        len(mine), top, len(theirs), itself=alone, limit=options["max_pairs"], trace=trace, memory=memory
     )  # an empty string is no neighbour
     measure = (edits.INDEL if options["measure"] == "indel" else edits.LEVENSHTEIN) + (
         edits.SIMILARITY_SHARE if options["by_similarity"] else 0
     )
-    with trace.stage("match") as report, Pool(options["threads"] or usable_cores()) as pool:
+    with trace.stage("match") as report, Pool(options["threads"] or usable_cores(), memory.look) as pool:
         left = ranked(texts, mine, np.zeros(len(mine), np.uint8))
         right = left if alone else ranked(texts, theirs, np.zeros(len(theirs), np.uint8))
         pairs = _pair_bags(left), _pair_bags(right)

@@ -176,7 +176,8 @@ def nearest(
     """
     from lookalike.io.vectors import open_vectors
     from lookalike.kinds.vectors.spec import VectorJob
-    from lookalike.kinds.vectors.top_k import nearest_of
+    from lookalike.kinds.vectors.top_k import NEAREST_VECTORS_NEED, nearest_of
+    from lookalike.runtime.local.memory_limit import MemoryLimit
 
     given = nearest_values(VectorNearestOptions, options, top)
     asked = {name: given[name] for name in ("measure", "max_pairs", "threads", "on_bad")}
@@ -185,7 +186,9 @@ def nearest(
     columns: Any = {name: given[name] for name in ("column", "id")}
     sources = [open_vectors(one, **columns) for one in (source, against) if one is not None]
     job = VectorJob(threshold=0.0, **asked)
-    return nearest_of(sources, top, lowest, job, Trace(given.pop("progress")), given)
+    memory = MemoryLimit.of(given)
+    memory.check_input(sources, NEAREST_VECTORS_NEED)
+    return nearest_of(sources, top, lowest, job, Trace(given.pop("progress")), given, memory)
 
 
 def _run(

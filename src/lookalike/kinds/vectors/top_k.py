@@ -16,29 +16,35 @@ from lookalike.io.vectors import Vectors
 from lookalike.kinds.vectors.geometry import ULP, VectorSpace, make_space
 from lookalike.kinds.vectors.kernels.nearest import nearest_in_tile
 from lookalike.kinds.vectors.spec import VectorJob
+from lookalike.runtime.local.memory_limit import UNLIMITED, InputNeed, MemoryLimit
 from lookalike.runtime.local.numeric_rows import NumericRows, read_rows
 from lookalike.runtime.local.pool import Pool, usable_cores
 from lookalike.runtime.nearest_result import NearestResult, NearestSpec, Ranking, nearest_result
 
 PRODUCT_SIDE = 2048  # rows and columns of one matrix product
+NEAREST_VECTORS_NEED = InputNeed("vectors", row=350, byte=1.5, text_byte=2)
 VECTOR_SCORES = {"angle": "angle", "cosine": "cosine", "distance": "Euclidean distance"}
 
 
 def nearest_of(
-    sources: Sequence[Vectors], top: int, lowest: float, job: VectorJob, trace: Trace, options: dict[str, Any]
-) -> NearestResult:
+    sources: Sequence[Vectors], top: int, lowest: float, job: VectorJob, trace: Trace, options: dict[str, Any],
+    memory: MemoryLimit = UNLIMITED,
+) -> NearestResult:  # fmt: skip
     """Find the nearest vectors of those of the first source in the last one. lowest: the lowest score, or -inf."""
-    with Pool(job.threads or usable_cores()) as pool:
+    with Pool(job.threads or usable_cores(), memory.look) as pool:
         nonzero = job.measure != "distance"
         rows = read_rows(sources, pool, trace, noun=job.noun, on_bad=job.on_bad, nonzero=nonzero)
-        ranking = ranked(rows, top, lowest, job, pool, trace)
+        ranking = ranked(rows, top, lowest, job, pool, trace, memory)
     words = f"the {top:,} nearest by {VECTOR_SCORES[job.measure]}"
     if lowest > -np.inf:
         words += f", {job.scale.bound} {lowest * job.scale.sign:g}"
     return nearest_result(sources, rows.ids, ranking, NearestSpec(job.noun, job.scale, words, options), trace)
 
 
-def ranked(rows: NumericRows, top: int, lowest: float, job: VectorJob, pool: Pool, trace: Trace) -> Ranking:
+def ranked(
+    rows: NumericRows, top: int, lowest: float, job: VectorJob, pool: Pool, trace: Trace,
+    memory: MemoryLimit = UNLIMITED,
+) -> Ranking:  # fmt: skip
     """Return the nearest items of each row of the first source, in row numbers of the last one; equal rows included."""
     good = np.sort(rows.classes.members)  # skipped rows belong to no class
     space = make_space(replace(rows, firsts=good), job, pool, None) if len(good) else None
@@ -46,7 +52,7 @@ def ranked(rows: NumericRows, top: int, lowest: float, job: VectorJob, pool: Poo
     split = len(good) if alone else int(np.searchsorted(good, rows.split))
     begin = 0 if alone else split
     searched = len(good) - begin
-    part = Ranking.empty(split, top, searched, itself=alone, limit=job.max_pairs, trace=trace)
+    part = Ranking.empty(split, top, searched, itself=alone, limit=job.max_pairs, trace=trace, memory=memory)
     if space is not None and part.nearest.shape[1]:
         with trace.stage("match") as report:
             search = TileSearch.of(space, rows.classes.class_of(len(rows.values))[good], lowest, begin)
