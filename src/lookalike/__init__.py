@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lookalike.kinds.documents.shingle_length import suggest_k
     from lookalike.kinds.documents.signature_stream import signatures
     from lookalike.kinds.documents.suggest import suggest
+    from lookalike.kinds.documents.weighted_minhash import WeightedMinHash
     from lookalike.kinds.faces import api as faces
     from lookalike.kinds.images import api as images
     from lookalike.kinds.passages.api import Passages, passages
@@ -60,6 +61,7 @@ _HOMES = {
     "classify": "lookalike.kinds.documents.classify",
     "MinHash": "lookalike.kinds.documents.minhash",
     "MinHashLSH": "lookalike.kinds.documents.minhash",
+    "WeightedMinHash": "lookalike.kinds.documents.weighted_minhash",
     "evaluate": "lookalike.evaluation.api",
     "Passages": "lookalike.kinds.passages.api",
     "passages": "lookalike.kinds.passages.api",
@@ -97,10 +99,10 @@ _MODULES = {
 
 __all__ = [
     "Classification", "Contamination", "Files", "Index", "MinHash", "MinHashLSH", "Passages", "Plan", "Recipe",
-    "Result", "Scrubbed", "ShingleRule", "Verdicts", "baskets", "bits", "classify", "decontaminate", "dedup",
-    "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard", "judging_sample",
-    "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report", "scrub", "series",
-    "signatures", "stories", "strings", "suggest", "suggest_k", "textbook", "undo_scrub", "vectors",
+    "Result", "Scrubbed", "ShingleRule", "Verdicts", "WeightedMinHash", "baskets", "bits", "classify", "decontaminate",
+    "dedup", "estimate", "evaluate", "explore", "faces", "folding", "forecast", "groups", "images", "jaccard",
+    "judging_sample", "load", "metrics", "nearest", "pairs", "passages", "plan", "quality", "records", "report",
+    "scrub", "series", "signatures", "stories", "strings", "suggest", "suggest_k", "textbook", "undo_scrub", "vectors",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from lookalike.core.exact_duplicates import fingerprints
 from lookalike.kernels.unicode import unicode_version
 from lookalike.kinds.documents.features import shingle
 from lookalike.kinds.documents.signatures import band_keys, sketch
+from lookalike.kinds.documents.weighted_minhash import WeightedMinHash
 
 FILE = Path(__file__).with_name("values.json")
 TEXTS = [
@@ -27,6 +28,7 @@ TEXTS = [
     "\0 tab\tand\xa0space\n\n  last line  ",
 ]
 TOKENS = [[], ["rose", "is", "", "rose"], ["Straße", "字", "\0"]]
+WEIGHTS: list[Any] = [{}, {"rose": 2.0, "Straße": 0.25}, [0, 1e-12, 3, 1e300]]
 NUMBERS = [[], [0, 1, -1, 2**63 - 1, -(2**63)], [7, 7, 7]]
 RULES: dict[str, ShingleRule] = {
     "words": ShingleRule(k=2),
@@ -55,6 +57,7 @@ def golden() -> dict[str, Any]:
         "fingerprints": fingerprints(sets["words"]).tolist(),
         "signatures": {f"{s.recipe.scheme}, seed {s.recipe.seed}": s.values.tolist() for s in made},
         "band keys": band_keys(made[0], 4, 2).tolist(),
+        "weighted signatures": [WeightedMinHash(weights, 8).digest().tolist() for weights in WEIGHTS],
     }
 
 

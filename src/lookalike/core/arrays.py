@@ -97,14 +97,14 @@ class Bits:
 class Recipe:
     """The parameters with which a signature was computed. Signatures with different recipes cannot be compared."""
 
-    scheme: Literal["fss-1", "minhash-1", "permutation-1"] = "fss-1"
+    scheme: Literal["fss-1", "minhash-1", "permutation-1", "darts-1"] = "fss-1"
     seed: int = 42
     length: int = 128
     bits: int = 32
     shingles: ShingleRule | None = None
 
     def __post_init__(self) -> None:
-        check_choice("scheme", self.scheme, ("fss-1", "minhash-1", "permutation-1"))
+        check_choice("scheme", self.scheme, ("fss-1", "minhash-1", "permutation-1", "darts-1"))
         if not 0 <= self.seed < 1 << 64:
             raise UsageError(f"seed is {self.seed}; expected a whole number from 0 to 2^64-1.")
         if self.length < 1:

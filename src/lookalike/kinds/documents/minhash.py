@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from lookalike.errors import BadText, RecipeMismatch, UsageError
 from lookalike.kernels import shingles, sketches, tokens
 from lookalike.kinds.documents.signatures import band_keys, sketch
 from lookalike.planning.banding import plan
+
+if TYPE_CHECKING:
+    from lookalike.kinds.documents.weighted_minhash import WeightedMinHash
 
 TOKEN_RULE = ShingleRule(
     unit="token", k=1
@@ -87,7 +90,7 @@ class MinHash:
 
     def update(self, token: bytes | str) -> None:
         """Add a token; a str is encoded as UTF-8. Adding a token twice has no effect."""
-        data = _bytes(token)
+        data = as_bytes(token)
         self._pending.append(data if self.hashfunc is None else _word(self.hashfunc(data)))
         if len(self._pending) >= PENDING:
             self._settle()
@@ -179,7 +182,7 @@ class MinHash:
     def _settle(self) -> U64:
         """Hash the buffered tokens, and return the minimum hash of each slot."""
         if self._pending:
-            np.minimum(self._least, _least(_elements(self._pending), self.recipe), out=self._least)
+            np.minimum(self._least, _least(elements_of(self._pending), self.recipe), out=self._least)
             self._pending.clear()
         return self._least
 
@@ -246,8 +249,8 @@ class MinHashLSH:
         """The keys in insertion order."""
         return self._rows.keys()
 
-    def insert(self, key: Hashable, minhash: MinHash) -> None:
-        """Insert the current state of a MinHash under a key.
+    def insert(self, key: Hashable, minhash: MinHash | WeightedMinHash) -> None:
+        """Insert the current state of a MinHash, or a WeightedMinHash, under a key.
 
         Raises UsageError if the key exists, and RecipeMismatch if the MinHash differs from the others in scheme, seed
         or length. An empty MinHash is stored but never found, because it is similar to nothing.
@@ -265,7 +268,7 @@ class MinHashLSH:
         """Yield the table itself, which needs no buffer: for programs that insert within a session."""
         yield self
 
-    def query(self, minhash: MinHash) -> list[Hashable]:
+    def query(self, minhash: MinHash | WeightedMinHash) -> list[Hashable]:
         """Return the distinct keys that share a band with this MinHash, in time proportional to the result."""
         keys: dict[Hashable, None] = {}
         for table, bucket in zip(self._tables, self._buckets(minhash), strict=False):
@@ -294,7 +297,7 @@ class MinHashLSH:
     def __contains__(self, key: Hashable) -> bool:
         return key in self._rows
 
-    def _buckets(self, minhash: MinHash) -> list[int]:
+    def _buckets(self, minhash: MinHash | WeightedMinHash) -> list[int]:
         """Return the bucket of the MinHash in each band; an empty list for an empty set."""
         recipe = self._recipe or replace(minhash.recipe, length=self.plan.num_hashes)
         recipe.check_same(minhash.recipe)
@@ -310,7 +313,7 @@ def _word(value: int) -> bytes:
     return (int(value) & (1 << 64) - 1).to_bytes(8, "little")
 
 
-def _bytes(token: bytes | str) -> bytes:
+def as_bytes(token: bytes | str) -> bytes:
     if isinstance(token, bytes):
         return token
     if not isinstance(token, str):
@@ -323,7 +326,7 @@ def _bytes(token: bytes | str) -> bytes:
         ) from error
 
 
-def _elements(strings: list[bytes]) -> U64:
+def elements_of(strings: list[bytes]) -> U64:
     """Hash each token to an element, in the same way as a shingle of one token."""
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum([len(string) for string in strings], out=offsets[1:])

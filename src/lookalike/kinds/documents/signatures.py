@@ -36,6 +36,8 @@ def sketch_items(elements: U64, starts: I64, sizes: I64, recipe: Recipe) -> Sign
     elif recipe.scheme == "minhash-1":
         a, b = universal_functions(recipe.seed, recipe.length)
         sketches.minhash_sets(elements, starts, sizes, a, b, np.uint64(1 << 32), values)
+    elif recipe.scheme == "darts-1":
+        raise UsageError("scheme 'darts-1' needs weights: use WeightedMinHash.")
     else:
         raise UsageError("scheme 'permutation-1' needs its permutations: use sketch_by_permutations.")
     whole = Signatures(values, replace(recipe, bits=32))
