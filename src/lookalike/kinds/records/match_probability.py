@@ -26,6 +26,7 @@ from lookalike.kinds.records.rules import Basis
 # with the lower share; records mostly have one partner), and within one table, where groups of more than three records
 # exceed one half.
 FURTHER_ACROSS, FURTHER_WITHIN = 0.1, 0.5
+FURTHER_STATED = 0.05  # the same between two tables, for stating a probability
 MAX_PARTNERS = 5.0  # half of the candidates that a record has by default
 
 
@@ -66,12 +67,12 @@ def match_model(table: PairTable) -> MatchModel:
         return _ranking_only(table, "few fields")
     chances, dependence_measured = model
     most = FURTHER_WITHIN if table.split < 0 else FURTHER_ACROSS
-    several = further_partners(table, chances.chance) > most
-    if not dependence_measured and several:
+    further = further_partners(table, chances.chance)
+    if not dependence_measured and further > most:
         return _ranking_only(table, "several partners")
     partners = mean_partners(table, chances.chance)
     basis: Basis = "measured" if dependence_measured else "assumed"
-    if partners > MAX_PARTNERS or (several and table.split >= 0):
+    if partners > MAX_PARTNERS or (further > FURTHER_STATED and table.split >= 0):
         basis = "several partners"
     if chances.chance.sum() / table.drawn < MIN_MATCHES:
         basis = "few matches"

@@ -24,7 +24,7 @@ WHOLE, RIVALS = "(whole record)", "(rivals)"
 RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
     (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
 }  # fmt: skip
-Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners"]
+Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners", "related records"]
 CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # the bases that support a match probability
 BASES: dict[Basis, str] = {
     "measured": "agreement by chance and the dependence between fields, both measured on pairs of the input",
@@ -34,6 +34,8 @@ BASES: dict[Basis, str] = {
     "few matches": "fewer than 20 matches are expected, too few to learn from",
     "several partners": "many records have several likely partners, and the fields cannot tell copies from others "
     "that are alike, or groups are too large to see what is shared by chance",
+    "related records": "pairs that differ in one field as unrelated records do connect groups that agree in it, as "
+    "relatives at one address do; such pairs are among the matches",
 }
 EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)  # lower edges of the comparison levels of a field, above the first one
 

@@ -25,7 +25,8 @@ from lookalike.kinds.records.fields import Field
 from lookalike.kinds.records.match_probability import MatchModel, is_well_founded, match_model
 from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
-from lookalike.kinds.records.rules import RIVALS_OF, RecordRules
+from lookalike.kinds.records.related_records import related_share
+from lookalike.kinds.records.rules import CALIBRATED, RIVALS_OF, RecordRules
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
 from lookalike.kinds.records.threshold import (
     LEARNED,
@@ -48,6 +49,7 @@ ENOUGH_BITS = 0.8
 # Expansion by two-hop pairs: maximum number of non-matching pairs per record, maximum number of rounds, and minimum
 # share of matches for another round.
 WIDER, CIRCLES, PAYS = 20, 8, 0.1
+MAX_RELATED = 0.06  # maximum estimated share of related records among the pairs stated at 0.9 or more
 CROWDS_SHOWN = 20  # oversized blocks to describe in the receipt
 
 
@@ -215,7 +217,15 @@ class Search:
             replace(f, weight=None) if f.bits is not None else replace(f, bits=one, explained=less, weight=None)
             for f, one, less in zip(rules.fields, model.bits, explained, strict=True)
         )
-        return replace(rules, fields=fields, prior=model.prior, basis=model.basis)
+        rules = replace(rules, fields=fields, prior=model.prior, basis=model.basis)
+        if rules.basis in CALIBRATED and self._holds_related(rules):
+            return replace(rules, basis="related records")
+        return rules
+
+    def _holds_related(self, rules: RecordRules) -> bool:
+        """Return whether too many of the pairs stated as matches are those of related records."""
+        table = self._learned_from
+        return related_share(table, replace(self, table=table).plain_scores(rules)) > MAX_RELATED
 
     def pairs(self, score: F32, threshold: float) -> Pairs:
         """Return the pairs of classes at or above the threshold."""
