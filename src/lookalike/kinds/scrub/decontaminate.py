@@ -204,7 +204,8 @@ def run(source: Any, benchmarks: Any, given: dict[str, Any]) -> Contamination:
     receipt = {
         "asked": "decontaminate", "inputs": [{**collection.describe(), "rows": len(read)}], "items": job.noun,
         "compared": f"runs of {job.min_tokens} words, or {own['near']:g} of the {NEAR_WORDS}-word shingles of an item",
-        "job": own, "benchmarks": table.to_pylist(), "counts": trace.counts, "seconds": trace.seconds,
+        "job": own, "recall_at_threshold": 1.0, "recall_measured": None, "benchmarks": table.to_pylist(),
+        "counts": trace.counts, "seconds": trace.seconds,
         "peak_memory_mb": round(peak_memory() / 1e6), "left_out": [],
         "warnings": [*source_warnings([collection]), *trace.warnings], "work": work_summary(space),
         "versions": versions(),

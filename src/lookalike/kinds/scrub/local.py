@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.formatting import count
-from lookalike.core.keep_policy import preferred_column
+from lookalike.core.keep_policy import preference, preferred_column
 from lookalike.core.notebook import NOTEBOOK_ROWS, card, table
 from lookalike.core.options import check_values
 from lookalike.core.results import ArrowRows
@@ -27,12 +27,13 @@ from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import RECEIPT, sealed
 from lookalike.io.verbatim import can_copy
 from lookalike.io.write import write_bytes, write_table
+from lookalike.kinds.scrub.near_audit import measure_near_recall
 from lookalike.kinds.scrub.options import ONE_MACHINE, ScrubOptions
 from lookalike.kinds.scrub.receipt import frequent_passages, scrub_receipt
 from lookalike.kinds.scrub.removed import RemovedColumns, RemovedFile, RemovedRows, nothing_removed
 from lookalike.kinds.scrub.repeats import CutList, check_columns, find_cuts
 from lookalike.kinds.scrub.spans import CutReader, KeptPlaces
-from lookalike.kinds.scrub.spec import ScrubJob
+from lookalike.kinds.scrub.spec import SCRUB_DEFAULTS, ScrubJob
 from lookalike.kinds.scrub.tokens import SCRUB_MEMORY_PER_TEXT_BYTE, ScrubTokens, read_tokens, tokens_recipe
 from lookalike.kinds.scrub.writing import CutStream, Written, scrubbed_batches, scrubbed_bytes, scrubbed_files
 from lookalike.runtime.engine_choice import only_local
@@ -241,6 +242,8 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
             "on_bad_text is 'replace', which changes text outside of the cuts; expected 'error' or 'skip'."
         )
     place = ResourceLimits.of(given)
+    audited = given.pop("audit", SCRUB_DEFAULTS["audit"])
+    check_values(ScrubOptions, {"audit": audited})
     job = ScrubJob(**given)
     limit = read_limit(place, SCRUB_MEMORY_PER_TEXT_BYTE)
     collection = open_collection(source, **columns, markup=True, limit=limit)
@@ -257,8 +260,12 @@ def run(source: Any, given: dict[str, Any]) -> Scrubbed:
         check_columns(job, column, read)
         cuts = _checkpointed(read, job, pool, trace, space)
         _count(read, cuts, trace)
+        order = preference(job.keep, np.diff(read.offsets), read.extra)
+        measured = None
+        if job.gap and audited and len(read):
+            measured = measure_near_recall(read, job, cuts, order, audited, pool, trace, space)
         passages = frequent_passages(read, cuts, job, collection)
-    receipt = scrub_receipt(collection, job, read, trace, space, passages)
+    receipt = scrub_receipt(collection, job, read, trace, space, passages, measured)
     result = Scrubbed(job=job, collection=collection, read=read, cuts=cuts, receipt=receipt, space=space)
     if place.beside is None:  # no caller reports that the answer is saved
         result.done()
@@ -281,10 +288,10 @@ def _checkpointed(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, sp
 
     def make() -> tuple[dict[str, Any], dict[str, int]]:
         cuts = find_cuts(read, job, pool, trace, space)
-        return {"pieces": cuts.pieces, "states": cuts.states}, {}
+        return {"pieces": cuts.pieces, "states": cuts.states, "near_copies": cuts.near_copies}, {}
 
     arrays, _ = space.part("cuts", make)
-    return CutList(arrays["pieces"], arrays["states"])
+    return CutList(arrays["pieces"], arrays["states"], arrays["near_copies"])
 
 
 def _count(read: ScrubTokens, cuts: CutList, trace: Trace) -> None:

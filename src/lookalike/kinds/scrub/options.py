@@ -34,6 +34,11 @@ class ScrubOptions(shared.LocalOptions, total=False):
         Option(0, "Remove near copies too: largest number of words of an edit within one.", panel=CUT_PANEL,
                range=f"[0, {MOST_GAP}]", expected=f"0 to {MOST_GAP} tokens"),
     ]  # fmt: skip
+    audit: Annotated[
+        int,
+        changed(shared.Audit, default=300, help="Number of documents on which the recall of near copies is measured; "
+                "0 for none.", panel=CUT_PANEL, reason="each is compared with the text of all others"),
+    ]  # fmt: skip
     unit: Annotated[
         SpanUnit, Option("word", "What a token is.", panel=CUT_PANEL, reason="text is cut, not divided into shingles")
     ]

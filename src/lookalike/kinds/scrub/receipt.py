@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.recall_audit import Audit
 from lookalike.core.trace import Trace
 from lookalike.io.collection import Collection
 from lookalike.io.random_access import pick_texts
@@ -45,7 +46,7 @@ def frequent_passages(read: ScrubTokens, cuts: CutList, job: ScrubJob, collectio
 
 def scrub_receipt(
     collection: Collection, job: ScrubJob, read: ScrubTokens, trace: Trace, space: Workspace,
-    passages: list[dict[str, Any]],
+    passages: list[dict[str, Any]], measured: Audit | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Build the receipt of a run."""
     return {
@@ -54,6 +55,7 @@ def scrub_receipt(
         "items": job.noun,
         "compared": job.words(),
         "job": job.as_dict(),
+        "recall_measured": None if measured is None else measured.as_dict(),
         "counts": trace.counts,
         "most_frequent": passages,
         "seconds": trace.seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from lookalike.core.keep_policy import preference
 from lookalike.core.trace import Trace
 from lookalike.errors import UsageError
 from lookalike.kinds.scrub.kernels import cuts as kernel
+from lookalike.kinds.scrub.kernels.near_audit import count_edited
 from lookalike.kinds.scrub.kernels.windows import NONE
 from lookalike.kinds.scrub.near import find_near_cuts
 from lookalike.kinds.scrub.spec import ScrubJob
@@ -29,10 +30,12 @@ NO_PIECES: I64 = np.empty((0, 4), np.int64)
 class CutList:
     """What is cut. pieces i64[r, 4], by first token: first token, tokens, first token of the copy that stays (-1 if
     there is none: the text was cut to widen another cut, or with its document), occurrences.
-    states u8[n]: of each document, whether it is dropped or left whole."""
+    states u8[n]: of each document, whether it is dropped or left whole. near_copies i64[n]: the near copies that were
+    cut from each document; empty if none were searched."""
 
     pieces: I64
     states: U8
+    near_copies: I64 = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space: Workspace) -> CutList:
@@ -44,12 +47,14 @@ def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space:
     states = np.zeros(len(read), np.uint8)
     changed = np.zeros(len(read), np.uint8)  # documents with a cut
     found: list[I64] = []
+    near_copies = np.zeros(len(read) if job.gap else 0, np.int64)
     rounds = 0
     with trace.stage("match") as report:
         windows = Windows.of(read, gone, job, pool, space)
         if job.gap:
             found.append(find_near_cuts(read, job, gone, order, states, pool, space))
             changed[_owners(read, found[0])] = 1
+            count_edited(found[0][np.argsort(found[0][:, 0])], gone, read.offsets, near_copies)
         while True:
             repeats = windows.repeated() if rounds == 0 else windows.repeated_across(changed)
             rounds += 1
@@ -70,7 +75,8 @@ def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space:
     pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
     pieces = kernel.resolve(pieces, read.flags, gone, np.empty((len(pieces) + 1, 4), np.int64))
     trace.add(rounds=rounds)
-    return CutList(pieces, states)
+    near_copies[states[: len(near_copies)] == kernel.LEFT_WHOLE] = 0
+    return CutList(pieces, states, near_copies)
 
 
 def _check_table(space: Workspace, repeats: int) -> None:

@@ -82,6 +82,11 @@ class ScrubJob:
         """Equal words that follow one another in every near copy that is found."""
         return max(1, min(LONGEST_SEED_RUN, self.min_tokens // 4))
 
+    @property
+    def audit_run(self) -> int:
+        """Equal words from which the audit searches the near copies that were missed."""
+        return min(self.seed_run, max(2, self.seed_run // 3))
+
     def words(self) -> str:
         """Describe what is removed in words."""
         if self.level != "span":

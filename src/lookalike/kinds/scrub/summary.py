@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.core.formatting import count, percent, size
-from lookalike.kinds.scrub.spec import UNIT_NAMES
+from lookalike.core.formatting import count, percent, share, size
+from lookalike.kinds.scrub.spec import SCRUB_DEFAULTS, UNIT_NAMES
 
 QUOTED_IN_SUMMARY = 60  # characters of the most frequent passage
 
@@ -20,9 +20,9 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     yield "Read", f"{count(counts['documents'], 'documents')} · {size(counts['bytes'])}"
     yield "Compared", receipt["compared"]
     unit = UNIT_NAMES[job["unit"]] if job["level"] == "span" else f"{job['level']}s"
-    share = percent(counts["tokens_removed"] / max(1, counts["tokens"]))
+    removed = percent(counts["tokens_removed"] / max(1, counts["tokens"]))
     parts = [
-        f"{counts['tokens_removed']:,} of {count(counts['tokens'], unit)} ({share})",
+        f"{counts['tokens_removed']:,} of {count(counts['tokens'], unit)} ({removed})",
         f"{count(counts['cuts'], 'cuts')} in {count(counts['documents_cut'], 'documents')}",
     ]
     if counts["documents_dropped"]:
@@ -30,6 +30,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     if counts["documents_left_whole"]:
         parts.append(f"{count(counts['documents_left_whole'], 'documents')} left whole")
     yield "Removed", " · ".join(parts)
+    if job.get("gap"):
+        yield "Recall", f"of near copies · {_recall(receipt)}"
     if receipt["most_frequent"]:
         first = receipt["most_frequent"][0]
         text = first["text"]
@@ -38,3 +40,19 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
     yield "Took", f"{sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     for path in wrote:
         yield "Wrote", str(path)
+
+
+def _recall(receipt: dict[str, Any]) -> str:
+    """Describe how many of the near copies were cut."""
+    measured, documents = receipt["recall_measured"], receipt["counts"]["documents"]
+    if measured is None:
+        return f"not measured, because audit is 0; {SCRUB_DEFAULTS['audit']} documents are the default"
+    sampled, most = measured["sampled"], measured["probably_missed_at_most"]
+    if measured["recall"] is None:
+        more = "all were looked at" if sampled >= documents else f"an audit of {4 * sampled:,} looks at more"
+        none = f"not measured: none cut, and none in {count(sampled, 'sampled documents')}"
+        return f"{none} · at most {most:,} missed · {more}"
+    low, high = measured["interval_95"]
+    found = f"measured {share(measured['recall'])} ({share(low)} to {share(high)}) on {count(sampled, 'documents')}"
+    search = measured["over"].partition("against ")[2]
+    return f"{found}, against {search} · about {measured['probably_missed']:,} missed, at most {most:,}"

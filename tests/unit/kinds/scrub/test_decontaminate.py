@@ -34,6 +34,7 @@ def contaminated(item: str, document: str, length: int, near: float) -> bool:
 
 
 @pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "An item is contaminated if a document shares a run of")
+@pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "it finds the same items as comparing each of them")
 @pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "`--near` of its 5-word shingles (default: 0.8)")
 @pytest.mark.promise("docs/how-to/decontaminate-a-test-set.md", "fewer than 5 words are counted as too short")
 @given(TEXTS, TEXTS, st.integers(5, 9), st.sampled_from([0.5, 0.8, 1.0]), st.sampled_from(["documents", "spans"]))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import lookalike as la
 from lookalike.errors import UsageError
+from lookalike.kinds.scrub.kernels.near_audit import extend
 
 VOCABULARY = [f"w{number}" for number in range(2000)]
 
@@ -60,3 +62,66 @@ def test_text_that_differs_more_stays() -> None:
 def test_gap_is_for_words_at_words() -> None:
     with pytest.raises(UsageError, match="leave level, unit and at out"):
         la.scrub(["a"], gap=2, at="sentence")
+
+
+@pytest.mark.promise("docs/how-to/clean-a-training-corpus.md", "starts from every 4 equal words of a sampled document")
+def test_recall_of_near_copies_is_measured() -> None:
+    """A changed word after every seven leaves no run of 12: such copies are near, and missed."""
+    rng = random.Random(8)
+    passages = [rng.choices(VOCABULARY, k=60) for _ in range(40)]
+    found = [edited(words, rng, 2) for words in passages[:30]]
+    missed = [[word if place % 8 else f"x{place}" for place, word in enumerate(words)] for words in passages[30:]]
+    texts = [" ".join([f"a{number}", *words, "end"]) for number, words in enumerate([*passages, *found, *missed])]
+    everything = la.scrub(texts, gap=3, threads=1).receipt["recall_measured"]
+    assert everything["recall"] == 0.75
+    assert everything["interval_95"] == [0.75, 0.75]
+    sampled = la.scrub(texts, gap=3, threads=1, audit=40).receipt["recall_measured"]
+    low, high = sampled["interval_95"]
+    assert low < 0.75 < high
+    assert sampled["sampled"] < 60
+    walls = la.scrub(texts, gap=3, threads=1, protect=r"x16 \w+").receipt["recall_measured"]
+    assert walls["recall"] == 1  # what is protected is no near copy
+    unlike = la.scrub([text.replace(" ", f" {n}x") for n, text in enumerate(texts)], gap=3, threads=1)
+    assert unlike.receipt["recall_measured"]["recall"] is None
+    assert la.scrub(texts, gap=3, threads=1, audit=0).receipt["recall_measured"] is None
+    assert la.scrub(texts, threads=1).receipt["recall_measured"] is None
+
+
+def test_recall_is_that_of_a_search_from_all_places() -> None:
+    """Against a slow search; copies with many edits, of common words, several in one document, some of the same one."""
+    rng = random.Random(9)
+    common = [f"c{number}" for number in range(60)]
+    texts = [rng.choices(common, k=85) for _ in range(6)]
+    for number in range(10):
+        source, kept = rng.choice(texts[:6]), 6 + number
+        copy = [rng.choice(common) if at % kept == 0 else source[number + at] for at in range(72)]
+        texts.append([*rng.choices(common, k=5), *copy, *rng.choices(common, k=5)])
+    result = la.scrub([" ".join(text) for text in texts], gap=2, min_tokens=48, threads=1)
+    rest = [text.split() for text in result.kept["text"].to_pylist()]
+    measured = result.receipt["recall_measured"]
+    missed = sum(len(regions(rest, number, 48, 2)) for number in range(len(rest)))
+    assert 0 < missed == measured["true_pairs"] - measured["found_pairs"]
+
+
+def regions(texts: list[list[str]], number: int, least: int, gap: int) -> list[tuple[int, int]]:
+    """The near copies of earlier texts, or of earlier words, in a text; those that overlap are joined."""
+    x, out = texts[number], []
+    coded = {word: code for code, word in enumerate({word for text in texts for word in text})}
+    tokens = [np.array([coded[word] for word in text], np.uint32) for text in texts]
+    pieces = np.empty((400, 3), np.int64)
+    for other in range(number + 1):
+        y = texts[other]
+        for p in range(len(x) - 3):
+            for q in range(min(len(y) - 3, p if other == number else len(y))):
+                if x[p : p + 4] != y[q : q + 4]:
+                    continue
+                first, end, y_end, equal = extend(tokens[number], tokens[other], p, q, gap, pieces)
+                if equal >= least and (other < number or y_end <= first):
+                    out.append((first, end))
+    joined: list[tuple[int, int]] = []
+    for first, end in sorted(out):
+        if joined and first < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((first, end))
+    return joined
