@@ -14,7 +14,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
+from PIL import Image
 
+import fuzzed_requests
 import lookalike as la
 from lookalike.errors import LookalikeError
+from lookalike.evaluation.ground_truth import read_pairs
 from lookalike.evaluation.recheck import Unreadable, check_result
 from lookalike.io.action_journal import read_journal
+from lookalike.io.pictures import capture_time, load_frames, number_of_tags
 from lookalike.io.read import open_collection
 from lookalike.io.verdicts import read_verdicts
+from lookalike.kinds.baskets.sparse_matrix import read_npz
 from lookalike.kinds.bits.source import open_codes
+from lookalike.kinds.documents.weights import named_weights
+from lookalike.kinds.records.rules_file import read_settings
 from lookalike.kinds.scrub.undo import undo_scrub
+from lookalike.runtime.local.memory_budget import MemoryBudget
+from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace
 
 ROWS = [
     {"id": 1, "text": "a b c d e f g", "n": 1.5}, {"id": 2, "text": 'x "quoted", y\n z', "n": None},
@@ -44,6 +53,19 @@ TOKENS = [
 VALUES: list[Any] = [
     None, True, 0, -1, 1 << 63, 1 << 70, 1.5, float("inf"), "", "x", "\ud800", "\0", [], {}, [[]], {"a": 1}, [None], ["x", 1],
 ]  # fmt: skip
+RULES = b"""threshold = 3.5
+
+[[fields]]
+column = "name"
+compare = "words"
+keys = ["value", "words"]
+weight = 1.5
+"""
+WARC = (
+    b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: http://a/\r\n"
+    b"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\na b c d e f g\r\n\r\n"
+) * 2
+BROKEN_PICTURE = (OSError, ValueError, MemoryError)  # a run leaves such pictures out
 Read = Callable[[Path], Any]
 
 
@@ -191,6 +213,53 @@ def _index(folder: Path) -> Path:
     return folder / "i"
 
 
+def _ascii(text: str, _: Path) -> bytes:
+    return text.encode()
+
+
+def _json(body: Any, _: Path) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _matrix() -> bytes:
+    sink = io.BytesIO()
+    np.savez(sink, format=b"csr", shape=[3, 4], data=[1, 1, 1], indices=[0, 2, 3], indptr=[0, 1, 2, 3])
+    return sink.getvalue()
+
+
+def _picture(name: str) -> bytes:
+    sink, picture = io.BytesIO(), Image.effect_noise((20, 20), 60)
+    tags = Image.Exif()
+    tags[0x0112] = 6
+    picture.save(
+        sink, name, **({"save_all": True, "append_images": [picture.rotate(90)]} if name == "GIF" else {"exif": tags})
+    )
+    return sink.getvalue()
+
+
+def _pictures(path: Path) -> Any:
+    """Read a picture as a run does: its pixels, its orientation and its tags."""
+    with contextlib.suppress(*BROKEN_PICTURE):
+        load_frames(path, "a")
+    return capture_time(path), number_of_tags(path)
+
+
+def _work_folder(folder: Path) -> Path:
+    run = CheckpointFolder(folder / "work", {"input": "x"})
+    with contextlib.closing(run):
+        space = Workspace(MemoryBudget(1 << 62), folder=folder / "work", run=run)
+        space.part("a", lambda: ({"rows": np.arange(9)}, {"count": 9}))
+    return folder / "work"
+
+
+def _resumed(path: Path) -> Any:
+    run = CheckpointFolder(path.parent, {"input": "x"})
+    with contextlib.closing(run):
+        space = Workspace(MemoryBudget(1 << 62), folder=path.parent, run=run)
+        found, _ = space.part("a", lambda: ({"rows": np.arange(9)}, {"count": 9}))
+        assert found["rows"].tolist() == list(range(9))
+
+
 READERS: dict[str, tuple[str, Callable[[Path], bytes | Path], Read]] = {  # name: file, what is valid, who reads it
     "csv": ("in.csv", lambda _: _csv(), _collection),
     "tsv": ("in.tsv", lambda _: _csv().replace(b",", b"\t"), _collection),
@@ -209,6 +278,21 @@ READERS: dict[str, tuple[str, Callable[[Path], bytes | Path], Read]] = {  # name
     "result": ("pairs.parquet", lambda folder: _saved(folder), _result),
     "loaded": ("receipt.json", lambda folder: _saved(folder), _loaded),
     "undo": ("removed.parquet", _scrubbed, _undone),
+    "rules": ("r.toml", lambda _: RULES, read_settings),
+    "truth": ("t.csv", lambda _: b"left,right\na,b\nb,c\n", lambda path: len(read_pairs(path).ids[0])),
+    "weights": ("w.csv", lambda _: b"item,weight\na,1.5\nb,2\n", named_weights),
+    "matrix": ("m.npz", lambda _: _matrix(), read_npz),
+    "picture png": ("a.png", lambda _: _picture("PNG"), _pictures),
+    "picture jpeg": ("a.jpg", lambda _: _picture("JPEG"), _pictures),
+    "picture gif": ("a.gif", lambda _: _picture("GIF"), _pictures),
+    "web archive": ("a.warc", lambda _: WARC, _collection),
+    "work folder": ("progress.json", _work_folder, _resumed),
+    **{
+        f"address {text}": ("path", partial(_ascii, text), fuzzed_requests.address)
+        for text in fuzzed_requests.ADDRESSES
+    },
+    "http": ("request", lambda _: fuzzed_requests.raw_request(), fuzzed_requests.http_bytes),
+    **{name: (file, partial(_json, body), read) for name, (file, body, read) in fuzzed_requests.READERS.items()},
     "index settings": ("index.json", _index, _opened_index),
     "index manifest": ("manifest.sqlite", _index, _opened_index),
     "index segment": ("00000000.seg", _index, _opened_index),
@@ -218,7 +302,7 @@ READERS: dict[str, tuple[str, Callable[[Path], bytes | Path], Read]] = {  # name
 @cache
 def _valid(name: str, place: Path) -> Path:
     """Return a folder with a valid file for a reader."""
-    folder = place / f"valid {name}"
+    folder = place / f"valid {name.replace('/', ' ')}"
     folder.mkdir()
     file, make, _ = READERS[name]
     made = make(folder)

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from disk_simulator import SimulatedDisk
 
 OK, FULL, IOERR = 0, 13, 10
-READONLY_FLAG, JOURNALS = 0x1, 0x800 | 0x4000 | 0x80000  # main journals, super-journals and write-ahead logs
+READONLY_FLAG, CREATE, JOURNALS = (
+    0x1,
+    0x4,
+    0x800 | 0x4000 | 0x80000,
+)  # main journals, super-journals and write-ahead logs
 METHODS_IN_FILE = 19  # pointers of sqlite3_io_methods: its version, and 18 methods
 
-Open = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_int, POINTER(c_int))
+Open = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int, POINTER(c_int))
 Delete = CFUNCTYPE(c_int, c_void_p, c_char_p, c_int)
 Write = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
 Truncate = CFUNCTYPE(c_int, c_void_p, c_int64)
@@ -89,8 +93,8 @@ class Files:
             return FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else IOERR
         return call()
 
-    def open(self, _: int, name: bytes | None, file: int, flags: int, given: Any) -> int:
-        path = Path(name.decode()) if name else None
+    def open(self, _: int, name: int | None, file: int, flags: int, given: Any) -> int:
+        path = Path(ctypes.string_at(name).decode()) if name else None  # SQLite keeps the address of the name
         new = path is not None and self.disk.inside(path) and not path.exists()
         code = (
             IOERR
@@ -102,7 +106,7 @@ class Files:
         elif path is not None and self.disk.inside(path) and not flags & READONLY_FLAG:
             if new:
                 self.disk.created(path)
-            self.open_files[file] = path, bool(new and flags & JOURNALS)
+            self.open_files[file] = path, bool(flags & CREATE and flags & JOURNALS)
             self._replace_methods(file)
         return int(code)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.core.arrays import DISTANCE, F64, I64, SIMILARITY, Scale
 from lookalike.errors import InputError, listed
+from lookalike.io.columns import as_numbers
 from lookalike.io.results import RECEIPT
 from lookalike.io.tables import OpenTable, as_ids, open_table
 
@@ -159,7 +160,7 @@ def _pairs(table: OpenTable, left: str, right: str, *notes: str) -> Listed:
     ids = tuple(as_ids(rows.column(name), what=f"column {name!r} in {table.name}") for name in (left, right))
     if scale is None:
         return Listed(name=table.name, ids=ids, similarity=np.full(rows.num_rows, np.nan), notes=notes)
-    similarity = scale.sign * _numbers(rows.column(scale.column), scale.column, table.name)
+    similarity = scale.sign * as_numbers(rows.column(scale.column), f"column {scale.column!r} in {table.name}")
     return Listed(name=table.name, ids=ids, similarity=similarity, scale=scale, notes=notes)
 
 
@@ -179,11 +180,3 @@ def _groups(table: OpenTable, id_column: str, group_column: str) -> Listed:
     words = "id without a {!r} is" if alone == 1 else "ids without a {!r} are"
     notes = (f"{table.name}: {alone:,} {words.format(group_column)} alone.",) if alone else ()
     return Listed(name=table.name, ids=(ids,), group=group, notes=notes)
-
-
-def _numbers(values: pa.ChunkedArray, column: str, name: str) -> F64:
-    try:
-        return np.asarray(values.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"column {column!r} in {name} is not all numbers: {reason}.") from error

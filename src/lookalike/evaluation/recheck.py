@@ -115,7 +115,7 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
     text = receipt_file.read_bytes()
     try:
         receipt = json.loads(text)
-        seal, outputs = receipt["seal"], dict(receipt["outputs"])
+        seal, outputs, asked = receipt["seal"], dict(receipt["outputs"]), str(receipt["asked"])
     except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{receipt_file} is not a sealed receipt ({type(error).__name__}: {error}).") from error
     unsealed = text.replace(str(seal).encode(), SEAL.encode())
@@ -129,12 +129,12 @@ def _read_result(path: Path, report: Report) -> tuple[dict[str, Any], dict[str, 
         if not isinstance(known, dict) or _sha256(file) != known.get("sha256"):
             report.problems.append(f"{name}: its bytes differ from those that the receipt names")
             continue
-        table, first = CHECKED_TABLES.get(receipt["asked"], "rows"), Path(name).parts[0]
+        table, first = CHECKED_TABLES.get(asked, "rows"), Path(name).parts[0]
         if inside:
             table = first.removesuffix(".parquet")  # Spark writes a folder of files for each table
         elif first != path.name:
             table = "removed"
-        if receipt["asked"] not in CHECKED_TABLES:
+        if asked not in CHECKED_TABLES:
             continue
         try:
             rows = _rows(file)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from lookalike.core.arrays import F64
 from lookalike.errors import ID_ADVICE, ColumnNotFound, InputError, UsageError, listed
 from lookalike.io.names import name_in_input, named_alike
 from lookalike.io.texts import is_text, kind_of_text
@@ -66,6 +69,21 @@ def choose_text(
         return able[0]
     problem = f"{len(able)} columns could be the text" if able else "no column holds text"
     raise UsageError(f"{problem} in {where}; give `text=COL`. Columns: {listed(schema.names)}.")
+
+
+def as_numbers(column: pa.ChunkedArray, what: str) -> F64:
+    """Convert a column to numbers; NaN where it is missing or an empty text.
+
+    >>> as_numbers(pa.chunked_array([["4", "3.5", "", None]]), "column 'stars'").tolist()
+    [4.0, 3.5, nan, nan]
+    """
+    try:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pc.if_else(pc.equal(column, pa.scalar("", column.type)), pa.scalar(None, column.type), column)
+        return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{what} is not all numbers: {reason}.") from error
 
 
 def check_text(schema: pa.Schema, name: str, where: str) -> None:

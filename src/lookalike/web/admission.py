@@ -7,6 +7,7 @@ import hmac
 from dataclasses import dataclass
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 DRAINED = 4  # read up to this multiple of the limit of a body that is too large, so that its sender gets the answer
 
@@ -72,6 +73,8 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     try:
         async with asyncio.timeout(limits.seconds):
             return await _read(request, limits)
+    except ClientDisconnect:
+        raise Refused(400, "BadBody", "the connection was closed before the whole body had come.") from None
     except TimeoutError:
         message = f"the body did not arrive within {limits.seconds:g} s."
         raise Refused(408, "BodyTooSlow", message, {"Connection": "close"}) from None

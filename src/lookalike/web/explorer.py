@@ -111,6 +111,7 @@ def explorer(view: View, access: Access | None = None) -> FastAPI:
         try:
             body = json.loads(await read_body(request, LIMITS))
             text = body["text"]
+            str(text).encode()  # half of a surrogate pair is a ValueError
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BadJson('the body is not JSON with a "text".') from error
         if not isinstance(text, str):

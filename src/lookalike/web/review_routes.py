@@ -90,7 +90,10 @@ def _imported(review: Review, text: str) -> dict[str, Any]:
     if text.lstrip("\ufeff").startswith("{"):
         rows = [row for line in text.split("\n") if line.strip() and "format" not in (row := _object(line))]
     else:
-        rows = list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
+        try:
+            rows = list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"), newline="")))
+        except csv.Error as error:
+            raise InputError(f"the file is not valid CSV ({error}).") from error
     if rows and not {"left", "verdict"} <= set(rows[0]):
         raise InputError("the file has no columns left, right and verdict; expected a CSV or a .jsonl of verdicts.")
     added = review.file.import_events(events_of_rows(rows, "the file"))

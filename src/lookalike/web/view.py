@@ -301,7 +301,7 @@ class ResultView:
 
     def side(self, item: int) -> int:
         """Return the number of the input (0 or 1) of an item."""
-        return self.graph.side(item)
+        return self.graph.side(self._item(item))
 
     def hashes(self, items: Sequence[int]) -> dict[int, str]:
         """Return the hashes of the contents of items, as far as they can be read."""
@@ -339,7 +339,7 @@ class ResultView:
         if len(self._kept) > REMEMBERED:
             self._kept.clear()
         known = self._kept if keep else {}
-        wanted = [item for item in items if item not in known]
+        wanted = [self._item(item) for item in items if item not in known]
         for side, rows in enumerate(self._rows):
             contents = self.opened.contents[side]
             first = side * len(self.graph.ids[0])
@@ -374,8 +374,8 @@ class ResultView:
         return out
 
     def _item(self, item: int) -> int:
-        if not 0 <= item < len(self.graph):
-            raise UsageError(f"no item {item}; expected a number from 0 to {len(self.graph) - 1}.")
+        if not isinstance(item, int) or not 0 <= item < len(self.graph):
+            raise UsageError(f"no item {item!r}; expected a number from 0 to {len(self.graph) - 1}.")
         return item
 
     def _cut(self, cut: int) -> int:

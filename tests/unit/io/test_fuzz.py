@@ -12,7 +12,13 @@ import pytest
 import fuzzing
 
 INPUTS = 60  # for each reader
-SLOW = {"index manifest": 30, "index segment": 30, "index settings": 30, "baskets": 40}
+SLOW = {
+    "index manifest": 30,
+    "index segment": 30,
+    "index settings": 30,
+    "baskets": 40,
+    **dict.fromkeys((name for name in fuzzing.READERS if name.startswith("agent")), 12),
+}
 FAILED_ONCE = {
     "jsonl": [b'null\n{"text": "a"}\n', b"null\n"],
     "json": [b'[null, {"text": "a"}]'],
@@ -28,7 +34,9 @@ FAILED_ONCE = {
     ],
     "loaded": [b"[" * 20_000, b"[]", b"1"],
 }  # fmt: skip
-FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46], "index manifest": [57, 126, 1000502], "baskets": [1000552], "journal": [2, 138],
+FAILED_SEEDS = {"arrow": [162], "json": [331], "undo": [46], "index manifest": [57, 126, 1000502], "baskets": [1000552], "rules": [458], "weights": [2],
+                "judgement /api/judge": [52], "judgement /api/find": [43], "judgement /api/import": [283],
+                "work folder": [119, 128, 184, 390], "receipt": [5000109], "journal": [2, 138],
                 "verdicts": [104], "loaded": [45], "npy": [0]}  # fmt: skip
 
 

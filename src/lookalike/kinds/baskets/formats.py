@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lookalike.core.arrays import F64, I64
 from lookalike.errors import UsageError
 from lookalike.io.collection import Collection, check_ids
+from lookalike.io.columns import as_numbers
 from lookalike.io.files import form_of
 from lookalike.io.origin import given_paths
 from lookalike.io.paths import find, kind_of
@@ -25,7 +26,7 @@ from lookalike.io.tables import OpenTable, as_ids, numbered, open_table
 from lookalike.io.texts import as_texts
 from lookalike.kinds.baskets import sparse_matrix
 from lookalike.kinds.baskets.columns import BasketColumns, choose_columns
-from lookalike.kinds.baskets.ratings import Ratings, rated
+from lookalike.kinds.baskets.ratings import Ratings
 from lookalike.kinds.baskets.source import Baskets, by_owner, int64
 
 SEPARATORS = (",", "\t", ";", "|")
@@ -176,7 +177,7 @@ def _of_table(table: OpenTable, rule: BasketRule, extra: Sequence[str]) -> Baske
     values = as_ids(rows[found.item], what=f"column {found.item!r} in {table.name}")
     (owners,), ids = numbered([keys])
     owners, ids = _by_appearance(owners, ids)
-    ratings = rated(rows[found.rating], what=f"column {found.rating!r} in {table.name}") if found.rating else None
+    ratings = as_numbers(rows[found.rating], f"column {found.rating!r} in {table.name}") if found.rating else None
     made = BasketEntries(ids, owners, values, ratings, given, per_row=True)
     return _assembled(made, rule, table.name, "two columns", found)
 

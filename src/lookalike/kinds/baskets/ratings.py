@@ -5,29 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.core.arrays import F64, I64
 from lookalike.errors import InputError, UsageError
 
 RATING_FRACTIONS = (1, 2, 4, 5, 10, 20, 100)  # accepted denominators of ratings
 MAX_ELEMENTS = 1 << 31  # maximum number of elements of all baskets after applying ratings
-
-
-def rated(column: pa.ChunkedArray, *, what: str) -> F64:
-    """Convert the ratings to numbers; NaN if there is none.
-
-    >>> rated(pa.chunked_array([["4", "3.5", None]]), what="column 'stars'").tolist()
-    [4.0, 3.5, nan]
-    """
-    try:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            blank = pa.chunked_array([[""]]).chunk(0)[0].cast(column.type)
-            column = pa.compute.if_else(pa.compute.equal(column, blank), None, column)
-        return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy(), np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"{what} is not all numbers: {reason}. Ratings are numbers.") from error
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ class MatrixEntries:
 def read_npz(path: Path) -> MatrixEntries:
     """Read the entries of a matrix that `scipy.sparse.save_npz` has written in the format csr, csc or coo."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:  # NumPy leaves damaged files open
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, MemoryError, zipfile.BadZipFile) as error:
         raise InputError(
             f"{path} cannot be read as a sparse matrix: {str(error).splitlines()[0].rstrip('.')}."
         ) from error

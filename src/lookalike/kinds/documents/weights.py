@@ -16,7 +16,8 @@ import pyarrow as pa
 from lookalike.core.arrays import F64, I64, U64, Sets
 from lookalike.core.candidates import Items
 from lookalike.core.measures import SetMeasure
-from lookalike.errors import InputError, UsageError
+from lookalike.errors import InputError, UsageError, listed
+from lookalike.io.columns import as_numbers
 from lookalike.io.tables import OpenTable, as_ids, open_table
 from lookalike.kernels import bounds
 from lookalike.kinds.documents.kernels import weighted
@@ -61,13 +62,9 @@ def named_weights(given: Any) -> tuple[pa.Array, F64]:
     table = open_table(given, name="weights")
     names = _columns(table)
     rows = table.read(names)
-    values = rows[names[1]]
-    try:
-        numbers = values.cast(pa.float64())
-    except pa.ArrowInvalid as error:
-        raise InputError(f"column {names[1]!r} in {table.name} is not all numbers: {error}") from error
+    numbers = as_numbers(rows[names[1]], f"column {names[1]!r} in {table.name}").tolist()
     items = as_ids(rows[names[0]], what=f"column {names[0]!r} in {table.name}")
-    return _checked(items.to_pylist(), numbers.to_pylist(), table.name)
+    return _checked(items.to_pylist(), [None if math.isnan(one) else one for one in numbers], table.name)
 
 
 def _columns(table: OpenTable) -> list[str]:
@@ -77,8 +74,7 @@ def _columns(table: OpenTable) -> list[str]:
     if len(table.columns) == 2:
         return table.columns
     raise InputError(
-        f"{table.name} has the columns {', '.join(table.columns) or '(none)'}; expected item and weight, or two "
-        "columns."
+        f"{table.name} has the columns {listed(table.columns) or '(none)'}; expected item and weight, or two columns."
     )
 
 

@@ -67,7 +67,7 @@ def _parsed(path: str | os.PathLike[str]) -> dict[str, Any]:
         made = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the settings {name}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name} is not valid TOML: {error}.") from error
     _check_names(made, OF_RULES, name)
     return made

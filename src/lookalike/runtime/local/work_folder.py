@@ -26,15 +26,17 @@ import numpy.typing as npt
 from lookalike import __version__
 from lookalike.errors import OutputError
 from lookalike.io import disk
+from lookalike.io.json_rows import json_document
 from lookalike.io.results import write_json
 from lookalike.runtime.local.allocators import return_memory_promptly
 from lookalike.runtime.local.disk_space import reserve, storing
 from lookalike.runtime.local.memory_budget import MemoryBudget, memory_size
 
 ABOUT, PROGRESS, LOCK = "lookalike.json", "progress.json", "lock"
+CHECKSUM = "checksum"  # in PROGRESS, of all the rest
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
-FORMAT = 2  # version of the format of work folders; other versions are not read
+FOLDER_FORMAT = 3  # version of the format of work folders; other versions are not read
 
 
 def digest(about: Mapping[str, Any]) -> str:
@@ -43,7 +45,7 @@ def digest(about: Mapping[str, Any]) -> str:
     >>> digest({"a": 1}) == digest({"a": 1}), digest({"a": 1}) == digest({"a": 2})
     (True, False)
     """
-    text = json.dumps({**about, "format": FORMAT}, sort_keys=True, default=str)
+    text = json.dumps({**about, "format": FOLDER_FORMAT}, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
@@ -63,14 +65,19 @@ class CheckpointFolder:
             raise OutputError(f"{path} is in use by another run. Wait for it, or name another `work_dir`.") from error
         if not (path / ABOUT).exists():
             with storing(path / ABOUT):
-                write_json({"format": FORMAT, "version": __version__, **self.about}, path / ABOUT)
-        self.progress: dict[str, Any] = read_json(path / PROGRESS) or {}
+                write_json({"format": FOLDER_FORMAT, "version": __version__, **self.about}, path / ABOUT)
+        self.progress = self._intact()
+
+    def _intact(self) -> dict[str, Any]:
+        """Return what was recorded, or nothing if it is missing or damaged: the run then begins again."""
+        progress = read_json(self.path / PROGRESS) or {}
+        return progress if progress.pop(CHECKSUM, None) == _checksum(progress) else {}
 
     def record(self) -> None:
         """Write `progress` to disk atomically."""
         with storing(self.path / PROGRESS):
             disk.sync_folder(self.path)  # the names of the files that `progress` lists
-            write_json(self.progress, self.path / PROGRESS, force=True)
+            write_json({**self.progress, CHECKSUM: _checksum(self.progress)}, self.path / PROGRESS, force=True)
 
     def remove(self) -> None:
         """Delete the folder, unless another process uses it by now."""
@@ -298,6 +305,10 @@ def read_json(path: Path) -> dict[str, Any] | None:
     try:
         with disk.open_file(path, "rb") as file:
             found = json.loads(file.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _checksum(progress: Mapping[str, Any]) -> int:
+    return zlib.crc32(json_document(progress))

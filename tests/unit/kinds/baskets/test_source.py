@@ -233,7 +233,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         opened(path, set="who", item="who")
     with pytest.raises(UsageError, match=r"^min_rating needs ratings: name their column with `rating`\."):
         opened(path, set="who", item="what", min_rating=3)
-    with pytest.raises(InputError, match=r"column 'what' in .*x.csv is not all numbers: .* Ratings are numbers\.$"):
+    with pytest.raises(InputError, match=r"column 'what' in .*x.csv is not all numbers: .*\.$"):
         opened(path, set="who", item="what", rating="what")
     with pytest.raises(UsageError, match=r"^a basket is str; expected a list or a set of items\."):
         opened(["milk", "tea"])
