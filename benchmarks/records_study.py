@@ -157,13 +157,13 @@ class Prepared:
         from lookalike.core.trace import Trace
 
         search = self.search
-        if len(self.rules.fields) == 1:  # whose words are those of the whole record
+        if self.rules.whole == 0:  # only one column, whose words are those of the whole record
             rules.pop("whole", None)
         made, score = search.scores(replace(self.rules, **rules), by, None, single)
-        if search.table.split < 0:
+        if search.table.split < 0 and not any(made.sides(across=False)):
             search, score = search.widened(made, score, Trace())
         about = {"set": self.task.name, "records": self.records, "tables": len(self.task.tables)}
-        about |= {"true": len(self.task.truth), "rivals": made.rivals if search.table.split >= 0 else None}
+        about |= {"true": len(self.task.truth), "rivals": made.rivals}
         return about | self.judge(search.table, score, float(made.threshold or 0.5))
 
 

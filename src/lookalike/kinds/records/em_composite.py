@@ -98,9 +98,10 @@ def estimate(table: PairTable, *, whole: bool = False, single: bool = False) -> 
 def one_to_one_posterior(table: PairTable, bits: F64) -> F64:
     """Return the match probability of each pair, given that no record has two partners."""
     odds = 2.0 ** np.clip(bits, -MAX_BITS, MAX_BITS)
-    left = np.bincount(table.left, odds, table.records)[table.left]
-    right = np.bincount(table.right, odds, table.records)[table.right]
-    return np.asarray(odds / (1 + left + right - odds))
+    left, right = (np.bincount(records, odds, table.records) for records in (table.left, table.right))
+    if table.split < 0:  # a record of one table is on either side
+        left = right = left + right
+    return np.asarray(odds / (1 + left[table.left] + right[table.right] - odds))
 
 
 def independence(parts: Sequence[F64], total: F64, weight: F64) -> float:

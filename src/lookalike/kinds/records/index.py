@@ -135,7 +135,10 @@ class RecordKind:
         table = open_records(sample)
         if rules is None or not rules.learned or rules.threshold is None:
             asked = {} if threshold is None else {"threshold": threshold}
-            made = searched([table], {**asked, "audit": 0}, Trace(), rules=rules, fields=options.get("fields"))
+            with Pool(usable_cores()) as pool:
+                rules = rules or load([table], None, options.get("fields"), pool, Trace())[1]
+            # Scores of an index do not depend on other records, so pairs do not compete.
+            made = searched([table], {**asked, "audit": 0}, Trace(), rules=replace(rules, rivals=False))
             rules = replace(made.job.rules, threshold=float(made.job.threshold))
         with Pool(usable_cores()) as pool:
             loaded, _ = load([table], rules, None, pool, Trace())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -96,20 +96,24 @@ def load(
                     f"Columns: {listed(wanted)}."
                 )
             made = guessed or tuple(FieldRule(column=name) for name in wanted[:1])
-            # With only one field, its words are those of the whole record.
-            rules = RecordRules(fields=made) if len(made) > 1 else RecordRules(fields=made, whole=0.0)
+            rules = inferred_rules(made)
         columns = {name: both.column(name) for name in wanted}
         fields = list(pool.map(lambda rule: make_field(field_values(columns, rule), rule), rules.fields))
         if inferred and not names:
             fields, left_out = telling_fields(fields, split)
             if left_out:
                 trace.counts["uninformative_columns"] = left_out
-                kept = tuple(field.rule for field in fields)
-                rules = replace(rules, fields=kept, whole=rules.whole if len(kept) > 1 else 0.0)
+                rules = inferred_rules([field.rule for field in fields])
     lengths: I64 = (
         _lengths(both, rules)[: len(ids[0])] if keep in ("longest", "shortest") else np.zeros(len(ids[0]), np.int64)
     )
     return Loaded(fields, ids, split, lengths, {column: read[0].column(column)} if column else {}), rules
+
+
+def inferred_rules(fields: Sequence[FieldRule]) -> RecordRules:
+    """Return the rules of these fields. With only one column, its words are those of the whole record."""
+    columns = sum(not rule.sources for rule in fields)
+    return RecordRules(fields=tuple(fields)) if columns > 1 else RecordRules(fields=tuple(fields), whole=0.0)
 
 
 Also = Callable[[Loaded], tuple[I64, I64]]  # from the loaded tables to the numbers of records
@@ -166,7 +170,7 @@ def searched(
             nothing = advice(search, score, rules, inferred, given=threshold is not None)
             if nothing is not None and len(classes) == len(classes.members) and len(loaded):
                 trace.warnings.append(nothing)
-            if loaded.split < 0 and asked.blocking is None:
+            if loaded.split < 0 and asked.blocking is None and not any(rules.sides(across=False)):
                 search, score = search.widened(rules, score, trace)
             job = RecordJob(rules=rules, threshold=float(rules.threshold or 0.5), **options)
         checked = audit(search, job, pool, trace) if job.audit and not any(limited or ()) else None

@@ -24,6 +24,7 @@ WHOLE, RIVALS = "(whole record)", "(rivals)"
 RIVALS_OF: dict[tuple[bool, bool], bool | str] = {
     (True, True): True, (True, False): "left", (False, True): "right", (False, False): False,
 }  # fmt: skip
+EACH = "each"  # of `rivals`: every record has at most one partner, in one table too
 Basis = Literal["measured", "assumed", "few fields", "few matches", "several partners", "related records"]
 CALIBRATED: tuple[Basis, ...] = ("measured", "assumed")  # the bases that support a match probability
 BASES: dict[Basis, str] = {
@@ -98,7 +99,8 @@ class RecordRules:
 
     whole: the weight of the words of the whole record relative to the fields, from 0 to 1. rivals: whether better
     competing pairs lower the score of a pair (between two tables): those of either record (True), only of records of
-    the "left" or of the "right" table, or none (False); True also if the data is to decide. threshold: None if it is to
+    the "left" or of the "right" table, or none (False); True also if the data is to decide. Within one table competing
+    pairs count if it is "each": every record has at most one partner. threshold: None if it is to
     be selected from the data. prior: log2 of the prior odds of a match; None if scores are weighted sums. basis: the
     basis of the match probabilities of estimated match weights (`BASES`); None for weighted sums and for match weights
     that were given.
@@ -122,8 +124,8 @@ class RecordRules:
             raise UsageError(f"whole is {self.whole}; expected a share from 0 to 1.")
         if self.basis is not None:
             check_choice("basis", self.basis, tuple(BASES))
-        if self.rivals not in RIVALS_OF.values():
-            raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left" or "right".')
+        if self.rivals not in (*RIVALS_OF.values(), EACH):
+            raise UsageError(f'rivals is {self.rivals!r}; expected true, false, "left", "right" or "each".')
         if not any(field.keys for field in self.fields):
             raise UsageError("no field gives keys, so no records would meet; give one of them keys.")
         if self.threshold is not None:
@@ -148,6 +150,12 @@ class RecordRules:
             return None
         place = {field.column: n for n, field in enumerate(self.fields)}
         return [{place[by]: lift for by, lift in (f.explained or {}).items() if by in place} for f in self.fields]
+
+    def sides(self, *, across: bool) -> tuple[bool, bool]:
+        """Return whether the pairs of a record on the left compete, and of one on the right. across: two tables."""
+        if self.rivals == EACH or not across:
+            return (self.rivals == EACH,) * 2
+        return next(sides for sides, name in RIVALS_OF.items() if name == self.rivals)
 
     @property
     def searches(self) -> bool:

@@ -26,11 +26,13 @@ from lookalike.kinds.records.match_probability import MatchModel, is_well_founde
 from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
 from lookalike.kinds.records.related_records import related_share
-from lookalike.kinds.records.rules import CALIBRATED, RIVALS_OF, RecordRules
+from lookalike.kinds.records.rules import CALIBRATED, EACH, RIVALS_OF, RecordRules
+from lookalike.kinds.records.single_partner import few_further_partners, single_partner_weights
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
 from lookalike.kinds.records.threshold import (
     LEARNED,
     MIN_PAIRS,
+    ThresholdEstimate,
     infer_cardinality,
     learn,
     settled,
@@ -154,24 +156,50 @@ class Search:
                 return self._evidence(self._with_model(rules, model), cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
-        usual = self._learned_from
-        learned = learn(usual, [field.weight for field in rules.fields], rules.whole)
+        usual, given = self._learned_from, [field.weight for field in rules.fields]
+        learned = learn(usual, given, rules.whole)
         rules = replace(rules.weighing(learned.weights), whole=learned.whole)
         score, usual_score = (table.similarity(learned.weights, rules.whole) for table in (self.table, usual))
-        if self.table.split >= 0 and rules.rivals is True and not single:
+        across = self.table.split >= 0
+        if across and rules.rivals is True and not single:
             found = learned.sides or infer_cardinality(usual, usual_score, learned.cut.f1)
             rules = replace(rules, rivals=RIVALS_OF[found])
-        sides = next(sides for sides, name in RIVALS_OF.items() if name == rules.rivals)
-        rivals = self.table.split >= 0 and any(sides)
+        if not across and cut is None and rules.rivals != EACH:
+            free, cut = learned.cut, learned.cut.at
+            if len(usual.own_fields) < ENOUGH_FIELDS and len(usual) >= MIN_PAIRS:
+                cut = max(cut, self._cut_above_chance(rules, usual, usual_score))
+            if cut > free.at:  # pairs by chance refute the model, and with it the F1 that it expects
+                free = ThresholdEstimate(cut, 0.0)
+            weights = self._single_partner_weights(rules, given, usual_score, free)
+            if weights is not None:
+                rules, cut = replace(rules.weighing(weights), rivals=EACH), None
+                score, usual_score = (table.similarity(weights, rules.whole) for table in (self.table, usual))
+        sides = rules.sides(across=across)
+        rivals = any(sides)
         if cut is None:
             cut = standing_cut(usual, usual_score, sides).at if rivals else learned.cut.at
-            if self.table.split < 0 and len(usual.own_fields) < ENOUGH_FIELDS and len(usual) >= MIN_PAIRS:
-                cut = max(cut, self._cut_above_chance(rules, usual, usual_score))
         rules = replace(rules, threshold=cut)
         if not single:
             return rules, self._standing(score, sides) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
+
+    def _single_partner_weights(
+        self, rules: RecordRules, given: Sequence[float | None], usual_score: F32, free: ThresholdEstimate
+    ) -> Sequence[float] | None:
+        """Return the weights of the fields if records of one table have at most one partner, and this was not given.
+
+        free: the threshold selected without competing pairs; with them, a higher F1 must be expected.
+        """
+        usual = self._learned_from
+        found = usual_score >= np.float32(free.at)
+        if rules.rivals is not True or not found.any():
+            return None
+        if not few_further_partners(usual, found, self.sizes):
+            return single_partner_weights(usual, given, rules.whole)
+        if standing_cut(usual, usual_score).f1 <= free.f1:
+            return None
+        return [rule.weight or 0.0 for rule in rules.fields]
 
     def _cut_above_chance(self, rules: RecordRules, table: PairTable, score: F32) -> float:
         """Return the threshold above which more pairs are found than by chance; for one table with few fields."""
@@ -252,7 +280,7 @@ class Search:
         seen = [compare(field, a, b) for field in self.fields]
         population = self.table.population
         rare = population.rare(a, b) if population and rules.explained is not None else []
-        rivals = rules.rivals is not False and self.table.split >= 0
+        rivals = any(rules.sides(across=self.table.split >= 0))
         made = explain_pairs(rules, seen, self.whole.compare(a, b), similarity, rare, rivals=rivals)
         return {name: as_arrow(part, np.isnan(part)) for name, part in made.items()}
 

@@ -103,10 +103,8 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
         return Learned(
             made, ThresholdEstimate(max(DEFAULT_THRESHOLD, min(1.0, 1.01 * float(score.max(initial=0.0)))), 0.0), whole
         )
-    drawn = table.population.random if table.population else [np.empty(0, np.float32)] * len(table.fields)
     telling = chance if by_fields or table.split < 0 else estimate(table, whole=True, single=True).chance
-    found = [_telling(field, telling, far) for field, far in zip(table.fields, drawn, strict=True)]
-    made = [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
+    made = learned_weights(table, telling, weights)
     free = by_fields and all(weight is None for weight in weights)
     cuts = {
         share * whole: max_expected_f1_threshold(table.similarity(made, share * whole), chance)
@@ -114,6 +112,13 @@ def learn(table: PairTable, weights: Sequence[float | None], whole: float) -> Le
     }
     best = max(cuts, key=lambda share: cuts[share].f1)  # the first of equal ones
     return Learned(made, cuts[best], best, _few_further(table, chance) if by_fields and table.split >= 0 else None)
+
+
+def learned_weights(table: PairTable, chance: F64, weights: Sequence[float | None]) -> list[float]:
+    """Return the weight of each field, given the match probability of each pair; given weights are not changed."""
+    drawn = table.population.random if table.population else [np.empty(0, np.float32)] * len(table.fields)
+    found = [_telling(field, chance, far) for field, far in zip(table.fields, drawn, strict=True)]
+    return [one if weight is None else weight for one, weight in zip(found, weights, strict=True)]
 
 
 def _few_further(table: PairTable, chance: F64) -> Sides:

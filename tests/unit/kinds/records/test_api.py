@@ -146,7 +146,7 @@ def test_rivals_that_the_settings_name_count_and_no_others() -> None:
     }
     assert found[False] == found["right"] == 3
     assert found["left"] == 2
-    with pytest.raises(UsageError, match='rivals is \'top\'; expected true, false, "left" or "right"'):
+    with pytest.raises(UsageError, match='rivals is \'top\'; expected true, false, "left", "right" or "each"'):
         replace(rules, rivals="top")
 
 

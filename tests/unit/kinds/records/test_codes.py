@@ -70,6 +70,18 @@ def test_persons_have_no_field_of_codes_and_shops_have_one() -> None:
     assert columns_of(rules) == ["title", "model"]
 
 
+@pytest.mark.promise("docs/how-to/records.md", "zero if only one column is compared")
+def test_words_of_the_whole_record_do_not_count_again_where_one_column_has_codes() -> None:
+    titles = [f"{name} lamp TX-{n}00" for n, name in enumerate(("red", "blue", "green", "black", "white", "grey"), 2)]
+    table = pa.table({"title": [*titles, "violet lamp"], "price": [f"{n}.50" for n in range(7)]})
+    one, two = (
+        la.records.pairs(table.select(names), id="none", audit=0).job.rules for names in (["title"], ["title", "price"])
+    )  # type: ignore[attr-defined]
+    assert [rule.column for rule in one.fields] == ["title", CODE_FIELD]
+    assert (one.whole, two.whole) == (0.0, 0.5)
+    assert la.records.pairs(table, fields=["title"], id="none", audit=0).job.rules.whole == 0.0  # type: ignore[attr-defined]
+
+
 def test_a_column_of_that_name_is_taken_as_it_is() -> None:
     table = pa.table({"title": ["red TX200", "red TX300"], CODE_FIELD: ["x", "y"]})
     assert [rule.sources for rule in infer_fields(table, table.column_names)] == [(), ()]

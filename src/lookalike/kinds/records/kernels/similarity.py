@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.kernels._jit import jit
+from lookalike.kernels.bits import popcount
 
 MAX_EDIT_LETTERS = 64  # maximum length for the edit distance; longer words are either equal or not
 MAX_WORDS = 1024  # maximum number of words of a value to compare
@@ -143,16 +144,48 @@ def match_joined(words: Any, a0: int, na: int, mine: Any, b0: int, nb: int, used
     bool[>= nb]: the words that are matched, updated.
     """
     here, there = 0.0, 0.0
+    sizes = words.sizes
     for i in range(na - 1):
         if mine[i] or mine[i + 1]:
             continue
+        both = sizes[a0 + i] + sizes[a0 + i + 1]
         for j in range(nb):
-            if not used[j] and same_joined(words, b0 + j, a0 + i, a0 + i + 1):
+            if not used[j] and sizes[b0 + j] == both and same_joined(words, b0 + j, a0 + i, a0 + i + 1):
                 used[j] = mine[i] = mine[i + 1] = True
                 here += words.weights[words.ids[a0 + i]] + words.weights[words.ids[a0 + i + 1]]
                 there += words.weights[words.ids[b0 + j]]
                 break
     return here, there
+
+
+@jit
+def closest_word(words: Any, one: int, b0: int, nb: int, used: Any, rows: Any) -> Any:
+    """Return the similarity and the place of the unmatched word of a value that is most similar to a word.
+
+    The first of equally similar ones; (0, -1) if none is similar. b0, nb: the words of the value; used bool[>= nb];
+    rows as in `edits`. Lengths and letters exclude most words before they are compared.
+    """
+    best, at = 0.0, -1
+    sizes, masks, letters, starts = words.sizes, words.masks, words.letters, words.starts
+    m, mask = sizes[one], masks[one]
+    a = letters[starts[one] : starts[one] + m]
+    if has_digit(a):
+        return best, at
+    for j in range(nb):
+        if used[j]:
+            continue
+        n = sizes[b0 + j]
+        if m > 1 and n > 1:
+            most = allowed(max(m, n))
+            if most == 0 or abs(m - n) > most or popcount(mask ^ masks[b0 + j]) > 2 * most:
+                continue
+        elif letters[starts[one]] != letters[starts[b0 + j]]:
+            continue
+        b = letters[starts[b0 + j] : starts[b0 + j] + n]
+        s = word_likeness(a, b, mask, masks[b0 + j], rows)
+        if s > best:
+            best, at = s, j
+    return best, at
 
 
 @jit
@@ -191,15 +224,7 @@ def value_likeness(words: Any, u: int, v: int, mine: Any, used: Any, rows: Any) 
         for i in range(na):
             if mine[i]:
                 continue
-            best, at = 0.0, -1
-            for j in range(nb):
-                if used[j]:
-                    continue
-                s = word_likeness(
-                    word(words, a0 + i), word(words, b0 + j), words.masks[a0 + i], words.masks[b0 + j], rows
-                )
-                if s > best:
-                    best, at = s, j
+            best, at = closest_word(words, a0 + i, b0, nb, used, rows)
             if at >= 0:
                 used[at] = mine[i] = True
                 one, other = weights[ids[a0 + i]], weights[ids[b0 + at]]

@@ -21,7 +21,7 @@ from lookalike.kinds.records.blocking import MAX_BLOCK_SIZE
 from lookalike.kinds.records.codes import columns_of, field_values
 from lookalike.kinds.records.local import KEYS_COMPARED, ONE_TABLE, load, searched
 from lookalike.kinds.records.pair_table import Sides
-from lookalike.kinds.records.rules import RIVALS_OF, FieldRule, RecordRules
+from lookalike.kinds.records.rules import EACH, FieldRule, RecordRules
 from lookalike.kinds.records.search import ENOUGH_BITS, FEWER, LARGE_TABLE
 from lookalike.kinds.records.source import as_text, open_records
 from lookalike.kinds.records.spark.audit import audit
@@ -63,6 +63,8 @@ def run_records(
 ) -> RecordRun:  # fmt: skip
     """Prepare the run over one table of records, or over two if the second of the sources is not None."""
     _check(options, rules, several=sources[1] is not None)
+    if sources[1] is None and rules is not None and rules.rivals == EACH:
+        raise UsageError(f'rivals = "{EACH}" within one table is not available on Spark; take the local engine.')
     session = open_session(**cluster)
     opened = [open_rows(session, one, reading.id, several=sources[1] is not None) for one in sources if one is not None]
     tune(session, [one.frame for one in opened])
@@ -103,6 +105,8 @@ def _learned(
     if rules is None:
         with Pool(usable_cores()) as pool:
             rules = load(tables, None, chosen, pool, Trace())[1]
+    if len(tables) == 1:  # pairs compete between two tables only
+        rules = replace(rules, rivals=False)
     asked = options | {"audit": 0} | ({} if threshold is None else {"threshold": threshold})
     made = searched(tables, asked, Trace(), rules=rules).job
     trace.add(sampled=sum(sample.num_rows for sample in samples))
@@ -245,12 +249,12 @@ class RecordRun(SparkRun):
     @property
     def rivals(self) -> bool:
         """Return whether better competing pairs lower the score of a pair."""
-        return len(self.origins) == 2 and self.job.rules.rivals is not False
+        return any(self.sides)
 
     @property
     def sides(self) -> Sides:
         """Return whether the pairs of a record of the first table compete, and those of the second."""
-        return next(sides for sides, name in RIVALS_OF.items() if name == self.job.rules.rivals)
+        return self.job.rules.sides(across=len(self.origins) == 2)
 
     @cached_property
     def edges(self) -> DataFrame:

@@ -38,6 +38,30 @@ def test_edits_equal_the_whole_table(a: str, b: str, most: int) -> None:
     assert similarity.edits(letters(a), letters(b), most, rows) == min(slow_edits(a, b), most + 1)
 
 
+WORDS = st.lists(st.text(alphabet="abc1", min_size=1, max_size=7), min_size=1, max_size=6)
+
+
+@settings(deadline=None)
+@given(WORDS, WORDS, st.data())
+def test_the_closest_word_is_the_first_of_the_most_similar_ones(
+    one: list[str], other: list[str], data: st.DataObject
+) -> None:
+    """Lengths and letters exclude words before they are compared, and never the closest one."""
+    column = pa.chunked_array([[" ".join(one), " ".join(other)]], pa.large_string())
+    words = make_field(column, FieldRule(column="x")).words
+    ends = words.offsets.tolist()
+    a0, a1, b0, b1 = (ends[0], ends[1], ends[1], ends[2]) if len(ends) > 2 else (0, ends[1], 0, ends[1])
+    used = np.array(data.draw(st.lists(st.booleans(), min_size=b1 - b0, max_size=b1 - b0)), np.bool_)
+    rows = np.empty((3, similarity.MAX_EDIT_LETTERS + 2), np.int64)
+    for i in range(a0, a1):
+        a = similarity.word(words, i)
+        seen = [0.0 if used[j] else similarity.word_likeness(a, similarity.word(words, b0 + j), words.masks[i],
+                                                             words.masks[b0 + j], rows) for j in range(b1 - b0)]  # fmt: skip
+        best = max(seen)
+        expected = (best, seen.index(best)) if best > 0 else (0.0, -1)
+        assert similarity.closest_word(words, i, b0, b1 - b0, used, rows) == expected
+
+
 def values(kind: str, *texts: str | None) -> float:
     """The similarity of the first two texts in a column of all."""
     made = make_field(pa.chunked_array([list(texts)], pa.large_string()), FieldRule(column="x", compare=kind))
