@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 EXTRAS := --extra code --extra heic --extra images --extra plots --extra records --extra serve
 ALL_EXTRAS := $(EXTRAS) --extra graph --extra mcp --extra postgres --extra remote --extra spark --extra web
 
-.PHONY: help demo test lint types rooms tests docs bench bench-faults bench-fuzz bench-soak lock clean
+.PHONY: help demo test lint types rooms tests docs wheel bench bench-faults bench-fuzz bench-soak lock clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -45,6 +45,10 @@ docs: $(VENV)/ready-dev ## the site, into .site/index.html; warnings are errors
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html docs .site
 	@echo "Open .site/index.html"
 
+wheel: $(VENV)/ready ## a wheel with machine code for this version of Python and Linux on x86-64, into dist
+	$(BIN)/python scripts/make_machine_code.py .machine-code
+	LOOKALIKE_MACHINE_CODE=.machine-code $(PIP) wheel . --no-deps --wheel-dir dist
+
 bench: ## speed and quality beside other tools, in an environment of its own (.bench)
 	benchmarks/run
 
@@ -62,4 +66,4 @@ lock: ## pin what is installed (needs uv)
 	uv pip compile pyproject.toml $(ALL_EXTRAS) --group dev --universal --no-emit-index-url --custom-compile-command "make lock" -o requirements-dev.lock
 
 clean: ## remove what make has made
-	rm -rf $(VENV) .bench .demo .demo.html .demo-texts.parquet .site
+	rm -rf $(VENV) .bench .machine-code dist .demo .demo.html .demo-texts.parquet .site

@@ -42,6 +42,10 @@ bits pairs bits.csv --max-bits 4 -o out.csv
 bits groups bits.csv --max-bits 4 -o out.csv
 series pairs walk.csv --window 20 --within 2 -o out.csv
 series pairs walk.csv --window 20 --top 3 -o out.csv
+nearest texts.csv --text text --top 2 -o out.csv
+stories texts.csv --text text -o out.csv
+scrub texts.csv --text text --min-tokens 5 -o out.csv
+decontaminate texts.csv --text text --against few.csv -o out.csv
 """
 RECORDER = """
 import atexit, json, sys

@@ -6,8 +6,8 @@ from collections.abc import Collection as Numbers
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
+from lookalike.core.arrow import as_arrow
 from lookalike.io.collection import Collection
 
 
@@ -24,7 +24,7 @@ def pick_texts(collections: Sequence[Collection], wanted: Numbers[int]) -> dict[
     for collection in collections:
         for batch in collection.texts():
             here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + len(batch))]
-            texts = batch.texts.take(pa.array((here - first).tolist(), pa.int64())).to_pylist()
+            texts = batch.texts.take(as_arrow(here - first)).to_pylist()
             by_number.update(zip(here.tolist(), texts, strict=True))
             first += len(batch)
             if len(by_number) == len(numbers):

@@ -171,7 +171,7 @@ def _lengths(lists: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def string_array(values: Sequence[str | bytes | None], dtype: pa.DataType) -> pa.Array:
-    """Return texts (bytes as they are) as an Arrow array of strings.
+    """Return texts (bytes as they are) as an Arrow array of strings or bytes.
 
     `pa.array` does the same, but imports pandas if it is installed, which takes longer than a small run.
 
@@ -179,7 +179,7 @@ def string_array(values: Sequence[str | bytes | None], dtype: pa.DataType) -> pa
     ['a', None, 'bc']
     """
     parts = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in values]
-    ends = np.zeros(len(parts) + 1, np.int64 if pa.types.is_large_string(dtype) else np.int32)
+    ends = np.zeros(len(parts) + 1, np.int64 if dtype in (pa.large_string(), pa.large_binary()) else np.int32)
     np.cumsum([len(part) for part in parts], out=ends[1:])
     valid = np.packbits([value is not None for value in values], bitorder="little") if None in values else None
     buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(ends), pa.py_buffer(b"".join(parts))]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 COMPILATION = {"kernels._compiler", "kernels._image"}  # modules that determine the machine code and its format
 PACKAGE = Path(__file__).parents[1]
+IN_WHEEL = PACKAGE / "kernels" / "machine_code"  # only in wheels of `make wheel`
 IMPORTS = re.compile(r"^from lookalike\.((?:\w+\.)*kernels)(?:\.(\w+))? import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
@@ -42,6 +43,20 @@ def cache_home() -> Path:
     return home / "lookalike" / "kernels"
 
 
+def _name(module: str) -> str:
+    """Return the name of a module's folder, which changes with the sources that the machine code depends on."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(sources(module) | COMPILATION):
+        digest.update(_content(_file(name)))
+    return f"{module}-{digest.hexdigest()}"
+
+
+@cache
+def folder_in_wheel(module: str) -> Path:
+    """Return the folder with the machine code of a module that a wheel contains, which may be missing."""
+    return IN_WHEEL / _name(module)
+
+
 @cache
 def folder(module: str) -> Path:
     """Return a cache folder for the compiled kernels of a module; a temporary folder if the user's is not writable.
@@ -49,10 +64,7 @@ def folder(module: str) -> Path:
     Its name contains a hash of all sources that the module depends on, because numba's cache only checks the file of a
     function, not the functions that it calls.
     """
-    digest = hashlib.blake2b(digest_size=8)
-    for name in sorted(sources(module) | COMPILATION):
-        digest.update(_content(_file(name)))
-    base = cache_home() / f"{module}-{digest.hexdigest()}"
+    base = cache_home() / _name(module)
     try:
         base.mkdir(parents=True, exist_ok=True)
         if os.access(base, os.W_OK | os.X_OK):

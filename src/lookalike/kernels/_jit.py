@@ -103,7 +103,7 @@ class Kernel:
         file = self.file(kinds)
         if file is None:
             return self.dispatcher
-        entry = self._load(file)
+        entry = self._load(file) or self._load(self.file_in_wheel(kinds))
         if entry is None:
             if on_compile is not None:
                 on_compile()
@@ -117,14 +117,29 @@ class Kernel:
 
         if None in kinds or not fingerprint():
             return None
-        digest = hashlib.blake2b(repr(kinds).encode() + fingerprint(), digest_size=8).hexdigest()
-        return self._folder() / f"{self.__name__}-{digest}.code"
+        return self._folder() / self._file_name(kinds, fingerprint())
 
-    def _load(self, file: Path) -> Any:
+    def file_in_wheel(self, kinds: tuple[Any, ...]) -> Path | None:
+        """Return the place of the machine code that a wheel may contain; None where it cannot run."""
+        from lookalike.kernels._folders import folder_in_wheel
+        from lookalike.kernels._loader import fingerprint_of_level
+
+        if not fingerprint_of_level():
+            return None
+        home = folder_in_wheel(self.__module__.partition(".")[2])
+        return home / self._file_name(kinds, fingerprint_of_level())
+
+    def _file_name(self, kinds: tuple[Any, ...], fingerprint: bytes) -> str:
+        digest = hashlib.blake2b(repr(kinds).encode() + fingerprint, digest_size=8).hexdigest()
+        return f"{self.__name__}-{digest}.code"
+
+    def _load(self, file: Path | None) -> Any:
         """Return the compiled function that a file contains; None without a file that fits."""
         from lookalike.kernels._image import Image, UnsupportedCode
         from lookalike.kernels._loader import load
 
+        if file is None:
+            return None
         try:
             return load(Image.from_bytes(file.read_bytes()), self.py_func)
         except (OSError, UnsupportedCode):

@@ -30,6 +30,10 @@ from lookalike.kernels._image import Image, UnsupportedCode
 HARMLESS_SETTINGS = {"NUMBA_NUM_THREADS"}
 DIGEST_SIZE = 16
 CPU_FIELDS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags")
+CPU_LEVEL = "x86-64-v3"  # the processors that the machine code in a wheel is for, by the compiler's name
+CPU_LEVEL_FLAGS = frozenset(
+    b"abm avx avx2 bmi1 bmi2 cx16 f16c fma lahf_lm movbe pni popcnt sse4_1 sse4_2 ssse3 xsave".split()
+)
 
 
 @cache
@@ -40,12 +44,30 @@ def fingerprint() -> bytes:
     if {name for name in os.environ if name.startswith("NUMBA_")} - HARMLESS_SETTINGS:
         return b""  # settings of the compiler: let it decide
     try:
-        versions = [_package(name).joinpath("_version.py").read_bytes() for name in ("numba", "llvmlite")]
-        cpu = _cpu()
+        return _digest(_cpu(), sys.version)
     except (OSError, UnsupportedCode):
         return b""
+
+
+@cache
+def fingerprint_of_level() -> bytes:
+    """Return a digest of all that the machine code in a wheel depends on except the sources; empty if it cannot run."""
+    try:
+        flags = _cpu().rpartition(b"flags")[2].split()
+        return (
+            _digest(CPU_LEVEL.encode(), "{}.{}".format(*sys.version_info))
+            if flags and CPU_LEVEL_FLAGS <= {*flags}
+            else b""
+        )
+    except (OSError, UnsupportedCode):
+        return b""
+
+
+def _digest(processor: bytes, python: str) -> bytes:
+    """Return a digest of a processor and of the versions of Python and of the packages that machine code depends on."""
+    versions = [_package(name).joinpath("_version.py").read_bytes() for name in ("numba", "llvmlite")]
     digest = hashlib.blake2b(digest_size=DIGEST_SIZE)
-    for part in (*versions, cpu, sys.version.encode(), sys.abiflags.encode(), np.__version__.encode()):
+    for part in (*versions, processor, python.encode(), sys.abiflags.encode(), np.__version__.encode()):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.digest()
 

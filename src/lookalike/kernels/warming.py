@@ -37,8 +37,10 @@ class Needed(NamedTuple):
         """Return whether the kernel has to be compiled and the result can be kept."""
         from lookalike.kernels._folders import cache_home
 
-        file = self.kernel.file(self.kinds)
-        return file is not None and cache_home() in file.parents and not file.exists()
+        file, in_wheel = self.kernel.file(self.kinds), self.kernel.file_in_wheel(self.kinds)
+        if file is None or cache_home() not in file.parents:
+            return False
+        return not (file.exists() or (in_wheel is not None and in_wheel.exists()))
 
 
 @cache
@@ -50,6 +52,11 @@ def _list() -> tuple[list[Needed], dict[str, list[int]]]:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def listed() -> list[Needed]:
+    """Return the kernels of all commands."""
+    return _list()[0]
 
 
 def missing(command: str | None = None) -> list[Needed]:

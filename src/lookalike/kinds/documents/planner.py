@@ -25,6 +25,7 @@ from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
 
 MOST_VISITS = 30_000_000  # postings of the sample that may be visited to count its candidates
+SMALL_JOIN = 2e7  # ns; below it the prefix join is taken, so that the first run compiles the kernels of one join only
 MOST_BUCKET_PAIRS = 4_000_000  # bucket pairs of the sample that may be enumerated to count its candidates
 MOST_HELD = 20_000_000  # pairs that the exact join may store when groups could be formed without storing pairs
 
@@ -92,7 +93,7 @@ class SampleJoin:
         prefixes += self.visits * grow * grow * costs.posting_visited
         prefixes += scoring(self.candidates * grow * grow, len(self.sample) * grow, elements, costs)
         counting = elements * costs.element_listed
-        if counting < prefixes and elements * LISTED < POSTINGS_BUDGET_SHARE * budget:
+        if prefixes > SMALL_JOIN and counting < prefixes and elements * LISTED < POSTINGS_BUDGET_SHARE * budget:
             counting += self.triples * grow * grow * costs.triple
             if counting < prefixes:
                 return "counting", counting

@@ -21,6 +21,7 @@ from lookalike.errors import InputError
 from lookalike.io.atomic import check_folder, check_place, replacing
 from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import RECEIPT, write_json
+from lookalike.io.texts import string_array
 from lookalike.io.write import write_table
 from lookalike.kinds.scrub.items_page import SHOWN_ITEMS, SharedWords, page_of_items
 from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
@@ -250,7 +251,7 @@ def read_items(benchmarks: Any, job: ScrubJob, question: str | None, answer: str
                 raise InputError(f"the benchmark {name} has no rows; expected test items.")
             names += [name] * (len(texts) - before)
             fields += [collection.text_column] * (len(texts) - before)
-    ranges = token_ranges(pa.array(texts, pa.large_string()), job)
+    ranges = token_ranges(string_array(texts, pa.large_string()), job)
     return BenchmarkItems(names, fields, ids, texts, ranges.tokens, ranges.offsets)
 
 

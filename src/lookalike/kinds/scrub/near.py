@@ -9,7 +9,7 @@ from lookalike.kinds.scrub.kernels import near as kernel
 from lookalike.kinds.scrub.kernels.windows import NONE
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import U8, ScrubTokens
-from lookalike.kinds.scrub.windows import Windows, hash_set, steps
+from lookalike.kinds.scrub.windows import Windows, hash_set, pieces_of, steps
 from lookalike.runtime.local.memory_needs import check_memory
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
@@ -31,11 +31,12 @@ def find_near_cuts(
     ends = np.zeros(len(read), np.int64)
     made: list[I64] = [np.empty((0, 4), np.int64)]
     number = 0
-    for first, last in steps(np.cumsum(np.diff(read.offsets)[order])):
+    sizes = np.cumsum(np.diff(read.offsets)[order])
+    for first, last in steps(sizes):
         given = (order[first:last], read.tokens, read.flags, gone, read.offsets, windows.length, windows.short)
         table = (states, keys, places, stays, stays_at, ends, number)
-        room = np.empty((1 << 10, 4), np.int64)
-        made.append(kernel.cut_near(*given, job.gap, job.length, job.max_loss, *table, room))
+        room = pieces_of(sizes, first, last)
+        made.append(room[: kernel.cut_near(*given, job.gap, job.length, job.max_loss, *table, room)].copy())
         number = last
         pool.rest()
     return _counted(np.concatenate(made))

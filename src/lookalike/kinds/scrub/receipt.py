@@ -10,6 +10,7 @@ from lookalike.core.recall_audit import Audit
 from lookalike.core.trace import Trace
 from lookalike.io.collection import Collection
 from lookalike.io.random_access import pick_texts
+from lookalike.io.texts import string_array
 from lookalike.kinds.scrub.repeats import CutList
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import ScrubTokens, token_ranges
@@ -34,7 +35,7 @@ def frequent_passages(read: ScrubTokens, cuts: CutList, job: ScrubJob, collectio
     out = []
     for (token, tokens), times, owner in zip(copies[best].tolist(), often[best].tolist(), owners.tolist(), strict=True):
         text = texts[owner]
-        ranges = token_ranges(pa.array([text], pa.large_string()), job)
+        ranges = token_ranges(string_array([text], pa.large_string()), job)
         first = token - int(read.offsets[owner])
         quoted = text.encode()[ranges.starts[first] : ranges.ends[first + tokens - 1]].decode("utf-8", "replace")
         quoted = " ".join(quoted.split())

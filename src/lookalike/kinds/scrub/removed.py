@@ -18,6 +18,7 @@ from lookalike.core.arrow import as_arrow
 from lookalike.io.atomic import check_output, replacing
 from lookalike.io.leftovers import clear_leftovers, hidden_name, in_use, remove
 from lookalike.io.reader import nbytes_of
+from lookalike.io.texts import string_array
 from lookalike.kinds.scrub.spans import CutDocument, KeptPlaces
 
 METADATA_KEY = b"lookalike:scrub"
@@ -82,9 +83,17 @@ class RemovedRows:
     def flush(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
-            arrays = [pa.array(list(values), dtype) for values, dtype in zip(columns, SPOOLED.types, strict=True)]
+            arrays = [_column(values, dtype) for values, dtype in zip(columns, SPOOLED.types, strict=True)]
             self.sink(pa.record_batch(arrays, schema=SPOOLED))
             self._rows, self._nbytes = [], 0
+
+
+def _column(values: Sequence[Any], dtype: pa.DataType) -> pa.Array:
+    """Return a column of SPOOLED without importing pandas, as `pa.array` would."""
+    if pa.types.is_large_binary(dtype):
+        return string_array(values, dtype)
+    missing = np.array([value is None for value in values])
+    return as_arrow(np.array([value or 0 for value in values], np.int64), missing if missing.any() else None)
 
 
 @dataclass(frozen=True)
@@ -103,9 +112,7 @@ class RemovedColumns:
         places = self.kept.places(pieces)
         none = pieces[:, 2] < 0
         owner = np.searchsorted(self.offsets, np.maximum(pieces[:, 2], 0), "right") - 1
-        kept = self.ids.take(
-            pa.array([None if gone else int(row) for row, gone in zip(owner, none, strict=True)], pa.int64())
-        )
+        kept = self.ids.take(as_arrow(owner, none))
         columns = {
             "id": self.ids.take(batch.column("row")).combine_chunks(),
             **{name: batch.column(name) for name in ("row", "start", "end", "start_byte", "end_byte")},

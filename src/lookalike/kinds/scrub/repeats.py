@@ -17,12 +17,13 @@ from lookalike.kinds.scrub.kernels.windows import NONE
 from lookalike.kinds.scrub.near import find_near_cuts
 from lookalike.kinds.scrub.spec import ScrubJob
 from lookalike.kinds.scrub.tokens import U8, ScrubTokens
-from lookalike.kinds.scrub.windows import Repeats, Windows, hash_table, steps
+from lookalike.kinds.scrub.windows import Repeats, Windows, hash_table, pieces_of, steps
 from lookalike.runtime.local.memory_needs import check_memory
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.work_folder import Workspace
 
 REPEAT_BYTES = 56  # bytes of memory of each run that repeats: its place in the table
+RESOLVED_AT_ONCE = 1 << 20  # pieces
 NO_PIECES: I64 = np.empty((0, 4), np.int64)
 
 
@@ -73,10 +74,23 @@ def find_cuts(read: ScrubTokens, job: ScrubJob, pool: Pool, trace: Trace, space:
     pieces = np.concatenate(found) if found else NO_PIECES
     pieces = pieces[states[_owners(read, pieces)] != kernel.LEFT_WHOLE]
     pieces = pieces[np.argsort(pieces[:, 0], kind="stable")]
-    pieces = kernel.resolve(pieces, read.flags, gone, np.empty((len(pieces) + 1, 4), np.int64))
     trace.add(rounds=rounds)
     near_copies[states[: len(near_copies)] == kernel.LEFT_WHOLE] = 0
-    return CutList(pieces, states, near_copies)
+    return CutList(_resolved(pieces, read.flags, gone), states, near_copies)
+
+
+def _resolved(pieces: I64, flags: U8, gone: U8) -> I64:
+    """Return the pieces with sources that stay."""
+    firsts = pieces[:, 0].copy()
+    out = np.empty((max(RESOLVED_AT_ONCE, int(pieces[:, 1].max(initial=0)) + 1), 4), np.int64)
+    made: list[I64] = []
+    done = used = 0
+    while done < len(pieces):
+        done, used = kernel.resolve(pieces, done, firsts, flags, gone, out, used)
+        if done < len(pieces):  # the last piece may go on
+            made.append(out[: used - 1].copy())
+            out[0], used = out[used - 1], 1
+    return np.concatenate([*made, out[:used]])
 
 
 def _check_table(space: Workspace, repeats: int) -> None:
@@ -101,13 +115,14 @@ def _cut(
     segments = job.at != "token" or job.unit == "byte"
     for first, last in steps(sizes):
         some = order[first:last]
-        room = np.empty((1 << 10, 4), np.int64)
+        room = pieces_of(sizes, first, last)
         given = (some, read.tokens, read.flags, gone, read.offsets)
         ending = (job.max_loss, job.on_max_loss == "drop", states, keys, places, values)
         if job.level == "span":
-            made.append(kernel.cut_documents(*given, job.length, segments, *ending, room))
+            used = kernel.cut_documents(*given, job.length, segments, *ending, room)
         else:
-            made.append(kernel.cut_lines(*given, job.max_times, *ending, seen, room))
+            used = kernel.cut_lines(*given, job.max_times, *ending, seen, room)
+        made.append(room[:used].copy())
         pool.rest()
         report(last, len(order))
     return np.concatenate(made)

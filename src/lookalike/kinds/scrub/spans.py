@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.core.arrays import I64
+from lookalike.core.arrow import as_arrow
 from lookalike.core.token_hashes import strings
 from lookalike.errors import InputChanged
 from lookalike.io.batch import TextBatch
@@ -124,7 +124,7 @@ class CutReader:
         wanted = np.unique(np.concatenate([self._owners[begin:end], referred, cut_whole]))
         documents: dict[int, CutDocument] = {}
         if len(wanted):
-            texts = batch.texts.take(pa.array((wanted - first).tolist(), pa.int64()))
+            texts = batch.texts.take(as_arrow(wanted - first))
             ranges = token_ranges(texts, self.job)
             if not np.array_equal(np.diff(ranges.offsets), np.diff(self.offsets)[wanted]):
                 raise InputChanged(self.collection.name)

@@ -166,3 +166,8 @@ def steps(sizes: I64) -> Iterator[tuple[int, int]]:
         last = max(first + 1, int(np.searchsorted(sizes, before + TOKENS_PER_STEP, "right")))
         yield first, last
         first = last
+
+
+def pieces_of(sizes: I64, first: int, last: int) -> I64:
+    """Return room for the pieces of one step, one for each token; what is not used takes no memory."""
+    return np.empty((int(sizes[last - 1] - (sizes[first - 1] if first else 0)), 4), np.int64)

@@ -16,7 +16,7 @@ from lookalike.core.measures import bar, set_measure
 from lookalike.core.method_choice import PLANNER_SAMPLE
 from lookalike.core.trace import Trace
 from lookalike.errors import TooManyPairs
-from lookalike.kinds.documents import counting_join
+from lookalike.kinds.documents import counting_join, planner
 from lookalike.kinds.documents.counting_join import counted_pairs
 from lookalike.kinds.documents.planner import SampleJoin, preview
 from lookalike.kinds.documents.prefix_join import exact_pairs
@@ -106,11 +106,18 @@ def test_the_cheaper_way_is_taken_and_both_agree() -> None:
         )
 
 
-def test_the_receipt_names_the_way() -> None:
+def test_the_receipt_names_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "SMALL_JOIN", 0.0)
     lists = [[i % 7, i % 5, 100 + i % 3] for i in range(300)]
     receipt = la.pairs(lists, threshold=0.2, exact=True).receipt
     assert receipt["choice"]["way"] == "counting"
     assert receipt["counts"]["triples"] > 0
+
+
+def test_small_collections_take_one_join() -> None:
+    """So the first run of a command compiles the kernels of one join only."""
+    lists = [[i % 7, i % 5, 100 + i % 3] for i in range(300)]
+    assert la.pairs(lists, threshold=0.2, exact=True).receipt["choice"]["way"] == "prefixes"
 
 
 @given(sets=families)

@@ -65,7 +65,7 @@ def test_the_receipt_says_what_was_chosen() -> None:
     receipt = la.pairs(["one two three"] * 3).receipt
     assert receipt["choice"] == {
         "method": "exact",
-        "way": "counting",
+        "way": "prefixes",
         "predicted_seconds": {},
         "why": "1 different items are few enough to miss none",
     }

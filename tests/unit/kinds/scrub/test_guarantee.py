@@ -174,3 +174,12 @@ def test_no_line_or_paragraph_occurs_more_often(texts: list[str], times: int, le
     assert max(counts.values(), default=0) <= times or level == "paragraph"
     for cut in result.removed.to_pylist():
         assert cut["occurrences"] > times
+
+
+@given(TEXTS, st.integers(2, 6))
+@settings(max_examples=40)
+def test_copies_are_found_in_parts(texts: list[str], length: int) -> None:
+    options: dict[str, Any] = {"unit": "word", "min_tokens": length}
+    whole = la.scrub(texts, **options).cuts.pieces
+    with mock.patch("lookalike.kinds.scrub.repeats.RESOLVED_AT_ONCE", 1):
+        assert la.scrub(texts, **options).cuts.pieces.tolist() == whole.tolist()

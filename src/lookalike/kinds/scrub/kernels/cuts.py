@@ -28,12 +28,11 @@ def following(gone: Any, i: int) -> int:
 
 
 @jit
-def put(pieces: Any, used: int, flags: Any, token: int, source: int, count: int) -> Any:
+def put(pieces: Any, used: int, flags: Any, token: int, source: int, count: int) -> int:
     """Record the cut of a token whose equal stays at `source` (NONE: nowhere), in a new piece or the last one.
 
     pieces i64[any, 4]: first token, tokens, first token of the copy that stays, occurrences; a piece and its copy lie
-    within one document each. Returns the array, which is replaced by a longer one when it is full, and the number of
-    pieces.
+    within one document each. used: number of pieces so far. Returns the number of pieces after it.
     """
     if used and not flags[token] & TEXT_START and (source == NONE or not flags[source] & TEXT_START):
         last = pieces[used - 1]
@@ -41,16 +40,12 @@ def put(pieces: Any, used: int, flags: Any, token: int, source: int, count: int)
         if last[0] + last[1] == token and same:
             last[1] += 1
             last[3] = min(last[3], count)
-            return pieces, used
-    if used == len(pieces):
-        longer = np.empty((2 * used + 16, 4), np.int64)
-        longer[:used] = pieces
-        pieces = longer
+            return used
     pieces[used, 0] = token
     pieces[used, 1] = 1
     pieces[used, 2] = source
     pieces[used, 3] = count
-    return pieces, used + 1
+    return used + 1
 
 
 @jit
@@ -104,12 +99,12 @@ def matches(tokens: Any, gone: Any, sequence: Any, p: int, length: int, q: int) 
 def cut_run(
     tokens: Any, flags: Any, gone: Any, sequence: Any, m: int, length: int, segments: bool, slots: Any, kept: Any,
     places: Any, values: Any, pieces: Any, used: int,
-) -> Any:  # fmt: skip
+) -> int:  # fmt: skip
     """Cut the windows of one document that equal a window that stays, and register the others that stay.
 
     A window that a cut one refers to is pinned: its tokens are not cut. segments: widen cuts to whole segments.
     sequence i64[m]: tokens of the document that were not cut before; slots i64[m]; kept bool[m], False; places i64:
-    first token of the window that stays for each slot, or NONE; values i64: occurrences. Returns pieces and used.
+    first token of the window that stays for each slot, or NONE; values i64: occurrences. Returns the number of pieces.
     """
     cut_end = pinned = 0
     last_kept = -1
@@ -139,7 +134,7 @@ def cut_run(
                 for k in range(low, begin):
                     if gone[sequence[k]] == 0:
                         gone[sequence[k]] = CUT_NOW
-                        pieces, used = put(pieces, used, flags, sequence[k], NONE, 0)
+                        used = put(pieces, used, flags, sequence[k], NONE, 0)
             if last_kept > low - length:
                 retract(places, slots, kept, low - length + 1, last_kept + 1)
                 last_kept = low - length
@@ -153,7 +148,7 @@ def cut_run(
             for k in range(begin, p + length):
                 if gone[sequence[k]] == 0:
                     gone[sequence[k]] = CUT_NOW
-                    pieces, used = put(pieces, used, flags, sequence[k], j, values[slot])
+                    used = put(pieces, used, flags, sequence[k], j, values[slot])
                 if k < p + length - 1:
                     j = following(gone, j)
             cut_end = max(cut_end, p + length)
@@ -163,21 +158,21 @@ def cut_run(
             while cut_end < m and not (flags[sequence[cut_end]] & (MARKED | WALL)):
                 if gone[sequence[cut_end]] == 0:
                     gone[sequence[cut_end]] = CUT_NOW
-                    pieces, used = put(pieces, used, flags, sequence[cut_end], NONE, 0)
+                    used = put(pieces, used, flags, sequence[cut_end], NONE, 0)
                 cut_end += 1
         in_run = False
         if slot != NONE and q == NONE and cut_end <= p:
             places[slot] = sequence[p]
             kept[p] = True
             last_kept = p
-    return pieces, used
+    return used
 
 
 @jit
 def part_words(
     flags: Any, gone: Any, start: int, end: int, sequence: Any, m: int, length: int, slots: Any, kept: Any, places: Any,
     pieces: Any, used: int,
-) -> Any:  # fmt: skip
+) -> int:  # fmt: skip
     """Cut one more word where a cut would join the words on both of its sides to one. Arguments as in `cut_run`."""
     i = start
     while i < end:
@@ -189,21 +184,21 @@ def part_words(
             i += 1
         if i < end and flags[first] & AFTER_WORD and flags[i] & TOUCHING and not flags[i] & WALL:
             gone[i] = CUT_NOW
-            pieces, used = put(pieces, used, flags, i, NONE, 0)
+            used = put(pieces, used, flags, i, NONE, 0)
             at = np.searchsorted(sequence[:m], i)
             retract(places, slots, kept, at - length + 1, at + 1)
-    return pieces, used
+    return used
 
 
 @jit
 def cut_documents(
     order: Any, tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, segments: bool, max_loss: float,
     drop: bool, states: Any, keys: Any, places: Any, values: Any, pieces: Any,
-) -> Any:  # fmt: skip
-    """Cut the repeats of the documents of `order`, in this order, and return the pieces that were cut.
+) -> int:  # fmt: skip
+    """Cut the repeats of the documents of `order`, in this order; return the number of pieces that were cut.
 
     order i64: document numbers; max_loss: share of its tokens above which a document is dropped (drop) or left whole;
-    states u8[n]; the rest as in `cut_run`.
+    states u8[n]; pieces: room for one of each token; the rest as in `cut_run`.
     """
     used = 0
     longest = 0
@@ -225,10 +220,10 @@ def cut_documents(
         kept[:m] = False
         before = used
         if states[d] == ORDINARY:
-            pieces, used = cut_run(
+            used = cut_run(
                 tokens, flags, gone, sequence, m, length, segments, slots, kept, places, values, pieces, used
             )
-            pieces, used = part_words(flags, gone, start, end, sequence, m, length, slots, kept, places, pieces, used)
+            used = part_words(flags, gone, start, end, sequence, m, length, slots, kept, places, pieces, used)
             lost = 0
             for i in range(start, end):
                 lost += gone[i] != 0
@@ -243,20 +238,20 @@ def cut_documents(
                 gone[i] = CUT
             elif states[d] == DROPPED and gone[i] == 0:
                 gone[i] = CUT
-                pieces, used = put(pieces, used, flags, i, NONE, 0)
+                used = put(pieces, used, flags, i, NONE, 0)
         if states[d] == LEFT_WHOLE:
             used = before
             for p in range(m):
                 if slots[p] != NONE and places[slots[p]] == NONE:
                     places[slots[p]] = sequence[p]
-    return pieces[:used].copy()
+    return used
 
 
 @jit
 def cut_lines(
     order: Any, tokens: Any, flags: Any, gone: Any, offsets: Any, limit: int, max_loss: float, drop: bool, states: Any,
     keys: Any, places: Any, values: Any, seen: Any, pieces: Any,
-) -> Any:  # fmt: skip
+) -> int:  # fmt: skip
     """Cut the lines or paragraphs (one token each) that occur more than `limit` times, but for the first `limit`.
 
     seen i64: number of copies that stay for each slot. Otherwise as in `cut_documents`.
@@ -281,7 +276,7 @@ def cut_lines(
                 elif values[slot] > limit and seen[slot] >= limit and places[slot] != NONE:
                     gone[i] = CUT
                     lost += 1
-                    pieces, used = put(pieces, used, flags, i, places[slot], values[slot])
+                    used = put(pieces, used, flags, i, places[slot], values[slot])
                 else:
                     seen[slot] += 1
                     if places[slot] == NONE:
@@ -299,21 +294,21 @@ def cut_lines(
                 gone[i] = 0
             elif gone[i] == 0:
                 gone[i] = CUT
-                pieces, used = put(pieces, used, flags, i, NONE, 0)
+                used = put(pieces, used, flags, i, NONE, 0)
         if states[d] == LEFT_WHOLE:
             used = before
-    return pieces[:used].copy()
+    return used
 
 
 @jit
-def resolve(pieces: Any, flags: Any, gone: Any, out: Any) -> Any:
+def resolve(pieces: Any, first: int, firsts: Any, flags: Any, gone: Any, out: Any, used: int) -> Any:
     """Replace sources that were cut later by the sources of their pieces, so that all sources are kept.
 
-    pieces i64[n, 4], sorted by first token; flags, gone u8; out i64[any, 4]. Returns the pieces.
+    pieces i64[n, 4], sorted by first token; firsts i64[n]: these tokens; first: the piece to begin with; flags, gone
+    u8; out i64[any, 4], with `used` pieces so far. Returns the next piece, for which there is no more room, and `used`.
     """
-    used = 0
-    firsts = pieces[:, 0].copy()
-    for r in range(len(pieces)):
+    r = first
+    while r < len(pieces) and used + pieces[r, 1] <= len(out):
         source = pieces[r, 2]
         for k in range(pieces[r, 1]):
             at = NONE if source == NONE else source + k
@@ -323,5 +318,6 @@ def resolve(pieces: Any, flags: Any, gone: Any, out: Any) -> Any:
                     at = NONE
                 else:
                     at = pieces[other, 2] + at - pieces[other, 0]
-            out, used = put(out, used, flags, pieces[r, 0] + k, at, pieces[r, 3])
-    return out[:used].copy()
+            used = put(out, used, flags, pieces[r, 0] + k, at, pieces[r, 3])
+        r += 1
+    return r, used

@@ -97,13 +97,13 @@ def align(x: Any, y: Any, p: int, q: int, gap: int, pieces: Any, sources: Any, y
 def cut_near(
     order: Any, tokens: Any, flags: Any, gone: Any, offsets: Any, length: int, short: int, gap: int, least: int,
     max_loss: float, states: Any, keys: Any, places: Any, stays: Any, stays_at: Any, ends: Any, number: int, out: Any,
-) -> Any:  # fmt: skip
-    """Cut the near copies in the documents of `order`, in this order; return the pieces that were cut.
+) -> int:  # fmt: skip
+    """Cut the near copies in the documents of `order`, in this order; return the number of pieces that were cut.
 
     order i64: document numbers; least: equal tokens of a near copy; a document that would lose more than max_loss loses
     none of them. keys u64, places i64[slots, SEED_PLACES], NONE: table of seeds and their places in `stays`. stays u32,
     stays_at i64: tokens that stay, and their numbers; ends i64: where each document ends there; number: of
-    documents before; out i64[any, 4].
+    documents before; out i64[any, 4]: the pieces, with room for one of each token.
     """
     used = longest = 0
     for d in order:
@@ -157,7 +157,7 @@ def cut_near(
                 work -= end - first
                 for i in range(first, end):
                     gone[at[i]] = CUT
-                    out, used = put(out, used, flags, at[i], sources[i], 0)
+                    used = put(out, used, flags, at[i], sources[i], 0)
                 size = in_stays
                 copied = cut_end = end
                 found = True
@@ -171,9 +171,7 @@ def cut_near(
             stays[size], stays_at[size] = x[i], at[i]
             size += 1
         if used > before:
-            out, used = part_words(
-                flags, gone, offsets[d], offsets[d + 1], at, m, 1, nothing, none_kept, nothing, out, used
-            )
+            used = part_words(flags, gone, offsets[d], offsets[d + 1], at, m, 1, nothing, none_kept, nothing, out, used)
             lost = 0
             for i in range(offsets[d], offsets[d + 1]):
                 lost += gone[i] != 0
@@ -189,4 +187,4 @@ def cut_near(
                         gone[at[i]] = CUT
         ends[number] = size
         number += 1
-    return out[:used].copy()
+    return used
