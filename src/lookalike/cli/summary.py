@@ -26,6 +26,7 @@ NOT_COUNTED = {  # shingles of passages that were not compared
     "boilerplate_shingles": "shingles of boilerplate",
 }
 AUDIT = {"vectors": 128, "faces": 128}  # default sample size of the audit, if not 2000
+KNOWN_PAIRS = "`lookalike evaluate` measures it on pairs that you know"
 READ_AS = {None: "rows", False: "files", True: "lines"}  # what an item was in the input
 COUNTED_AS = {  # what counts as found if there is no list of pairs, by a part of the receipt's "over"
     "in one group": "found where both are in one group",
@@ -59,6 +60,8 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         yield "Recall", _measured(receipt)
     elif receipt["plan"] or receipt["choice"]["method"] == "keys":
         yield "Recall", f"{_planned(receipt)} · not measured; --audit {AUDIT.get(receipt['items'], 2000)} measures it"
+    elif "compared_parts" in counts:
+        yield "Recall", f"of common parts not planned and not measured; {KNOWN_PAIRS}"
     totals = " · ".join(count(counts[name], name) for name in FOUND if name in counts)
     yield "Found", f"{totals} in {sum(receipt['seconds'].values()):.1f} s, {receipt['peak_memory_mb']:,} MB of memory"
     if "verdicts" in receipt:

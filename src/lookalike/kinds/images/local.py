@@ -80,7 +80,8 @@ def run(
         folders[0].shows_more = relations.losses(
             pairs, frames, [names for one in ids for names in one.to_pylist()], hashed.readable
         )
-        choice = Choice("exact", {}, "all pairs of hashes are compared")
+        parts = "; common parts are looked up, and their recall is not measured" if job.parts else ""
+        choice = Choice("exact", {}, f"all pairs of hashes are compared{parts}")
         return RunOutput(
             ids, cross, classes, np.zeros(len(classes)), order[order >= 0], choice, pairs=pairs,
             details=partial(relations.columns, number),

@@ -203,3 +203,12 @@ def test_candidates_share_keys_with_a_bounded_number_of_neighbours(monkeypatch: 
 def test_no_pictures_have_no_candidates() -> None:
     with Pool(1) as pool:
         assert list(geometry.candidate_pairs(np.empty((0, 2), np.uint64), np.zeros(1, np.int64), pool)) == []
+
+
+@pytest.mark.promise("docs/explanation/curves.md", "pictures that share only a part, where the summary says so")
+def test_the_summary_says_that_the_recall_of_parts_is_not_measured(tmp_path: Path, lookalike) -> None:  # type: ignore[no-untyped-def]
+    folder = save(tmp_path / "in", a=street(1), z=CHANGES["frame"](street(1)))
+    said = lookalike("images", "pairs", folder, "-o", tmp_path / "out.csv").err
+    assert "Recall   of common parts not planned and not measured" in said
+    assert "Recall" not in lookalike("images", "pairs", folder, "--no-parts", "-o", tmp_path / "out2.csv").err
+    assert "their recall is not measured" in la.images.pairs(folder).receipt["choice"]["why"]
