@@ -14,6 +14,7 @@ from lookalike.cli.main import app
 
 @pytest.mark.promise("docs/how-to/selftest.md", "the same bytes")
 def test_every_way_agrees() -> None:
+    """The command of the page, without --quiet."""
     call = CliRunner().invoke(app, ["selftest"])
     assert call.exit_code == 0, call.output
     lines = call.output.splitlines()

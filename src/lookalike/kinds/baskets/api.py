@@ -287,11 +287,12 @@ def _on_spark(
     trace: Trace, group_items: Callable[[BasketJob], BasketJob] | None,
 ) -> SparkResult:  # fmt: skip
     from lookalike.kinds.baskets.spark.sources import run_baskets
-    from lookalike.kinds.documents.spec import refuse_weights
+    from lookalike.kinds.documents.spec import refuse_local_methods, refuse_weights
     from lookalike.runtime.spark.result import SparkResult
     from lookalike.runtime.spark.session import check_options
 
     refuse_weights(options, "a run on Spark compares baskets")
+    refuse_local_methods(options)
     check_options(options)
     rule, job = _asked(options)
     there = run_baskets(sources, rule, job, wanted(asked, grouping), keep, cluster, trace, group_items)

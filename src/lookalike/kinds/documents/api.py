@@ -297,12 +297,13 @@ def _on_spark(
     options: dict[str, Any], trace: Trace,
 ) -> SparkResult:  # fmt: skip
     from lookalike.kinds.documents.spark.run import DocumentRun
-    from lookalike.kinds.documents.spec import refuse_weights
+    from lookalike.kinds.documents.spec import refuse_local_methods, refuse_weights
     from lookalike.runtime.spark.result import SparkResult
     from lookalike.runtime.spark.session import check_options, open_session, tune
     from lookalike.runtime.spark.sources import open_origins
 
     refuse_weights(options, "a run on Spark compares sets")
+    refuse_local_methods(options)
     check_options(options, columns["on_bad_file"])
     session = open_session(**cluster)
     origins = open_origins(session, sources, text=columns["text"], id=columns["id"], lines=columns["lines"])

@@ -112,6 +112,20 @@ def refuse_weights(options: Mapping[str, Any], what: str) -> None:
         raise UsageError(f"{what} without weights; leave out `weight` and `weights`.")
 
 
+def refuse_local_methods(options: Mapping[str, Any]) -> None:
+    """Raise UsageError if the options name a method without an engine on Spark."""
+    method = options.get("method")
+    if method == "dcm":
+        raise UsageError(
+            "Divide-Compute-Merge runs on one machine; on Spark choose method exact, which finds the same."
+        )
+    if method == "folding":
+        raise UsageError(
+            "method folding runs on one machine; on Spark choose lsh, which keeps the same recall with fewer "
+            "candidates, or exact."
+        )
+
+
 def no_promise(method: str, job: Job) -> UsageError:
     """Return the error for a method whose recall depends on the Jaccard similarity, with a measure that does not."""
     return UsageError(

@@ -11,6 +11,7 @@ import pytest
 
 import lookalike as la
 from lookalike.errors import UsageError
+from lookalike.runtime.spark import session
 
 FACES = "faces do not run on Spark: a probe looks up neighbouring ranges of measurements, and Spark joins equal keys"
 STORIES = "stories do not run on Spark: there, ask for passages and for pairs, and connect the pairs of both"
@@ -25,7 +26,10 @@ STORIES = "stories do not run on Spark: there, ask for passages and for pairs, a
         (("pairs", "--method", "folding"), "method folding runs on one machine"),
     ],
 )  # fmt: skip
-def test_commands(lookalike: Callable[..., Any], words: tuple[str, ...], reason: str, tmp_path: Path) -> None:
+def test_commands(
+    lookalike: Callable[..., Any], words: tuple[str, ...], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "open_session", lambda **_: pytest.fail("a session was started"))
     source = tmp_path / "in.csv"
     source.write_text("id,text\n1,a b\n")
     done = lookalike(*words, source, "--engine", "spark")

@@ -47,15 +47,6 @@ class DocumentRun(SparkRun):
     job: Job
 
     def __post_init__(self) -> None:
-        if self.job.method == "dcm":
-            raise UsageError(
-                "Divide-Compute-Merge runs on one machine; on Spark choose method exact, which finds the same."
-            )
-        if self.job.method == "folding":
-            raise UsageError(
-                "method folding runs on one machine; on Spark choose lsh, which keeps the same recall with fewer "
-                "candidates, or exact."
-            )
         super().__post_init__()
         _ = self.plan
 
