@@ -161,6 +161,7 @@ SAMPLES: dict[str, Sample] = {
         "records", people, {"sample": pa.Table.from_pylist(people(400, 99)), "threshold": 0.75}, ["text"]
     ),
     "images": Sample("images", pictures, {}, ["a path"]),
+    "passages": Sample("passages", texts, {"min_tokens": 8, "threshold": 0.5}, [[1, 2]]),
     "faces": Sample("faces", measured, {"dimensions": 30, "threshold": 0.6}, ["a text"]),
 }
 

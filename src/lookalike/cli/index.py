@@ -43,6 +43,7 @@ class KindOfItem(Enum):
     records = "records"
     images = "images"
     faces = "faces"
+    passages = "passages"
 
 
 @app.command()
@@ -134,12 +135,13 @@ def _opened(
     A collection of documents knows whether files or lines are its items; a folder of pictures, which it could not read.
     """
     from lookalike.cli.terminal import err
+    from lookalike.index.sources import FILES_OF_TEXT
     from lookalike.io.pictures import open_pictures
     from lookalike.io.read import open_collection
 
     if index.kind.name == "images":
         return open_pictures(o.paths(inputs))
-    if index.kind.name != "documents":
+    if index.kind.name not in FILES_OF_TEXT:
         return o.paths(inputs)
     collection = open_collection(o.paths(inputs), text=column, id=id, lines=lines)
     for warning in collection.warnings:
@@ -217,6 +219,11 @@ class IndexQueryOptions(TypedDict, total=False):
         Option(None, "Find only items that are at least as near.", unset="that of the index",
                flags=("-t", "--threshold"), panel=o.WHAT),
     ]  # fmt: skip
+    containment: Annotated[
+        float | None,
+        Option(None, "In an index of passages: find the documents that hold at least this share of the words of a text "
+               "(or of which a longer text holds it).", unset="the threshold decides", panel=o.WHAT, range="(0, 1]"),
+    ]  # fmt: skip
     top: Annotated[int | None, Option(None, "Largest number of matches of an item.", unset="all", panel=o.WHAT)]
     column: Annotated[
         str | None,
@@ -259,7 +266,7 @@ def query(
     from lookalike.index.own_files import query_files
     from lookalike.io.results import write_receipt
 
-    audit, threshold, top = options["audit"], options["threshold"], options["top"]
+    audit, top = options["audit"], options["top"]
     if audit is not None and audit < 0:
         raise UsageError(f"audit is {audit}; expected a number of queries, or 0 for none.")
     text, output, quiet = options["query"], options["output"], options["quiet"]
@@ -268,10 +275,12 @@ def query(
         raise UsageError("give files to look for, or --query, one of them.")
     outputs = show.Outputs.check(output, force=options["force"])
     with Index.open(place, read_only=True) as index, terminal.progress(quiet) as progress:
-        if text and index.kind.name not in ("documents", "strings"):
+        if text and index.kind.name not in ("documents", "strings", "passages"):
             raise UsageError(
-                f"--query goes with documents and strings; {index.store.place} is an index of {index.kind.name}."
+                "--query goes with documents, strings and passages; "
+                f"{index.store.place} is an index of {index.kind.name}."
             )
+        threshold = _bound(index, options)
         source = None if inputs is None else _opened(index, inputs, **where)
         batches = [(text, pa.array(text))] if text else sources.read(index.kind, source, **where)
         tables, first, asked, sample = [index.query_table([])], 0, 0, recall.sample_for(index, audit)
@@ -307,6 +316,103 @@ def query(
             f"{formatting.count(matches.num_rows, 'matches')} of {formatting.count(asked, 'items')}"
             + (f" · wrote {output}" if output else ""),
         )
+
+
+def _bound(index: Index, options: dict[str, Any]) -> float | None:
+    """Return the threshold of a query, from --threshold or --containment."""
+    threshold, containment = options["threshold"], options["containment"]
+    if containment is None:
+        return None if threshold is None else float(threshold)
+    o.check_flags(IndexQueryOptions, options)
+    if threshold is not None:
+        raise UsageError("give --threshold or --containment, one of them.")
+    if index.kind.name != "passages":
+        raise UsageError(
+            f"--containment goes with an index of passages; {index.store.place} is one of {index.kind.name}. "
+            "Make one with: lookalike index create PLACE --kind passages."
+        )
+    return float(containment)
+
+
+class IndexPassagesOptions(TypedDict, total=False):
+    """The options of `passages`."""
+
+    query: Annotated[
+        list[str] | None, Option(None, "A text to look for; repeatable.", unset="the texts of INPUTS", panel=o.WHAT)
+    ]
+    top: Annotated[
+        int | None, Option(None, "Largest number of stored texts that quote a text.", unset="all", panel=o.WHAT)
+    ]
+    column: Annotated[str | None, Option(None, "Column of the texts.", unset="guessed", flags=("--text", "--column"))]
+    id: shared.Id
+    lines: Annotated[bool, Option(False, "Read text files line by line; without, each file is a document.")]
+    output: o.OutputFile
+    force: o.Force
+    quiet: o.Quiet
+
+
+@app.command("passages")
+@o.takes(IndexPassagesOptions)
+def find_passages(
+    place: Place,
+    options: dict[str, Any],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files, folders or globs with texts to look for.", show_default=False)
+    ] = None,
+) -> None:
+    """Find who quotes a text: the passages that texts share with those of an index, and where they are.
+
+    The columns start and end are characters of the text, stored_start and stored_end those of the stored one. With
+    -o page.html, a page shows both texts with the passages marked.
+    """
+    import pyarrow as pa
+
+    from lookalike.cli import index_recall as recall
+    from lookalike.cli import output as show
+    from lookalike.cli import terminal
+    from lookalike.cli.quotations import QuotationPage, quotation_rows
+    from lookalike.index import sources
+    from lookalike.index.index import Index
+    from lookalike.index.quotations import check_finder
+    from lookalike.io.atomic import check_place
+    from lookalike.io.results import write_receipt
+
+    text, output, force = options["query"], options["output"], options["force"]
+    where = {name: options[name] for name in ("column", "id", "lines")}
+    if bool(inputs) == bool(text):
+        raise UsageError("give files to look for, or --query, one of them.")
+    is_page = output is not None and output.suffix == ".html"
+    if output is not None and is_page:
+        check_place(output, force=force)
+    outputs = show.Outputs.check(None if is_page else output, force=force)
+    with Index.open(place, read_only=True) as index, terminal.progress(options["quiet"]) as progress:
+        check_finder(index.kind, index.store.place, keeps_items=index.finds_passages)
+        source = None if inputs is None else _opened(index, inputs, **where)
+        batches = [(pa.array(text), None)] if text else sources.read(index.kind, source, **where)
+        tables, page, asked = [quotation_rows([], [], [], index)], QuotationPage(index), 0
+        for items, ids in _counted(iter(batches), progress):
+            texts = items.to_pylist()
+            names = list(range(asked, asked + len(texts))) if ids is None else ids.to_pylist()
+            found = index.passages(texts, k=options["top"])
+            tables.append(quotation_rows(names, texts, found, index))
+            if is_page:
+                page.add(names, texts, found)
+            asked += len(texts)
+        rows = pa.concat_tables(tables[1:] or tables, promote_options="permissive")
+        facts = recall.query_receipt(index, None, threshold=None, top=options["top"]) | {"asked": "index passages"}
+        if output is not None and is_page:
+            page.write(output, force=force)
+        elif output is not None:
+            with outputs.together():
+                outputs.write_table(rows, output)
+                receipt = facts | {"counts": {"passages": rows.num_rows, "queries": asked}}
+                write_receipt(receipt, show.receipt_of(output), [output], force=force)
+    if output is None:
+        _print_rows(rows, "passages")
+    if not options["quiet"]:
+        _say_read(source, asked)
+        wrote = f" · wrote {output}" if output else ""
+        _say("Found", f"{formatting.count(rows.num_rows, 'passages')} of {formatting.count(asked, 'texts')}{wrote}")
 
 
 @app.command()

@@ -17,12 +17,13 @@ import pyarrow as pa
 from lookalike.core.options import accepts
 from lookalike.core.run_options import Progress, silent
 from lookalike.errors import LeftOutWarning, UsageError
-from lookalike.index import grouping, sources, stores, transfer
+from lookalike.index import grouping, quotations, sources, stores, transfer
 from lookalike.index.inspection import Checked
 from lookalike.index.items import Batch, ids_of
-from lookalike.index.kinds import IndexKind, kind_again, make_kind
+from lookalike.index.kinds import IndexKind, PassageFinder, kind_again, make_kind
 from lookalike.index.new_items import NewItemFilter, blocks
 from lookalike.index.options import IndexOptions
+from lookalike.index.quotations import Quotation
 from lookalike.index.recall import RECALL_SAMPLE, IndexRecall, QuerySample, of_queries, of_stored
 from lookalike.index.scan import Budget
 from lookalike.index.search import Match, WorkLimit, matches, query_spans, shown
@@ -79,8 +80,9 @@ class Index:
         """Create a new, empty index.
 
         place: a folder that does not exist yet, or a postgresql:// URL. kind: documents, sets, vectors, bits, strings,
-        records, images, faces. store_items: store the items as they were given (for pictures, their paths), not only
-        their features. Options of None have the default of the kind; an option that the kind does not have is refused.
+        records, images, faces, passages. store_items: store the items as they were given (for pictures, their paths),
+        not only their features. Options of None have the default of the kind; an option that the kind does not have is
+        refused.
         """
         item_kind = make_kind(kind, {name: value for name, value in options.items() if value is not None})
         keeps = store_items and not item_kind.is_own_feature
@@ -284,6 +286,24 @@ class Index:
         report = partial(progress, "measure recall")
         return of_queries(self.store, self.kind, queries, limit, asked=sample, report=report)
 
+    @property
+    def finds_passages(self) -> bool:
+        """Whether `passages` can be asked."""
+        return self._keeps_items and isinstance(self.kind, PassageFinder)
+
+    def passages(self, items: Any, *, k: int | None = None) -> list[list[Quotation]]:
+        """Return the passages that each text shares with stored texts: who quotes it, and where.
+
+        For an index of passages that keeps its texts. Every run of at least `min_tokens` words is found. The stored
+        texts that share the most words come first; k: their largest number.
+        """
+        finder = quotations.check_finder(self.kind, self.store.place, keeps_items=self._keeps_items)
+        if k is not None and k < 1:
+            raise UsageError(f"k is {k}; expected at least 1.")
+        return [
+            found for piece in finder.pieces(items) for found in quotations.quotations(self.store, finder, piece, k)
+        ]
+
     def compare(self, a: Any, b: Any) -> float | None:
         """Return the exact similarity (or distance) of two items, whether they match or not.
 
@@ -427,4 +447,4 @@ class Index:
         return number
 
 
-__all__ = ["Added", "Checked", "Index", "IndexRecall", "Match", "QuerySample", "Stored"]
+__all__ = ["Added", "Checked", "Index", "IndexRecall", "Match", "QuerySample", "Quotation", "Stored"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from lookalike.core.arrays import F64, I64, Scale, check_choice
 from lookalike.errors import InputError, RecallWarning, UsageError, nearest
@@ -90,6 +90,32 @@ class ScannedKind(IndexKind, Protocol):
         """
 
 
+class SharedRun(NamedTuple):
+    """A passage of a query and a stored text: candidate: position of the stored text; the rest in characters."""
+
+    candidate: int
+    start: int
+    end: int
+    stored_start: int
+    stored_end: int
+    tokens: int
+
+
+@runtime_checkable
+class PassageFinder(IndexKind, Protocol):
+    """A kind of texts that knows where two of them share passages."""
+
+    def shared_runs(
+        self, query: bytes, features: Blobs, stored: Blobs, raw: Callable[[I64], Sequence[bytes | None]],
+        most: int | None,
+    ) -> list[SharedRun]:  # fmt: skip
+        """Return the passages that a text shares with stored ones, most shared words first.
+
+        query, features: the text and its features; stored: the features of the others; raw: rows of `stored` to their
+        bytes, None for removed ones; most: the largest number of stored texts.
+        """
+
+
 def too_loose(threshold: float, found: str, nearer: str = "nearer") -> UsageError:
     """Return the error for a query beyond the threshold of an index. found: what the index finds."""
     return UsageError(
@@ -106,6 +132,7 @@ KINDS = {  # module and class of each kind, imported on first use
     "records": "lookalike.kinds.records.index:RecordKind",
     "images": "lookalike.kinds.images.index:ImageKind",
     "faces": "lookalike.kinds.faces.index:FaceKind",
+    "passages": "lookalike.kinds.passages.index:PassageKind",
 }
 
 

@@ -12,6 +12,7 @@ from lookalike.core.shingle_options import HashBits, Normalize, ShingleLength, S
 from lookalike.kinds.documents.options import DocumentOptions
 from lookalike.kinds.faces.options import FaceOptions
 from lookalike.kinds.images.options import Hash, ImageOptions
+from lookalike.kinds.passages.options import PassageOptions
 
 
 class IndexOptions(TypedDict, total=False):
@@ -20,9 +21,10 @@ class IndexOptions(TypedDict, total=False):
     threshold: Annotated[
         float | None,
         Option(None, "How near items must be to match: a similarity (documents, sets, records), degrees (vectors), "
-               "bits (bits), edits (strings), bits of a hash (images), or a share of the measurements (faces).",
-               unset="documents and sets 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records from the "
-               "sample", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL),
+               "bits (bits), edits (strings), bits of a hash (images), a share of the measurements (faces), or of "
+               "the words of the shorter text (passages).",
+               unset="documents, sets and passages 0.8, vectors 10, bits 8, strings 2, images 10, faces 0.5, records "
+               "from the sample", flags=("-t", "--threshold"), panel=SIMILARITY_PANEL),
     ]  # fmt: skip
     recall: Annotated[float | None, changed(shared.Recall, default=None, unset="0.99; faces 0.95")]
     measure: Annotated[
@@ -71,6 +73,7 @@ class IndexOptions(TypedDict, total=False):
     min_likeness: Annotated[float | None, without_value(ImageOptions, "min_likeness")]
     tolerance: Annotated[float | None, without_value(FaceOptions, "tolerance")]
     grid: Annotated[str | tuple[int, int] | None, without_value(FaceOptions, "grid")]
+    min_tokens: Annotated[int | None, without_value(PassageOptions, "min_tokens")]
     fields: Annotated[
         Sequence[str] | None,
         Option(None, "Columns of records to compare.", unset="all but the ids", flags=("--field",),

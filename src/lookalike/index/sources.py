@@ -10,6 +10,8 @@ from lookalike.index.items import Batch
 from lookalike.index.kinds import IndexKind
 from lookalike.io.read import open_collection
 
+FILES_OF_TEXT = ("documents", "passages")  # kinds for which a text file is one item
+
 
 def read(
     kind: IndexKind, source: Any, *, column: str | None = None, id: str | None = None, lines: bool = False,  # noqa: A002
@@ -21,8 +23,8 @@ def read(
     """
     if not lines:
         return kind.read(source, column, id)
-    if kind.name != "documents":
-        raise UsageError(f"`lines` goes with documents; this index is of {kind.name}.")
+    if kind.name not in FILES_OF_TEXT:
+        raise UsageError(f"`lines` goes with documents and passages; this index is of {kind.name}.")
     return read_texts(source, column, id)
 
 

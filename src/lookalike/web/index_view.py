@@ -34,6 +34,7 @@ FRESH, UNCHANGED_SECONDS = (
 SCANNED = 300_000  # number of ids that a search examines
 CONTENT = {
     "documents": "text",
+    "passages": "text",
     "strings": "text",
     "bits": "text",
     "sets": "items",
@@ -233,8 +234,13 @@ class IndexView:
             if self.kind == "documents"
             else {}
         )
-        view = highlighting.side_by_side(self._content(one), self._content(other), job, {})
+        runs = self._shared(one, right) if self.index.finds_passages else []
+        view = highlighting.side_by_side(self._content(one), self._content(other), job, {}, runs)
         return {**answer, "score": self.index.compare(one, other), "view": view}
+
+    def _shared(self, text: str, other: Any) -> list[tuple[int, ...]]:
+        """Return the passages that a text shares with a stored one, in characters of both."""
+        return [found[1:5] for found in self.index.passages([text])[0] if found.id == other]
 
     def item(self, item: Any) -> Answer:
         stored = self._stored([self._known(item)]).get(item)

@@ -43,7 +43,7 @@ class ItemSchema:
 def form_of(kind: IndexKind) -> ItemSchema:
     """Return the JSON form of the items of an index of this kind."""
     any_kind: Any = kind
-    if kind.name == "documents":
+    if kind.name in ("documents", "passages"):
         return ItemSchema((StrictStr,), "A text.", "the quick brown fox jumps over the lazy dog")
     if kind.name == "strings":
         return ItemSchema((StrictStr,), "A string.", "Anna Meier")

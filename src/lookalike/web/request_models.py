@@ -51,6 +51,8 @@ class Bodies:
     added: type[BaseModel]
     compared: type[BaseModel]
     stored: type[BaseModel]
+    texts: type[BaseModel]
+    quotations: type[BaseModel]
 
 
 def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
@@ -63,6 +65,8 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
     lists: Any = [list.__class_getitem__(item_type) for item_type in types]
     items: Any = Union[tuple(Annotated[list_type, Field(max_length=batch)] for list_type in lists)]  # noqa: UP007
     reach: Any = {"minimum": threshold, "maximum": 1} if scale.sign > 0 else {"minimum": 0, "maximum": threshold}
+    if kind.name == "passages":  # an index of passages answers any share
+        reach = {"exclusiveMinimum": 0, "maximum": 1}
     number: Any = Int if kind.name in ("bits", "strings") and scale.sign < 0 else Number  # bits and edits are integers
     nearer: Any = Annotated[number, Field(json_schema_extra=reach)]  # the index itself checks the range
     match: Any = _model("Match", id=(Id, ...), **{scale.column: (float, ...)})
@@ -88,7 +92,20 @@ def bodies(kind: IndexKind, form: ItemSchema, batch: int) -> Bodies:
         ),
         stored=_model("Stored", id=(Id, ...), item=(Any, Field(description="As it was given; null if not stored."))),
         compared=_model("Compared", **{scale.column: (float | None, far)}),
+        texts=_model(
+            "Texts", items=(items, ...), k=(Count | None, Field(None, description="Maximum number of stored texts.")),
+        ),
+        quotations=_model("Quotations", passages=(
+            list[list[_quotation()]], Field(description="For each text: its passages, by stored text.")  # type: ignore[misc]
+        )),
     )  # fmt: skip
+
+
+def _quotation() -> type[BaseModel]:
+    """Create the model of a passage that a text shares with a stored one."""
+    places = dict.fromkeys(("start", "end", "stored_start", "stored_end"), (int, ...))
+    words = Field(description="Number of shared words.")
+    return _model("Quotation", id=(Id, ...), **places, tokens=(int, words), text=(str, Field(description="The words.")))
 
 
 def _model(name: str, **fields: Any) -> type[BaseModel]:

@@ -57,6 +57,7 @@ class Service:
         self.metrics = Metrics()
         self.kind, self.column = index.kind.name, index.kind.scale.column
         self.form = form_of(index.kind)
+        self.finds_passages = index.finds_passages
         self.bodies = request_models.bodies(index.kind, self.form, self.limits.batch)
         in_threads = "://" in index.store.place or self.kind in IN_THREADS  # a database may be slow to answer
         self._loop_items = 0 if in_threads else LOOP_ITEMS
@@ -134,6 +135,20 @@ class Service:
 
     def _matches(self, found: list[Any]) -> Response:
         return answer({"matches": [[{"id": key, self.column: near} for key, near in row] for row in found]})
+
+    async def passages(self, request: Request) -> Response:
+        """Who quotes these texts: the passages that they share with stored texts, and where, in characters."""
+        until = time.monotonic() + self.limits.seconds
+        self.access.check(request, write=False)
+        asked = await self._parse(await read_body(request, self.limits), self.bodies.texts, until)
+        found = await self._in_time(lambda: self.index.passages(asked.items, k=asked.k), until, self._threads)
+        rows = [
+            [{**one._asdict(), "text": text[one.start : one.end]} for one in passages]
+            for text, passages in zip(asked.items, found, strict=True)
+        ]
+        self.metrics.count("queried_items", len(asked.items))
+        self.metrics.count("matches", sum(map(len, rows)))
+        return answer({"passages": rows})
 
     async def add(self, request: Request) -> Response:
         """Put items into the index, in place of those with the same ids; with if_new, only what has no match yet."""
@@ -251,6 +266,8 @@ class Service:
         models, token = self.bodies, self.access.token is not None
         read, write = token and self.access.reads, token
         _route(app, "POST", "/query", self.query, models.query, models.matches, token=read)
+        if self.finds_passages:
+            _route(app, "POST", "/passages", self.passages, models.texts, models.quotations, token=read)
         _route(app, "POST", "/items", self.add, models.items, models.added, token=write, also={403: CLOSED})
         _route(
             app, "GET", "/items/{id:path}", self.item, None, models.stored, token=read, also={404: NO_ITEM}

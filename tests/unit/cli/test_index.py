@@ -60,7 +60,7 @@ def test_a_text_file_is_one_document(seen: Path, lookalike) -> None:
     lookalike("index", "create", "words", "--kind", "strings", "-q")
     assert lookalike("index", "add", "words", "whole.txt").err.startswith("Added    2 strings")
     assert lookalike("index", "add", "words", "whole.txt", "--lines").err == (
-        "UsageError: --lines goes with documents; this index is of strings.\n"
+        "UsageError: --lines goes with documents and passages; this index is of strings.\n"
     )
 
 

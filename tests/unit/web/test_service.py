@@ -310,3 +310,21 @@ def test_pictures_come_as_base64(kind: str, tmp_path: Path) -> None:
             status, answer = ask(server, "POST", "/query", {"items": [bad]})
             assert status == 422
             assert "base64" in answer["message"] or "cannot be read" in answer["message"]
+
+
+@pytest.mark.promise("docs/how-to/serve.md", "only of an index of passages")
+def test_who_quotes_a_text(tmp_path: Path) -> None:
+    quoted = "the quick brown fox jumps over the lazy dog near the old river bank"
+    with Index.create(tmp_path / "index", kind="passages", min_tokens=8) as index, serving(Service(index)) as where:
+        body: dict[str, Any] = {"items": [f"They say {quoted} again", "nothing here"], "ids": ["a", "b"]}
+        assert ask(where, "POST", "/items", body)[0] == 200
+        status, answer = ask(where, "POST", "/passages", {"items": [f"Well, {quoted.title()}!", "short"], "k": 5})
+        assert status == 200
+        place = {"id": "a", "start": 6, "end": 73, "stored_start": 9, "stored_end": 76, "tokens": 14}
+        assert answer == {"passages": [[{**place, "text": quoted.title()}], []]}
+        status, answer = ask(where, "POST", "/query", {"items": [quoted], "threshold": 0.3})
+        assert (status, answer) == (200, {"matches": [[{"id": "a", "similarity": 1.0}]]})
+        assert ask(where, "POST", "/passages", {"items": [1]})[0] == 422
+        assert ask(where, "POST", "/passages", {"items": ["a"], "threshold": 0.5})[0] == 422
+    with Index.create(tmp_path / "plain") as index, serving(Service(index)) as where:
+        assert ask(where, "POST", "/passages", {"items": ["a"]})[0] == 404
