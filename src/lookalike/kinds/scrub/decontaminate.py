@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import I64, U64
+from lookalike.core.arrays import I64
 from lookalike.core.binomial import clopper_pearson
 from lookalike.core.formatting import count
 from lookalike.core.options import check_values, defaults
@@ -23,9 +23,9 @@ from lookalike.io.read import by_lines, open_collection
 from lookalike.io.results import RECEIPT, write_json
 from lookalike.io.texts import string_array
 from lookalike.io.write import write_table
+from lookalike.kinds.scrub.item_matches import NEAR_WORDS, BenchmarkItems, ItemMatch, ItemSearch
 from lookalike.kinds.scrub.items_page import SHOWN_ITEMS, SharedWords, page_of_items
 from lookalike.kinds.scrub.kernels import cuts as cuts_kernel
-from lookalike.kinds.scrub.kernels import grams as kernel
 from lookalike.kinds.scrub.kernels.windows import NONE
 from lookalike.kinds.scrub.local import Scrubbed
 from lookalike.kinds.scrub.options import ONE_MACHINE, DecontaminateOptions
@@ -39,7 +39,6 @@ from lookalike.kinds.scrub.tokens import (
     token_ranges,
     tokens_recipe,
 )
-from lookalike.kinds.scrub.windows import hash_table
 from lookalike.runtime.engine_choice import only_local
 from lookalike.runtime.local.memory_needs import read_limit
 from lookalike.runtime.local.pool import Pool, usable_cores
@@ -49,69 +48,7 @@ from lookalike.runtime.receipt import peak_memory, source_warnings, versions, wo
 
 DECONTAMINATE_DEFAULTS = defaults(DecontaminateOptions)
 SEARCH_OPTIONS = ("min_tokens", "near", "question", "answer", "remove")  # options of the search itself
-NEAR_WORDS = 5  # words of the shingles by which near copies of items are found; shorter items are not searched
-DOCUMENTS_PER_TASK = 1 << 12
 QUOTED_ITEM = 300  # characters of an item in the table of matches
-
-
-@dataclass(frozen=True)
-class BenchmarkItems:
-    """The texts of all items: one entry for each text column of each row of each benchmark."""
-
-    names: list[str]
-    fields: list[str]
-    ids: list[Any]
-    texts: list[str]
-    tokens: Any
-    offsets: I64
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-@dataclass(frozen=True)
-class GramIndex:
-    """The runs of a length of all items. keys, values: table from hash to number; places: first token of each run;
-    owners, starts: the items of run r are owners[starts[r]:starts[r + 1]]; sizes: different runs of each item."""
-
-    length: int
-    keys: U64
-    values: I64
-    places: I64
-    owners: I64
-    starts: I64
-    sizes: I64
-
-    @classmethod
-    def of(cls, items: BenchmarkItems, length: int) -> GramIndex:
-        room = len(items.tokens)
-        hashes, owners, places = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room, np.int64)
-        n = kernel.gram_hashes(items.tokens, items.offsets, length, hashes, owners, places)
-        known, first, number = np.unique(hashes[:n], return_index=True, return_inverse=True)
-        pairs = np.unique(np.stack([number.reshape(-1), owners[:n]], 1), axis=0) if n else np.empty((0, 2), np.int64)
-        starts = np.searchsorted(pairs[:, 0], np.arange(len(known) + 1))
-        keys, values = hash_table(known, np.arange(len(known)))
-        sizes = np.bincount(pairs[:, 1], minlength=len(items))
-        return cls(length, keys, values, places[first], pairs[:, 1].copy(), starts, sizes)
-
-    def expand(self, runs: I64) -> tuple[I64, I64]:
-        """Return (index into `runs`, item) for every item of every run."""
-        counts = self.starts[runs + 1] - self.starts[runs]
-        row = np.repeat(np.arange(len(runs)), counts)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return row, self.owners[self.starts[runs][row] + within]
-
-
-@dataclass(frozen=True)
-class ItemMatch:
-    """An item in a document. longest: words of the longest shared run; share: of the item's shingles that are in the
-    document; windows: (first token, last token) of what they share."""
-
-    item: int
-    document: int
-    longest: int
-    share: float
-    windows: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,13 +196,13 @@ def _search(
     read: ScrubTokens, items: BenchmarkItems, job: ScrubJob, near: float, remove: str, pool: Pool, space: Workspace
 ) -> tuple[list[ItemMatch], CutList]:
     """Return the matches and the cuts. Spans are searched again after they are cut, because a cut joins two texts."""
-    runs, shingles = GramIndex.of(items, job.min_tokens), GramIndex.of(items, NEAR_WORDS)
+    search = ItemSearch.of(items, job.min_tokens, near, space.keeper)
     gone = space.array((len(read.tokens),), np.uint8)
     gone[:] = 0
     states = np.zeros(len(read), np.uint8)
     found: list[ItemMatch] = []
     while True:
-        here = _matched(read, gone, items, runs, shingles, near, pool)
+        here = search.matches(read, gone, pool)
         found += here
         if not here or remove == "documents":
             break
@@ -288,68 +225,6 @@ def _pieces(read: ScrubTokens, gone: U8, documents: Sequence[int]) -> I64:
         none = np.full(len(firsts), NONE)
         made.append(np.stack([firsts, ends - firsts, none, np.zeros_like(firsts)], 1))
     return np.concatenate(made)
-
-
-def _matched(
-    read: ScrubTokens, gone: U8, items: BenchmarkItems, runs: GramIndex, shingles: GramIndex, near: float, pool: Pool
-) -> list[ItemMatch]:
-    """Return the matches among the tokens that stay."""
-
-    def look(first: int) -> list[ItemMatch]:
-        where = read.offsets[first : first + DOCUMENTS_PER_TASK + 1]
-        hits = _hits(read, gone, where, first, shingles, items)
-        if not len(hits):
-            return []
-        whole = _longest(_hits(read, gone, where, first, runs, items), runs)
-        row, item = shingles.expand(hits[:, 3])
-        triples = np.unique(np.stack([hits[row, 0], item, hits[row, 3]], 1), axis=0)
-        pairs, counts = np.unique(triples[:, :2], axis=0, return_counts=True)
-        share = counts / np.maximum(1, shingles.sizes[pairs[:, 1]])
-        out = []
-        for (document, number), part in zip(pairs.tolist(), share.tolist(), strict=True):
-            length, windows = whole.get((document, number), (0, []))
-            if part >= near:
-                mine = hits[row[(hits[row, 0] == document) & (item == number)]]
-                windows = windows + [(start, end) for start, end in mine[:, 1:3].tolist()]
-            if windows:
-                out.append(ItemMatch(number, document, length, part, windows))
-        return out
-
-    return [match for part in pool.map(look, range(0, len(read), DOCUMENTS_PER_TASK)) for match in part]
-
-
-def _hits(read: ScrubTokens, gone: U8, where: I64, first: int, index: GramIndex, items: BenchmarkItems) -> I64:
-    room = np.empty((1 << 12, 4), np.int64)
-    given = (read.tokens, gone, where, first, index.length, index.keys, index.values, items.tokens, index.places)
-    n = kernel.gram_matches(*given, room)
-    if n > len(room):
-        room = np.empty((n, 4), np.int64)
-        kernel.gram_matches(*given, room)
-    return room[:n]
-
-
-def _longest(hits: I64, runs: GramIndex) -> dict[tuple[int, int], tuple[int, list[tuple[int, int]]]]:
-    """Return for each (document, item) the words of the longest stretch of shared runs, and the tokens of all runs."""
-    row, item = runs.expand(hits[:, 3])
-    out: dict[tuple[int, int], tuple[int, list[tuple[int, int]]]] = {}
-    open_runs: dict[tuple[int, int], tuple[int, int]] = {}
-    for (document, start, end, _), number in zip(hits[row].tolist(), item.tolist(), strict=True):
-        key = document, number
-        before, length = open_runs.get(key, (-2, 0))
-        length = length + 1 if start == before + 1 else runs.length
-        open_runs[key] = start, length
-        best, windows = out.get(key, (0, []))
-        out[key] = max(best, length), _with(windows, start, end) if windows else [(start, end)]
-    return out
-
-
-def _with(windows: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    """Add a range of tokens to ascending ranges, joined with the last one if they overlap."""
-    if start <= windows[-1][1] + 1:
-        windows[-1] = windows[-1][0], max(end, windows[-1][1])
-    else:
-        windows.append((start, end))
-    return windows
 
 
 def _worst(found: Sequence[ItemMatch], read: ScrubTokens, items: BenchmarkItems) -> list[SharedWords]:
