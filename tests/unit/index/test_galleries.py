@@ -70,6 +70,7 @@ def test_text_is_no_path(kind: str, photos: Path, tmp_path: Path) -> None:
             "no 600 tables promise a recall of 0.95 for measure",
         ),
         ({"kind": "faces", "dimensions": 3, "sample": np.ones((1, 3))}, "the sample has fewer than two items"),
+        ({"kind": "faces", "sample": np.ones((9, 3))}, "items of 3 measurements; this index is of items of 672. Give"),
     ],
 )
 def test_creation_refuses(options: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -227,6 +227,12 @@ def _ranges(job: FaceJob, dimensions: int, sample: Any, grid: str | None) -> Ran
 def _sampled(sample: Any, dimensions: int, grid: str | None, seed: int) -> F32:
     """Read rows of a sample: an array, a table, files, or a folder of pictures."""
     values = [batch.values for batch in open_faces(sample, grid=grid or DEFAULT_GRID).batches()]
+    width = next((batch.shape[1] for batch in values if batch.shape[1] != dimensions), dimensions)
+    if width != dimensions:
+        raise UsageError(
+            f"the sample has items of {width} measurements; this index is of items of {dimensions}. Give "
+            f"`dimensions` {width}, or another sample."
+        )
     rows: F32 = np.concatenate([np.empty((0, dimensions), np.float32), *values])
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) < 2:
