@@ -3,7 +3,8 @@
     python benchmarks/scale/kinds.py [--only bits] [--sizes 1000000 3000000 10000000] [--memory 300MB]
 
 Codes: nine in ten are random, the others copies of these with 1 to 3 bits turned; pairs within 3 bits. Vectors: 128
-float32 numbers in .npy, nine in ten random, the others near copies; pairs within 10 degrees. Both runs write a file,
+float32 numbers in .npy, nine in ten random, the others near copies; pairs within 10 degrees. Strings: 14 letters, one
+in ten with a letter changed; pairs within 1 edit. Both runs write a file,
 and the files must be the same. The exponent is that of the core seconds within the budget, over the sizes.
 """
 
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 from measure import measure
 
 # promise: docs/how-to/large.md | Ten million codes of 64 bits
+# promise: docs/how-to/large.md | A million strings of 14 letters within 1 edit
 # promise: docs/how-to/large.md | A million vectors of 128 float32 numbers
 # promise: docs/how-to/large.md | Ten million within 1 GB took 287 core seconds
 ROWS = 1_000_000  # rows that are made at a time
@@ -65,9 +67,28 @@ def made_vectors(path: Path, count: int) -> Path:
     return path
 
 
+def made_strings(path: Path, count: int) -> Path:
+    draw = np.random.default_rng(42)
+    letters = np.frombuffer(b"etaoinshrdlucmfwypvb", np.uint8)
+    path = path.with_suffix(".parquet")
+    with pq.ParquetWriter(path, pa.schema([("name", pa.string())]), use_dictionary=False) as file:
+        for low in range(0, count, ROWS):
+            rows = min(ROWS, count - low)
+            text = letters[draw.integers(0, len(letters), (rows, 14))]
+            copies = rows // 10
+            text[:copies] = text[copies : 2 * copies]
+            text[np.arange(copies), draw.integers(0, 14, copies)] = ord("x")
+            text = text[draw.permutation(rows)]
+            ends = np.arange(0, 14 * rows + 1, 14, dtype=np.int32)
+            names = pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(np.ascontiguousarray(text)))
+            file.write_table(pa.table({"name": names}), row_group_size=1 << 16)
+    return path
+
+
 Made = Callable[[Path, int], Path]
 KINDS: dict[str, tuple[Made, list[str]]] = {
     "bits": (made_codes, ["bits", "pairs", "--max-bits", "3"]),
+    "strings": (made_strings, ["strings", "pairs", "--max-edits", "1", "--text", "name"]),
     "vectors": (made_vectors, ["vectors", "pairs", "--max-angle", "10"]),
 }
 

@@ -23,8 +23,9 @@ from typer.testing import CliRunner
 import lookalike as la
 from lookalike.cli.main import app
 from lookalike.core.clusters import MAKERS
-from lookalike.errors import DuplicateIds, InputError, UsageError
+from lookalike.errors import DuplicateIds, InputError, TooManyPairs, UsageError
 from lookalike.kinds.bits import disk as bits_disk
+from lookalike.kinds.strings import disk as strings_disk
 from lookalike.kinds.vectors import disk as vectors_disk
 from lookalike.runtime.local import code_join, listed_rows, memory_limit
 
@@ -182,6 +183,70 @@ def test_vectors_on_disk_have_the_pairs_of_those_in_memory(
     assert one.removed.equals(other.removed)
 
 
+def names(folder: Path, count: int = 1_800) -> Path:
+    """Half of the names have a few letters changed; some are equal, empty, missing or long."""
+    draw = np.random.default_rng(9)
+    letters = list("abcdefgh é")
+    out: list[str | None] = []
+    for number in range(count):
+        if number < count // 2:
+            out.append("".join(draw.choice(letters, draw.integers(4, 90 if number % 40 == 0 else 16))))
+            continue
+        text = list(out[draw.integers(0, count // 2)] or "")
+        for _ in range(draw.integers(0, 3)):
+            text[draw.integers(0, len(text))] = draw.choice([*letters, ""])
+        out.append("".join(text))
+    out[5] = out[count // 2] = ""
+    table = {"id": [f"name {n}" for n in draw.permutation(count)], "name": out, "rank": np.arange(count) % 7}
+    pq.write_table(pa.table(table), folder / "in.parquet", row_group_size=700)
+    return folder / "in.parquet"
+
+
+@pytest.mark.promise("docs/how-to/large.md", "Strings are compared with the keys of one part after the other")
+@pytest.mark.parametrize("small", [False, True], ids=["one part", "parts"])
+@pytest.mark.parametrize(
+    "options",
+    [{"max_edits": 1}, {"threshold": 0.8, "measure": "indel", "fold_case": True}, {"max_edits": 4}],
+    ids=["edits", "similarity", "segments"],
+)
+def test_strings_on_disk_have_the_pairs_of_those_in_memory(
+    options: dict[str, Any], small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, used = names(tmp_path), dict[str, int]()
+    options = {"text": "name", "id": "id", **options}
+    expected = answers(la.strings, source, **options)
+    assert expected["pairs"].num_rows > 500
+    if small:
+        monkeypatch.setattr(strings_disk, "PART_KEY_BYTES", 1 << 15)
+        monkeypatch.setattr(strings_disk, "MOST_KEY_PARTS", 2)
+        monkeypatch.setattr(strings_disk, "STRINGS_PER_TASK", 500)
+        monkeypatch.setattr(strings_disk, "pairs_in_memory", lambda _: 1)
+        divided = strings_disk._divided
+        monkeypatch.setattr(strings_disk, "_divided", lambda *given: used.update(bits=given[2]) or divided(*given))
+    work = {"work_dir": tmp_path / "work", "memory": "300MB"}
+    found = answers(la.strings, source, **work, **options)
+    assert found == expected
+    assert used == ({"bits": 2} if small else {})
+    for keep in ("longest", "max:rank"):
+        one, other = (la.strings.dedup(source, keep=keep, **options, **more) for more in ({}, work))
+        assert one.kept.equals(other.kept)
+    against = {**options, "against": source}
+    assert la.strings.pairs(source, **against, **work).pairs.equals(la.strings.pairs(source, **against).pairs)
+
+
+def test_the_limit_of_pairs_counts_each_pair_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strings whose keys are in several parts are found several times."""
+    source = names(tmp_path)
+    monkeypatch.setattr(strings_disk, "PART_KEY_BYTES", 1 << 15)
+    options: dict[str, Any] = {"text": "name", "max_edits": 2, "work_dir": tmp_path / "work"}
+    groups = la.strings.groups(source, **options)
+    assert groups.found.pairs is not None
+    count = len(groups.found.pairs)
+    assert la.strings.groups(source, max_pairs=count, **options).groups.equals(groups.groups)
+    with pytest.raises(TooManyPairs, match=f"more than {count - 1:,} pairs"):
+        la.strings.groups(source, max_pairs=count - 1, **options)
+
+
 @pytest.mark.promise("docs/how-to/large.md", "the recall is not measured, and a warning says so")
 def test_an_audit_that_does_not_fit_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listed_rows, "AUDIT_ITEM_BYTES", 1_000_000)
@@ -290,11 +355,13 @@ def test_what_is_wrong_is_named_with_its_file_and_row(tmp_path: Path) -> None:
 PROGRAM = """
 import os, signal, sys
 from lookalike.kinds.bits import disk
+from lookalike.kinds.strings import disk as strings_disk
 from lookalike.kinds.vectors import disk as vectors_disk
 from lookalike.runtime.local import checkpoints, code_join, pair_store, work_folder
 checkpoints.COMMIT = pair_store.STEP_COMMIT_SECONDS = 0.0
 code_join.CodeJoin.chunk_rows, code_join.READ_CODES = 400, 700
-disk.pairs_in_memory = vectors_disk.pairs_in_memory = lambda _: 1
+disk.pairs_in_memory = vectors_disk.pairs_in_memory = strings_disk.pairs_in_memory = lambda _: 1
+strings_disk.PART_KEYS, strings_disk.STRINGS_PER_TASK = 1 << 13, 200
 vectors_disk.CANDIDATES_PER_TASK, vectors_disk.room_for = 100, lambda *_: 1 << 20
 left = int(sys.argv.pop(1))
 
@@ -335,8 +402,9 @@ finally:
     [
         (integers, ["bits", "pairs", "--max-bits", "3"]),
         (bytes_of_rows, ["vectors", "pairs", "--max-angle", "10", "--method", "lsh"]),
+        (names, ["strings", "pairs", "--text", "name", "--max-edits", "2"]),
     ],
-    ids=["bits", "vectors"],
+    ids=["bits", "vectors", "strings"],
 )
 def test_killed_at_any_moment_the_same_command_goes_on(
     made: Callable[[Path], Path], command: list[str], tmp_path: Path

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from lookalike.core.arrays import I64
 from lookalike.errors import UsageError
 from lookalike.io.contents import Content, Contents, contents_of
 from lookalike.io.texts import string_array
 
+TEXTS_AT_ONCE = 1 << 16  # texts that are read at a time
 BEGINNING = 120  # characters of the beginning of a text
 
 
@@ -26,29 +30,40 @@ def add_texts(table: pa.Table, sources: Mapping[str, Any], *, whole: bool = Fals
     """
     for name, source in sources.items():
         contents = contents_of(source)
-        rows = [] if contents is None else _rows(table[name], contents)
-        found = {} if contents is None else contents.take(row for row in set(rows) if row is not None)
-        if contents is None or any(not content.keys() & {"text", "items", "fields"} for content in found.values()):
-            raise UsageError(f"{source.name} has no texts; `with_text` is for items with texts.")
-        id_column = getattr(source, "id_column", None)
-        texts = {row: _text(content, id_column, whole) for row, content in found.items()}
-        shown = [None if row is None else texts.get(row) for row in rows]
-        column = string_array(
-            [None if text is None else text.encode("utf-8", "replace") for text in shown], pa.large_string()
-        )
-        place = table.column_names.index(name) + 1
-        table = table.add_column(place, "text" if name == "id" else f"{name}_text", column)
+        if contents is None:
+            raise _without_texts(source)
+        rows = _rows(table[name], contents)
+        wanted = np.unique(rows[rows >= 0])
+        parts = [_texts_of(source, contents, wanted[at : at + TEXTS_AT_ONCE], whole=whole)
+                 for at in range(0, len(wanted), TEXTS_AT_ONCE)]  # fmt: skip
+        place = np.searchsorted(wanted, rows)
+        column = pa.chunked_array(parts, pa.large_string()).take(pa.array(place, mask=rows < 0))
+        at = table.column_names.index(name) + 1
+        table = table.add_column(at, "text" if name == "id" else f"{name}_text", column)
     return table
 
 
-def _rows(ids: pa.ChunkedArray, contents: Contents) -> list[int | None]:
-    """Return the row of each id."""
+def _without_texts(source: Any) -> UsageError:
+    return UsageError(f"{source.name} has no texts; `with_text` is for items with texts.")
+
+
+def _rows(ids: pa.ChunkedArray, contents: Contents) -> I64:
+    """Return the row of each id, -1 for none."""
     known = contents.ids()
-    if known is None:
-        rows: list[int | None] = ids.to_pylist()
-        return rows
-    row_of = {value: row for row, value in enumerate(known.to_pylist())}
-    return [row_of.get(value) for value in ids.to_pylist()]
+    if known is not None:
+        ids = pc.index_in(ids, value_set=known.cast(ids.type))
+    rows: I64 = pc.fill_null(ids.cast(pa.int64()), -1).to_numpy()
+    return rows
+
+
+def _texts_of(source: Any, contents: Contents, rows: I64, *, whole: bool) -> pa.Array:
+    """Return the texts of these rows, null for those that no longer exist."""
+    found, id_column = contents.take(rows.tolist()), getattr(source, "id_column", None)
+    if any(not content.keys() & {"text", "items", "fields"} for content in found.values()):
+        raise _without_texts(source)
+    shown = (_text(found[row], id_column, whole) if row in found else None for row in rows.tolist())
+    encoded = [None if text is None else text.encode("utf-8", "replace") for text in shown]
+    return string_array(encoded, pa.large_string())
 
 
 def _text(content: Content, id_column: str | None, whole: bool) -> str:

@@ -181,9 +181,10 @@ def _run(
     asked: Asked, source: Any, against: Any, grouping: Grouping, keep: str, options: dict[str, Any]
 ) -> Result | SparkResult:
     from lookalike.io.read import open_collection
-    from lookalike.kinds.strings.local import STRINGS_NEED, run
+    from lookalike.kinds.strings.local import STRINGS_NEED, run, strings_need
     from lookalike.kinds.strings.spec import StringsJob
-    from lookalike.runtime.local.memory_limit import MemoryLimit
+    from lookalike.runtime.local.memory_limit import MemoryLimit, works_on_disk
+    from lookalike.runtime.local.work_folder import ResourceLimits
 
     given = dict(options)
     verdicts = given_verdicts(given)
@@ -203,14 +204,22 @@ def _run(
         job = StringsJob(threshold=threshold, by_similarity=similarity is not None, **given)
         there = run_strings([source, against], columns, job, wanted(asked, grouping), keep, cluster, Trace(progress))
         return SparkResult(asked, grouping, there)
-    memory = MemoryLimit.of(given)
+    place = ResourceLimits.of(given)
     job = StringsJob(threshold=threshold, by_similarity=similarity is not None, **given)
     collections = [open_collection(one, lines=True, **columns) for one in (source, against) if one is not None]
     _refuse_tokens(collections)
+    trace, want = Trace(progress), wanted(asked, grouping, verdicts)
+    if verdicts is None and works_on_disk(collections, strings_need(job), place):
+        from lookalike.kinds.strings.disk import run_on_disk
+        from lookalike.runtime.run_output import Request
+
+        request = Request(want, None if asked == "pairs" else grouping, keep)
+        stored = run_on_disk(collections, job, request, trace, place)
+        return answer(asked, grouping, job, collections, stored, trace)
+    memory = MemoryLimit(place)
     memory.check_input(collections, STRINGS_NEED)
-    trace = Trace(progress)
     with memory.within(job) as limited:
-        found = run(collections, limited, wanted(asked, grouping, verdicts), trace, keep=keep, memory=memory)
+        found = run(collections, limited, want, trace, keep=keep, memory=memory)
         return answer(asked, grouping, limited, collections, found, trace, verdicts=verdicts)
 
 

@@ -15,4 +15,5 @@ STRINGS = KindCommands(
     score="distance",
     near="near, within the bound,",
     nearest_options=StringNearestOptions,
+    works=True,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from lookalike.kernels.unicode import tables
 from lookalike.kinds.strings.kernels import strings
 
 MAX_DENOMINATOR = 10**6  # maximum denominator of a similarity threshold
+LETTERS_AT_ONCE = 1 << 20  # letters of which the distinct ones are collected at a time
 VARIANTS = 600  # maximum number of deletion variants of a string; beyond it, segments are cheaper
 
 
@@ -110,16 +112,19 @@ class Ranked:
         return len(self.starts) - 2
 
 
-def ranked(texts: StringsByLength, items: I64, sides: npt.NDArray[np.uint8]) -> Ranked:
-    """Sort these items (none of them empty) by length."""
-    lengths = texts.lengths[items]
+def ranked(
+    texts: StringsByLength, items: I64, sides: npt.NDArray[np.uint8], array: Callable[..., Any] = np.empty
+) -> Ranked:
+    """Sort these items (none of them empty) by length. array: makes the large arrays, of a shape and a dtype."""
+    lengths = texts.ends[items + 1] - texts.ends[items]
     order = np.argsort(lengths, kind="stable")
     used = np.zeros(0x110000, np.bool_)
-    used[texts.points] = True
+    for low in range(0, len(texts.points), LETTERS_AT_ONCE):
+        used[texts.points[low : low + LETTERS_AT_ONCE]] = True
     letter = (np.cumsum(used) - 1).astype(np.uint32)
-    whole = StringsByLength(np.empty(int(lengths.sum()), np.uint32), np.empty(len(items) + 1, np.int64))
+    whole = StringsByLength(array((int(lengths.sum()),), np.uint32), array((len(items) + 1,), np.int64))
     strings.gather(texts.points, texts.ends, items[order], letter, whole.points, whole.ends)
-    bags = np.empty(len(items), np.uint64)
+    bags = array((len(items),), np.uint64)
     strings.bags(whole.points, whole.ends, bags)
     starts = np.zeros(int(lengths.max(initial=0)) + 2, np.int64)
     np.cumsum(np.bincount(lengths, minlength=len(starts) - 1), out=starts[1:])

@@ -47,7 +47,9 @@ class StringOptions(shared.SparkOptions, total=False):
     on_bad_text: shared.OnBadTextOption
     verdicts: shared.Verdicts
     threads: shared.Threads
-    memory: shared.MemoryLimitOption
+    memory: shared.Memory
+    work_dir: shared.WorkDir
+    beside: shared.Beside
     progress: shared.ProgressOption
 
 

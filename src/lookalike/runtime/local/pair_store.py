@@ -15,6 +15,7 @@ from lookalike.core.arrays import F64, I64, U64, Pairs
 from lookalike.runtime.local.checkpoints import checksum
 from lookalike.runtime.local.disk_space import storing
 from lookalike.runtime.local.gathered import read_exactly
+from lookalike.runtime.local.joins import check_count
 from lookalike.runtime.local.work_folder import CheckpointFolder, Workspace, write_all
 
 STEP_COMMIT_SECONDS = 3.0  # minimum time between two commits
@@ -85,7 +86,7 @@ class PairStore:
         self._pair_bytes = KEY_BYTES + SCORE_BYTES * scored
         self._place: CheckpointFolder | None = None if passing else space.run
         self._about = dict(about or {})
-        self._waiting = _Waiting([], [])
+        self._waiting, self._allowed = _Waiting([], []), 0
         self._runs: list[KeyRun] = []
         self.steps, self.complete, self.counts = 0, False, dict[str, int]()
         folder = space.folder if self._place is None else self._place.path
@@ -112,7 +113,7 @@ class PairStore:
         )
 
     def __len__(self) -> int:
-        """Return the number of pairs; those that were added several times count as often."""
+        """Return the number of pairs; those that were added several times may count as often."""
         return sum(run.pairs for run in self._runs) + self._waiting.pairs
 
     @property
@@ -137,6 +138,12 @@ class PairStore:
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + int(number)
 
+    def check_count(self, limit: int, advice: str, *, last: bool = False) -> None:
+        """Raise PairLimitReached if more than `limit` distinct pairs were added. last: no more are to come."""
+        if len(self) > max(limit, 0 if last else self._allowed):
+            check_count(sum(len(piece.keys) for piece in self.pieces()), limit, advice)
+            self._allowed = len(self) + len(self) // 4  # until then their number is not counted again
+
     def step(self) -> None:
         """Mark the end of a step; from time to time everything so far is committed."""
         self.steps += 1
@@ -151,13 +158,10 @@ class PairStore:
     def _write(self) -> None:
         if not self._waiting.pairs:
             return
-        keys, scores = np.concatenate(self._waiting.keys), np.concatenate(self._waiting.scores)
+        keys, scores = _merged(
+            [FoundPairs(*pair) for pair in zip(self._waiting.keys, self._waiting.scores, strict=True)]
+        )
         self._waiting = _Waiting([], [])
-        if self._scored:
-            order = np.argsort(keys, kind="stable")
-            keys, scores = keys[order], scores[order]
-        else:
-            keys.sort()
         run = KeyRun(self._end, len(keys))
         with storing(self._path, len(keys) * self._pair_bytes):
             write_all(self._file, keys)
@@ -200,7 +204,7 @@ class PairStore:
             ]  # fmt: skip
             begins = stops
             if parts:
-                yield _merged(parts)
+                yield parts[0] if len(parts) == 1 else _merged(parts)
 
     def scored_pieces(self) -> Iterator[Pairs]:
         """Yield all pairs, piece by piece."""
@@ -257,11 +261,9 @@ class PairStore:
 
 
 def _merged(parts: list[FoundPairs]) -> FoundPairs:
-    """Merge sorted parts; of repeated pairs one stays."""
+    """Merge parts; of repeated pairs one stays."""
     scored = len(parts[0].scores) > 0
-    if len(parts) == 1:
-        keys, scores = parts[0]
-    elif not scored:
+    if not scored:
         keys, scores = np.concatenate([part.keys for part in parts]), NO_SCORES
         keys.sort()
     else:

@@ -138,7 +138,10 @@ class Workspace:
             self.close()
 
     def place(self, path: Path, about: Mapping[str, Any]) -> CheckpointFolder:
-        """Open a checkpoint folder and lock it until `close` or `finish`."""
+        """Open a checkpoint folder and lock it until `close` or `finish`; an input that is given twice has one."""
+        for place in self._places:
+            if place.path == path:
+                return place
         self._places.append(CheckpointFolder(path, about))
         return self._places[-1]
 

