@@ -49,14 +49,18 @@ def lines(receipt: dict[str, Any], wrote: Sequence[str | Path]) -> Iterator[tupl
         yield "Work", note
     yield "Read", " · ".join(_read(receipt))
     check = (
-        "every pair verified"
+        "every passage scored"
+        if receipt["choice"]["method"] == "chains"
+        else "every pair verified"
         if receipt["verified"] and receipt["choice"]["method"] != "given"
         else "scores as given"
         if receipt["choice"]["method"] == "given"
         else "signatures agree in at least this share of their rows, not verified"
     )
     yield "Compared", f"{receipt['compared']} · {_how(receipt)} · {check}"
-    if receipt["recall_measured"]:
+    if "reworded" in receipt:
+        yield "Recall", _of_planted(receipt["reworded"]["planted"])
+    elif receipt["recall_measured"]:
         yield "Recall", _measured(receipt)
     elif receipt["plan"] or receipt["choice"]["method"] == "keys":
         yield "Recall", f"{_planned(receipt)} · not measured; --audit {AUDIT.get(receipt['items'], 2000)} measures it"
@@ -121,11 +125,13 @@ def _read(receipt: dict[str, Any]) -> list[str]:
 
 
 def _how(receipt: dict[str, Any]) -> str:
-    plan, counts = receipt["plan"], receipt["counts"] if receipt["choice"]["method"] == "winnow" else {}
+    plan, counts = receipt["plan"], receipt["counts"] if receipt["choice"]["method"] in ("winnow", "chains") else {}
     if receipt["choice"]["method"] == "keys":
         candidates = receipt["counts"].get("candidates", 0)
         return "1 candidate that shares keys" if candidates == 1 else f"{candidates:,} candidates that share keys"
     left_out = [count(counts[name], words) for name, words in NOT_COUNTED.items() if counts.get(name)]
+    if receipt["choice"]["method"] == "chains":
+        return " · ".join([receipt["choice"]["reason"], *(f"{words} left out" for words in left_out)])
     if plan is None and left_out:
         return f"{WAYS.get(receipt['choice']['method'], 'exact join')}, {' and '.join(left_out)} left out"
     if receipt["choice"]["method"] == "given":
@@ -137,6 +143,22 @@ def _how(receipt: dict[str, Any]) -> str:
         return WAYS.get(receipt["choice"]["method"], "exact join") + ", none missed"
     shape = str(plan.get("shape") or shape_of(plan["bands"], plan["rows"]))
     return f"winnowed fingerprints, and {shape}" if receipt["asked"] == "stories" else shape
+
+
+def _of_planted(planted: dict[str, Any]) -> str:
+    """Format the recall of rewordings that were planted.
+
+    >>> _of_planted({"passages": 0, "words": 60})
+    'not measured: no text has 60 words'
+    """
+    if not planted["passages"]:
+        return f"not measured: no text has {planted['words']} words"
+    low, high = planted["interval_95"]
+    changed = f"{percent(planted['replaced'])} of them replaced, {percent(planted['left_out'])} left out"
+    return (
+        f"measured {share(planted['recall'])} ({share(low)} to {share(high)}) on "
+        f"{count(planted['passages'], 'passages')} of {planted['words']} words, {changed}, and the parts shuffled"
+    )
 
 
 def _measured(receipt: dict[str, Any]) -> str:

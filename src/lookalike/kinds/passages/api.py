@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.arrays import I64
 from lookalike.core.arrow import as_arrow
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 PLACES = ("left_start", "left_end", "right_start", "right_end", "tokens")
 REPORTED = 300  # default number of pairs in a report
+SCORE_DIGITS = 3  # of the scores of reworded passages
 EXCERPT_CHARACTERS = 120  # characters of boilerplate that a receipt quotes
 
 
@@ -52,13 +54,21 @@ class Passages(ArrowRows):
         """The table of shared passages, ordered by document and by position in the left document.
 
         The characters left_start to left_end (exclusive) of the left text match right_start to right_end of the right
-        text. tokens: number of equal tokens, without boilerplate.
+        text. tokens: number of equal tokens, without boilerplate. With `reworded`: tokens, the words that both sides
+        have; score, the information of the shared words in nats; kind, copied for passages with an unbroken run of
+        `min_tokens` equal words, else reworded.
         """
         from lookalike.kinds.passages.local import in_characters
+        from lookalike.kinds.passages.reworded import Reworded
 
         rows = self.shared.rows
         columns = {"left": self._ids(rows[:, 0]), "right": self._ids(rows[:, 1], last=True)}
-        return pa.table(columns | {name: as_arrow(values) for name, values in in_characters(self.shared).items()})
+        columns |= {name: as_arrow(values) for name, values in in_characters(self.shared).items()}
+        if isinstance(self.shared, Reworded):
+            copied = as_arrow(rows[:, 7] >= self.job.min_tokens)
+            columns["score"] = as_arrow(np.round(self.shared.score, SCORE_DIGITS))
+            columns["kind"] = pc.if_else(copied, "copied", "reworded")
+        return pa.table(columns)
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -167,7 +177,9 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     """Find the passages that documents share, at any position and in any order, with their character ranges.
 
     Every run of at least `min_tokens` equal tokens that two documents share is found; `template`, `max_share` and
-    `author` exclude text. The cost is linear in the text and in the shared text.
+    `author` exclude text. The cost is linear in the text and in the shared text. With `reworded`, passages with the
+    same rare words in the same order are found, from a score that they do not reach by chance; the receipt has the
+    expected precision and a measured recall.
 
     Parameters
     ----------
@@ -193,6 +205,7 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     from lookalike.kinds.passages.local import run
     from lookalike.kinds.passages.reading import TOKEN_MEMORY_PER_TEXT_BYTE
     from lookalike.kinds.passages.receipt import passages_receipt
+    from lookalike.kinds.passages.reworded import run_reworded
     from lookalike.runtime.local.memory_needs import read_limit
     from lookalike.runtime.local.work_folder import ResourceLimits
 
@@ -211,7 +224,8 @@ def passages(source: Any, **options: Any) -> Passages | SparkPassages:
     collections = [open_collection(one, **columns) for one in (source, against) if one is not None]
     boilerplate = None if template is None else open_template(template, on_bad_text=columns["on_bad_text"])
     trace = Trace(progress)
-    shared = run(collections, job, trace, author=author, template=boilerplate, place=place)
+    find = run_reworded if job.reworded else run
+    shared = find(collections, job, trace, author=author, template=boilerplate, place=place)
     receipt = passages_receipt(collections, job, shared, trace, _quoted(shared, collections, trace))
     result = Passages(job=job, shared=shared, receipt=receipt, collections=collections)
     if place.beside is None:  # no caller reports that the answer is saved
@@ -227,8 +241,8 @@ def _on_spark(
     from lookalike.runtime.spark.sources import open_origins
 
     check_options(options, columns["on_bad_file"])
-    for name in ("template", "author"):
-        if options.pop(name, None) is not None:
+    for name in ("template", "author", "reworded"):
+        if options.pop(name, None):
             raise local_only(name)
     sources, job = [source, options.pop("against", None)], PassageJob(**options)
     session = open_session(**cluster)

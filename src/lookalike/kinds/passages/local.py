@@ -21,6 +21,7 @@ from lookalike.kinds.passages.spec import PassageJob
 from lookalike.kinds.passages.tokens import PositionedTokens
 from lookalike.kinds.passages.winnowing import (
     NOTHING,
+    Flags,
     Prints,
     all_shingles,
     common_shingles,
@@ -122,11 +123,11 @@ def run(
         )
         rows = space.part(name, lambda: ({"rows": found()}, {}))[0]["rows"]
         with trace.stage("sum up"):
-            sums = summed_up(rows, placed, prints)
+            sums = sums_of(rows, placed.offsets, prints.covered)
             trace.add(pairs=len(sums), passages=len(rows))
         hidden = np.add.reduceat(np.append(prints.covered, False), placed.offsets[:-1]) if len(prints.covered) else 0
         counted = placed.sizes - np.where(placed.sizes > 0, hidden, 0)
-        stretches = _stretches(placed, job.k, common, counts)
+        stretches = stretches_of(placed, job.k, common, counts)
         return Shared(
             placed, read.ids, split, rows, sums, counted, stretches, _widespread(placed, prints, lists, job.k), space
         )
@@ -159,11 +160,11 @@ def summed(shared: Shared) -> dict[str, I64 | F64]:
     }
 
 
-def summed_up(rows: I64, placed: PositionedTokens, prints: Prints) -> I64:
+def sums_of(rows: I64, offsets: I64, covered: Flags) -> I64:
     """Aggregate the passages to one row per pair of documents (see Shared.sums)."""
     sums = np.empty((len(rows), 6), np.int64)
     by_right = np.lexsort((rows[:, 4], rows[:, 1], rows[:, 0]))
-    count = kernel.sum_up(rows, np.arange(len(rows)), by_right, placed.offsets, prints.covered, sums)
+    count = kernel.sum_up(rows, np.arange(len(rows)), by_right, offsets, covered, sums)
     return sums[:count]
 
 
@@ -173,7 +174,7 @@ def _index(
     """Compute the fingerprints of all documents and their inverted lists."""
     with trace.stage("index"):
         make = partial(_winnowed, placed, job, barred)
-        pieces = [*pool.map(make, _spans(placed.offsets, TOKENS_PER_TASK))]
+        pieces = [*pool.map(make, spans_of(placed.offsets, TOKENS_PER_TASK))]
         offsets = np.concatenate([[0], np.cumsum([n for piece in pieces for n in np.diff(piece.offsets)])])
         columns = ([getattr(piece, name) for piece in pieces] for name in ("hashes", "starts", "covered"))
         hashes, starts, covered = (np.concatenate(column) for column in columns)
@@ -186,7 +187,7 @@ def _winnowed(placed: PositionedTokens, job: PassageJob, barred: U64, span: tupl
     return fingerprint(placed.tokens, placed.offsets[span[0] : span[1] + 1], k=job.k, window=job.window, barred=barred)
 
 
-def _spans(offsets: I64, size: int) -> Iterator[tuple[int, int]]:
+def spans_of(offsets: I64, size: int) -> Iterator[tuple[int, int]]:
     """Yield spans (first, end) of documents with about `size` tokens each; at least one span."""
     first, n = 0, len(offsets) - 1
     while first < n or n == 0:
@@ -240,7 +241,7 @@ def _find(
     found: list[I64] = []
     unbridged = 0
     with trace.stage("match") as report:
-        spans = [*_spans(placed.offsets, max(1 << 14, len(placed.tokens) // 256))]
+        spans = [*spans_of(placed.offsets, max(1 << 14, len(placed.tokens) // 256))]
         for (_, end), (piece, cut) in zip(spans, pool.map(look, spans), strict=True):
             found.append(piece)
             unbridged += cut
@@ -270,7 +271,7 @@ def _widespread(placed: PositionedTokens, prints: Prints, lists: FingerprintList
     return Stretch(document, int(placed.starts[first]), int(placed.ends[first + k - 1]), k, int(sizes.max()))
 
 
-def _stretches(placed: PositionedTokens, k: int, common: U64, counts: I64) -> list[Stretch]:
+def stretches_of(placed: PositionedTokens, k: int, common: U64, counts: I64) -> list[Stretch]:
     """Return the heaviest stretches of common shingles, by tokens times occurrences.
 
     Only the WEIGHED longest stretches are ranked, because there may be very many.

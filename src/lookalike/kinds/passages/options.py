@@ -54,6 +54,16 @@ class PassageOptions(shared.SparkOptions, total=False):
         Option(0, "Largest number of tokens of an edit within a passage.", panel=SIMILARITY_PANEL,
                range=f"[0, {MOST_GAP}]", expected=f"0 to {MOST_GAP} tokens"),
     ]  # fmt: skip
+    reworded: Annotated[
+        bool,
+        Option(False, "Find passages that say the same in other words, by rare words and their order.",
+               flags=("--reworded",), panel=SIMILARITY_PANEL, local_only=True),
+    ]  # fmt: skip
+    precision: Annotated[
+        float,
+        Option(0.98, "Expected share of the passages found by `reworded` that are not there by chance.",
+               panel=SIMILARITY_PANEL, range="(0, 1)", expected="a share between 0 and 1", local_only=True),
+    ]  # fmt: skip
     max_share: PassageMaxShare
     language: Annotated[
         str | None,

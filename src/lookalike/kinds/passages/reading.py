@@ -16,14 +16,15 @@ from lookalike.errors import UsageError
 from lookalike.io.collection import Collection
 from lookalike.kinds.passages.source_code import check_language, place_code
 from lookalike.kinds.passages.spec import PassageJob
-from lookalike.kinds.passages.tokens import PositionedTokens, place_words
+from lookalike.kinds.passages.tokens import WHOLE_WORDS, PositionedTokens, place_words
 from lookalike.runtime.local.pool import Pool
 from lookalike.runtime.local.text_pass import FeaturePass, extract_features, ids_of
 from lookalike.runtime.local.work_folder import Workspace
 
 DTYPES: dict[str, Any] = {"tokens": np.uint32, "starts": np.uint32, "ends": np.uint32, "sizes": np.int64}
 TOKEN_MEMORY_PER_TEXT_BYTE = 8.0  # bytes of memory for each byte of text during tokenisation
-DECIDES = ("language", "comments", "fold_case", "strip_accents")  # options that determine the tokens
+STEM = 6  # letters of a word that are compared in the search for rewordings, so that most inflections are equal
+DECIDES = ("language", "comments", "fold_case", "strip_accents", "reworded")  # options that determine the tokens
 
 NO_TEXTS = "passages needs text columns, because offsets are reported in characters. Choose another column."
 
@@ -105,5 +106,6 @@ def _authors(table: pa.Table, author: str) -> pa.ChunkedArray:
 def _placed(texts: pa.Array, names: pa.Array, job: PassageJob) -> PositionedTokens:
     """Tokenise a batch of texts."""
     if job.language is None:
-        return place_words(texts, fold_case=job.fold_case, strip_accents=job.strip_accents)
+        letters = STEM if job.reworded else WHOLE_WORDS
+        return place_words(texts, fold_case=job.fold_case, strip_accents=job.strip_accents, letters=letters)
     return place_code(texts, names.to_pylist(), job.language, comments=job.comments)

@@ -7,6 +7,7 @@ from typing import Any
 
 from lookalike.core.trace import Trace
 from lookalike.kinds.passages.local import Shared
+from lookalike.kinds.passages.reworded import Reworded
 from lookalike.kinds.passages.spec import PassageJob
 from lookalike.runtime.receipt import NO_WORK, peak_memory, source_warnings, versions, work_summary
 from lookalike.runtime.run_output import Source
@@ -20,6 +21,14 @@ def passages_receipt(
     left_out = [what for source in sources for what in getattr(source, "left_out", ())]
     facts = passages_facts(inputs, job, trace)
     facts |= {"warnings": [*source_warnings(sources), *trace.warnings]}
+    if isinstance(shared, Reworded):
+        chance = shared.chance
+        reason = f"from a score of {chance.least_score:.1f}, {chance.expected:.2g} of {chance.found:,} by chance"
+        facts |= {
+            "choice": {"method": "chains", "reason": reason if chance.found else "no score is above chance"},
+            "recall_at_threshold": None,
+            "reworded": shared.facts(),
+        }
     return facts | {"boilerplate": boilerplate, "left_out": left_out, "work": work_summary(shared.space)}
 
 

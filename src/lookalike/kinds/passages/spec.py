@@ -18,6 +18,7 @@ class PassageJob:
     """The options that determine the answer (and `threads`, which does not). Frozen, and written to the receipt.
 
     min_tokens, k, window: 0 selects the default. gap: maximum tokens of an edit inside a passage; 0 allows no edits.
+    reworded: passages in other words instead, of which the share `precision` is expected not to be chance.
     language: None for prose, a language that Pygments knows, or auto.
     """
 
@@ -33,6 +34,8 @@ class PassageJob:
     comments: bool = PASSAGE_DEFAULTS["comments"]
     fold_case: bool = PASSAGE_DEFAULTS["fold_case"]
     strip_accents: bool = PASSAGE_DEFAULTS["strip_accents"]
+    reworded: bool = PASSAGE_DEFAULTS["reworded"]
+    precision: float = PASSAGE_DEFAULTS["precision"]
     max_share: float | None = PASSAGE_DEFAULTS["max_share"]
     max_pairs: int = PASSAGE_DEFAULTS["max_pairs"]
     threads: int | None = PASSAGE_DEFAULTS["threads"]
@@ -40,6 +43,12 @@ class PassageJob:
     def __post_init__(self) -> None:
         check_values(PassageOptions, self.__dict__)
         prose = self.language is None
+        if self.reworded:
+            for name in ("language", "gap", "window"):
+                if getattr(self, name):
+                    raise UsageError(
+                        f"`{name}` is given, but `reworded` compares words of prose. Leave out one of both."
+                    )
         self._derive("k", K[prose] if not self.min_tokens else min(K[prose], self.min_tokens))
         self._derive("min_tokens", max(DEFAULT_MIN_TOKENS[prose], self.k))
         if self.min_tokens < self.k:
@@ -73,6 +82,8 @@ class PassageJob:
 
     def words(self) -> str:
         """Describe the shortest passage and the bridged edits in words."""
+        if self.reworded:
+            return f"passages in other words, expected precision {self.precision:g}"
         bridged = f", edits of up to {self.gap} bridged" if self.gap else ""
         return f"runs of at least {self.min_tokens} {self.unit}{bridged}"
 

@@ -25,8 +25,11 @@ def narrow(h: Any) -> Any:  # u64 -> u32
 
 
 @jit
-def ascii_places(data: Any, start: int, end: int, lut: Any, out: Any, starts: Any, ends: Any) -> int:
-    """Tokenise ASCII text; returns the number of words. data u8[bytes]; lut u8[256]; out, starts, ends u32[tokens]."""
+def ascii_places(data: Any, start: int, end: int, lut: Any, letters: int, out: Any, starts: Any, ends: Any) -> int:
+    """Tokenise ASCII text; returns the number of words. letters: number of letters of a word that are hashed.
+
+    data u8[bytes]; lut u8[256]; out, starts, ends u32[tokens].
+    """
     part = data[start:end]
     n = 0
     h = ZERO
@@ -35,7 +38,8 @@ def ascii_places(data: Any, start: int, end: int, lut: Any, out: Any, starts: An
         if c != ZERO:
             if h == ZERO:
                 starts[n] = i
-            h = (h + c) * CHARS
+            if i - starts[n] < letters:
+                h = (h + c) * CHARS
         elif h != ZERO:
             out[n] = narrow(h)
             ends[n] = i
@@ -49,7 +53,7 @@ def ascii_places(data: Any, start: int, end: int, lut: Any, out: Any, starts: An
 
 
 @jit
-def places(data: Any, start: int, end: int, tables: Any, out: Any, starts: Any, ends: Any) -> int:
+def places(data: Any, start: int, end: int, tables: Any, letters: int, out: Any, starts: Any, ends: Any) -> int:
     """Tokenise any UTF-8 text into words; types as in `ascii_places`, tables kernels.unicode.Tables."""
     _, classes, folds, multi = tables
     n = at = last = 0  # at: characters before byte i; last: end of the current word so far
@@ -69,7 +73,8 @@ def places(data: Any, start: int, end: int, tables: Any, out: Any, starts: Any, 
         if kind != OTHER:
             if h == ZERO:
                 starts[n] = at
-            h = folded(h, point, folds, multi)
+            if at - starts[n] < letters:
+                h = folded(h, point, folds, multi)
             last = at + 1
         at += 1
     if h != ZERO:
@@ -80,18 +85,20 @@ def places(data: Any, start: int, end: int, tables: Any, out: Any, starts: Any, 
 
 
 @jit
-def all_places(data: Any, offsets: Any, tables: Any, out: Any, starts: Any, ends: Any, out_offsets: Any) -> None:
+def all_places(
+    data: Any, offsets: Any, tables: Any, letters: int, out: Any, starts: Any, ends: Any, out_offsets: Any
+) -> None:
     """Tokenise every document into words.
 
-    data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables; out, starts, ends u32[at least bytes/2 + n + 1];
-    out_offsets i64[n+1], out.
+    data u8[bytes]; offsets i64[n+1]; tables kernels.unicode.Tables; letters: number of letters of a word that are
+    hashed; out, starts, ends u32[at least bytes/2 + n + 1]; out_offsets i64[n+1], out.
     """
     at = 0
     out_offsets[0] = 0
     for d in range(len(offsets) - 1):
         first, last = offsets[d], offsets[d + 1]
         if is_ascii(data, first, last):
-            at += ascii_places(data, first, last, tables[0], out[at:], starts[at:], ends[at:])
+            at += ascii_places(data, first, last, tables[0], letters, out[at:], starts[at:], ends[at:])
         else:
-            at += places(data, first, last, tables, out[at:], starts[at:], ends[at:])
+            at += places(data, first, last, tables, letters, out[at:], starts[at:], ends[at:])
         out_offsets[d + 1] = at
