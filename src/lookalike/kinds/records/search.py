@@ -27,7 +27,7 @@ from lookalike.kinds.records.pair_table import Mask, PairTable, Sides
 from lookalike.kinds.records.random_pairs import RandomPairs
 from lookalike.kinds.records.related_records import related_share
 from lookalike.kinds.records.rules import CALIBRATED, EACH, RIVALS_OF, RecordRules
-from lookalike.kinds.records.single_partner import few_further_partners, single_partner_weights
+from lookalike.kinds.records.single_partner import competing_weights
 from lookalike.kinds.records.spec import RecordJob, WeightsBy
 from lookalike.kinds.records.threshold import (
     LEARNED,
@@ -150,12 +150,21 @@ class Search:
         cut = threshold if threshold is not None else rules.threshold
         if by == "em" or rules.prior is not None:
             return self._evidence(rules, cut, single)
+        evidence = None
         if by == "auto" and cut is None and all(field.weight is None for field in rules.fields):
             model = match_model(self._learned_from.sample(LEARNED))
             if is_well_founded(model, one_table=self.table.split < 0):
-                return self._evidence(self._with_model(rules, model), cut, single)
+                evidence = self._with_model(rules, model)
+                if self.table.split >= 0 or model.dependence_measured:
+                    return self._evidence(evidence, cut, single)
         if by == "equal":
             rules = rules.weighing([1.0 if f.weight is None else f.weight for f in rules.fields])
+        made, score = self._sums(rules, cut, single)
+        # Where the dependence between fields is assumed, match weights give way to competing pairs of one table.
+        return (made, score) if evidence is None or made.rivals == EACH else self._evidence(evidence, cut, single)
+
+    def _sums(self, rules: RecordRules, cut: float | None, single: bool) -> tuple[RecordRules, F32]:
+        """Score the candidates by weighted sums of similarities, adjusted by competing pairs; see `scores`."""
         usual, given = self._learned_from, [field.weight for field in rules.fields]
         learned = learn(usual, given, rules.whole)
         rules = replace(rules.weighing(learned.weights), whole=learned.whole)
@@ -170,7 +179,9 @@ class Search:
                 cut = max(cut, self._cut_above_chance(rules, usual, usual_score))
             if cut > free.at:  # pairs by chance refute the model, and with it the F1 that it expects
                 free = ThresholdEstimate(cut, 0.0)
-            weights = self._single_partner_weights(rules, given, usual_score, free)
+            weights = None
+            if rules.rivals is True:
+                weights = competing_weights(usual, (learned.weights, given), rules.whole, free, self.sizes)
             if weights is not None:
                 rules, cut = replace(rules.weighing(weights), rivals=EACH), None
                 score, usual_score = (table.similarity(weights, rules.whole) for table in (self.table, usual))
@@ -183,23 +194,6 @@ class Search:
             return rules, self._standing(score, sides) if rivals else score
         keep = one_to_one(self.table.left, self.table.right, score, score >= cut)
         return rules, np.where(keep, settled(self.table, score, keep) if rivals else score, np.float32(0))
-
-    def _single_partner_weights(
-        self, rules: RecordRules, given: Sequence[float | None], usual_score: F32, free: ThresholdEstimate
-    ) -> Sequence[float] | None:
-        """Return the weights of the fields if records of one table have at most one partner, and this was not given.
-
-        free: the threshold selected without competing pairs; with them, a higher F1 must be expected.
-        """
-        usual = self._learned_from
-        found = usual_score >= np.float32(free.at)
-        if rules.rivals is not True or not found.any():
-            return None
-        if not few_further_partners(usual, found, self.sizes):
-            return single_partner_weights(usual, given, rules.whole)
-        if standing_cut(usual, usual_score).f1 <= free.f1:
-            return None
-        return [rule.weight or 0.0 for rule in rules.fields]
 
     def _cut_above_chance(self, rules: RecordRules, table: PairTable, score: F32) -> float:
         """Return the threshold above which more pairs are found than by chance; for one table with few fields."""

@@ -16,13 +16,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lookalike.core.arrays import F64, I64
+from lookalike.core.arrays import F32, F64, I64
+from lookalike.kinds.records.em import ENOUGH_FIELDS
 from lookalike.kinds.records.em_composite import estimate
 from lookalike.kinds.records.pair_table import Mask, PairTable
-from lookalike.kinds.records.threshold import FURTHER, LEARNED, MIN_PAIRS, learned_weights
+from lookalike.kinds.records.threshold import (
+    DOUBT,
+    FURTHER,
+    LEARNED,
+    MIN_PAIRS,
+    ThresholdEstimate,
+    learned_weights,
+    standing_cut,
+    standing_scores,
+)
 
 # Minimum mean match probability of an expected match in the second fit. Records of groups of three have 1/3 each.
 DECISIVE = 0.4
+# A competing pair is close if it has this share of the score of the pair it competes with. At most a quarter of the
+# best pairs have one: the second partner of a record in a group is as similar as the first.
+CLOSE, MAX_CLOSE = 0.95, 0.25
 
 
 def few_further_partners(table: PairTable, found: Mask, sizes: I64) -> bool:
@@ -44,14 +57,42 @@ def few_further_partners(table: PairTable, found: Mask, sizes: I64) -> bool:
     return float((sizes * (partners - 1))[first].sum()) <= FURTHER * float(sizes[first].sum())
 
 
-def single_partner_weights(table: PairTable, weights: Sequence[float | None], whole: float) -> list[float] | None:
-    """Return weights learned under the assumption of at most one partner; None if the pairs do not support it.
+def competing_weights(
+    table: PairTable, weights: tuple[Sequence[float], Sequence[float | None]], whole: float, free: ThresholdEstimate,
+    sizes: I64,
+) -> Sequence[float] | None:  # fmt: skip
+    """Return the weights with which the pairs of one table compete; None if its records have several partners.
 
-    weights: those that are given are not changed.
+    weights: those that the free model learned, and those that were given; free: its threshold. Competing pairs must be
+    expected to do better, unless the second fit decides who the partners are; then not much worse (`DOUBT`). After the
+    second fit, few of the best pairs may have a close competing pair.
     """
-    table = table.sample(LEARNED)
-    chance = estimate(table, whole=whole > 0, single=True).chance
-    return learned_weights(table, chance, weights) if is_decisive(chance) else None
+    learned, given = weights
+    score = table.similarity(learned, whole)
+    found = score >= np.float32(free.at)
+    if not found.any():
+        return None
+    if few_further_partners(table, found, sizes):
+        return learned if standing_cut(table, score).f1 > free.f1 else None
+    if float((sizes * (sizes - 1)).sum()) > FURTHER * float(sizes.sum()):  # equal records are partners already
+        return None
+    sample = table.sample(LEARNED)
+    chance = estimate(sample, whole=whole > 0, single=True).chance
+    decisive = is_decisive(chance)
+    if not decisive and (float(chance.sum()) < 1 or len(table.own_fields) < ENOUGH_FIELDS):
+        return None
+    made = learned_weights(sample, chance, given)
+    score = table.similarity(made, whole)
+    cut = standing_cut(table, score)
+    better = cut.f1 > free.f1 - (DOUBT if decisive else 0.0)
+    return made if better and close_competitors(table, score, cut.at) <= MAX_CLOSE else None
+
+
+def close_competitors(table: PairTable, score: F32, cut: float) -> float:
+    """Return how many of the pairs found that are the best ones of both records have a close competing pair (share)."""
+    margin = table.margins(score)
+    best = np.flatnonzero((margin > 0) & (standing_scores(table, score) >= np.float32(cut)))
+    return float((score[best] - margin[best] >= CLOSE * score[best]).mean()) if len(best) else 1.0
 
 
 def is_decisive(chance: F64) -> bool:

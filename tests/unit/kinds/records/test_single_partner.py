@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -13,8 +14,8 @@ from lookalike.errors import UsageError
 from lookalike.kinds.records.index import RecordKind
 from lookalike.kinds.records.pair_table import PairTable
 from lookalike.kinds.records.rules import EACH, FieldRule, RecordRules
-from lookalike.kinds.records.single_partner import few_further_partners, single_partner_weights
-from lookalike.kinds.records.threshold import learn
+from lookalike.kinds.records.single_partner import competing_weights, few_further_partners
+from lookalike.kinds.records.threshold import Learned, learn
 from record_cases import CASES, Case
 
 
@@ -38,23 +39,36 @@ def series(each: int) -> PairTable:
     return PairTable(*pairs.T.astype(np.uint32), fields, fields[1], len(model), -1)
 
 
+def weights_of(table: PairTable, given: list[float | None]) -> tuple[Learned, Sequence[float] | None]:
+    """The free fit, and the weights of the fit with one partner if that is used."""
+    free = learn(table, given, 0.5)
+    return free, competing_weights(table, (free.weights, given), 0.5, free.cut, np.ones(table.records, np.int64))
+
+
 def test_a_series_of_models_is_not_taken_for_one_entity() -> None:
     """The free fit takes the models of a series for matches; the fit with one partner learns what singles one out."""
-    table, nothing = series(2), [None] * 3
-    free = learn(table, nothing, 0.5)
+    table = series(2)
+    free, weights = weights_of(table, [None] * 3)
     assert not few_further_partners(table, table.similarity(free.weights, 0.5) >= free.cut.at, np.ones(320, np.int64))
-    weights = single_partner_weights(table, nothing, 0.5)
     assert weights is not None
     assert free.weights[2] < free.weights[1]
     assert weights[2] > weights[1]
-    given = single_partner_weights(table, [None, 7.0, None], 0.5)
-    assert given is not None
-    assert given[1] == 7.0
+    given = weights_of(table, [None, 7.0, None])[1]
+    assert given is None or given[1] == 7.0
 
 
-@pytest.mark.parametrize("each", [3, 6])
+@pytest.mark.parametrize("each", [3, 4, 6])
 def test_several_offers_of_each_model_are_no_single_partners(each: int) -> None:
-    assert single_partner_weights(series(each), [None] * 3, 0.5) is None
+    assert weights_of(series(each), [None] * 3)[1] is None
+
+
+@pytest.mark.parametrize("name", ["versions", "few_fields"])
+def test_groups_of_several_records_do_not_compete(name: str) -> None:
+    """Groups of two to four records: second fit and count of partners both see that partners do not exclude one another."""
+    case = CASES[name](np.random.default_rng(2))
+    table = pa.concat_tables(case.tables, promote_options="default")
+    found = la.records.pairs(pa.concat_tables([table, table]), id="none", audit=0, weights="learned")
+    assert found.job.rules.rivals is True  # type: ignore[attr-defined]
 
 
 def test_equal_records_are_partners_too() -> None:

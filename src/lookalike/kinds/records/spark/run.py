@@ -105,12 +105,12 @@ def _learned(
     if rules is None:
         with Pool(usable_cores()) as pool:
             rules = load(tables, None, chosen, pool, Trace())[1]
-    if len(tables) == 1:  # pairs compete between two tables only
-        rules = replace(rules, rivals=False)
     asked = options | {"audit": 0} | ({} if threshold is None else {"threshold": threshold})
-    made = searched(tables, asked, Trace(), rules=rules).job
+    # On Spark, pairs compete between two tables only.
+    alone = replace(rules, rivals=False) if len(tables) == 1 else rules
+    made = searched(tables, asked, Trace(), rules=alone).job
     trace.add(sampled=sum(sample.num_rows for sample in samples))
-    return replace(made.rules, threshold=made.threshold)
+    return replace(made.rules, threshold=made.threshold, rivals=rules.rivals if len(tables) == 1 else made.rules.rivals)
 
 
 def _where(items: I64, column: str, row: int) -> str:
