@@ -46,6 +46,7 @@ series pairs walk.csv --window 20 --top 3 -o out.csv
 nearest texts.csv --text text --top 2 -o out.csv
 stories texts.csv --text text -o out.csv
 scrub texts.csv --text text --min-tokens 5 -o out.csv
+scrub # texts.csv --text text --min-tokens 20 --gap 2 -o out.csv
 decontaminate texts.csv --text text --against few.csv -o out.csv
 """
 RECORDER = """

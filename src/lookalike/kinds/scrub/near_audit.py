@@ -152,10 +152,14 @@ def _missed(
     ranks = text.ranks[documents]
 
     def search(span: tuple[int, int]) -> I64:
-        return np.asarray(kernel.find_missed(
-            text.stays, text.ends, *span, ranks, walls, walls_at, starts.length, job.gap, job.length, starts.keys,
-            starts.values, starts.begins, starts.owners, starts.places,
-        ), np.int64)  # fmt: skip
+        given = (text.stays, text.ends, *span, ranks, walls, walls_at, starts.length, job.gap, job.length)
+        table = (starts.keys, starts.values, starts.begins, starts.owners, starts.places)
+        out = np.empty((1 << 10, 3), np.int64)
+        n = kernel.find_missed(*given, *table, out)
+        if n > len(out):
+            out = np.empty((n, 3), np.int64)
+            kernel.find_missed(*given, *table, out)
+        return out[:n]
 
     rows = np.concatenate([np.empty((0, 3), np.int64), *pool.map(search, text.spans())])
     missed = np.zeros(len(documents), np.int64)

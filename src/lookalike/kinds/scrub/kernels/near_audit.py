@@ -106,17 +106,16 @@ def extend(x: Any, y: Any, p: int, q: int, gap: int, pieces: Any) -> Any:
 @jit
 def find_missed(
     stays: Any, ends: Any, first: int, last: int, ranks: Any, walls: Any, walls_at: Any, length: int, gap: int,
-    least: int, keys: Any, values: Any, begins: Any, owners: Any, places: Any,
-) -> Any:  # fmt: skip
-    """Return the near copies of documents `first` to last - 1 of the order in sampled documents: i64[r, 3].
+    least: int, keys: Any, values: Any, begins: Any, owners: Any, places: Any, out: Any,
+) -> int:  # fmt: skip
+    """Write the near copies of documents `first` to last - 1 of the order in sampled documents; return their number.
 
     stays, ends: see `gather`; ranks i64[s]: place of each sampled document in the order; walls bool, walls_at
     i64[s + 1]: its protected tokens; keys, values: table from the hash of a run to its number g; the run is
-    at places[k] of sampled document owners[k] for k from begins[g] to begins[g + 1]. A row: sampled
-    document, first token, end.
+    at places[k] of sampled document owners[k] for k from begins[g] to begins[g + 1]; out i64[any, 3]:
+    sampled document, first token and end of each. Stops writing when it is full.
     """
-    out, used = np.empty((64, 3), np.int64), 0
-    count = len(ranks)
+    used, count = 0, len(ranks)
     seen = np.full(count, NONE, np.int64)  # document with which each sampled one was compared last
     x_from, x_to, y_to = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
     longest = 0
@@ -152,10 +151,7 @@ def find_missed(
                 seen[s], x_from[s], x_to[s], y_to[s] = k, a, b, y_end
                 if equal < least or (ranks[s] == k and y_end > a) or walls[walls_at[s] + a : walls_at[s] + b].any():
                     continue
-                if used == len(out):
-                    longer = np.empty((2 * used, 3), np.int64)
-                    longer[:used] = out
-                    out = longer
-                out[used, 0], out[used, 1], out[used, 2] = s, a, b
+                if used < len(out):
+                    out[used, 0], out[used, 1], out[used, 2] = s, a, b
                 used += 1
-    return out[:used].copy()
+    return used
