@@ -7,6 +7,7 @@ It computes every score from the rules that the documentation gives, in the plai
 from __future__ import annotations
 
 import csv
+import datetime
 import glob
 import gzip
 import hashlib
@@ -14,6 +15,8 @@ import io
 import json
 import math
 import random
+import re
+import struct
 import sys
 import unicodedata
 from collections import Counter, defaultdict
@@ -90,6 +93,9 @@ def check_result(
             _check_passages(receipt, tables, items, sample, report)
             return report
         _check_ids(tables, items, report)
+        if receipt["items"] == "records":
+            _check_records(receipt, tables, items, sample, report)
+            return report
         _check_scores(receipt, tables, items, sample, report)
         if receipt["asked"] == "nearest":
             _check_ranks(receipt, tables["nearest"], items, audit, report)
@@ -307,7 +313,7 @@ def _check_inputs(receipt: dict[str, Any], folder: Path | None, report: Report) 
 def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Return the item of each id of an input: a text, a list of tokens, a list of numbers, or a code."""
     kind = receipt["items"]
-    if kind not in SCORES:
+    if kind not in SCORES and kind != "records":
         raise Unreadable(f"scores of {kind} are not computed by this program.")
     files = _files_of(source, folder)
     if "rule" in source:
@@ -325,7 +331,7 @@ def _items(source: dict[str, Any], receipt: dict[str, Any], folder: Path | None)
     rows = (row for file in files for row in _rows(file))
     for number, row in enumerate(rows):
         name = next(iter(row)) if column is None else column
-        value = row.get(name)
+        value = row if kind == "records" else row.get(name)
         items[_key(number if ids is None else row[ids])] = value
     return _as_numbers(items, receipt, source) if kind == "codes" else items
 
@@ -737,6 +743,357 @@ SCORES: dict[str, Callable[[dict[str, Any]], Callable[[Any, Any], float]]] = {
     "faces": _face_score,
     "codes": _code_score,
 }
+
+
+# Records: the similarity of each field, and the score from the weights or match weights in the receipt
+
+
+UNITS = {  # each unit with the one that it is converted to, and the factor
+    "tb": ("gb", 1000), "gb": ("gb", 1), "mb": ("mb", 1), "kg": ("g", 1000), "g": ("g", 1), "mg": ("mg", 1),
+    "oz": ("oz", 1), "lb": ("lb", 1), "lbs": ("lb", 1), "l": ("ml", 1000), "cl": ("ml", 10), "ml": ("ml", 1),
+    "km": ("km", 1), "cm": ("mm", 10), "mm": ("mm", 1), "inch": ("in", 1), "inches": ("in", 1), "in": ("in", 1),
+    '"': ("in", 1), "ghz": ("mhz", 1000), "mhz": ("mhz", 1), "kw": ("w", 1000), "watt": ("w", 1), "w": ("w", 1),
+    "mp": ("mp", 1), "megapixel": ("mp", 1), "mah": ("mah", 1),
+}  # fmt: skip
+UNIT_NAMES = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+QUANTITY = re.compile(rf"(?<![\w.])(\d+(?:[.,]\d+)?)([ -]?)({UNIT_NAMES})(?!\w)", re.IGNORECASE)
+APART_UNITS = {"in": "", "w": "", "l": "l", "g": "g"}  # apart from the number these are words, or units in lower case
+MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+LEVEL_EDGES = (0.2, 0.4, 0.6, 0.75, 0.88, 0.999)
+AGREEMENT = 4  # the level from which fields agree
+INITIAL_LIKENESS, LETTERS_IN_WORD, SHARE_OF_WEIGHTS, RIVAL_SHARE = 0.9, 64, 0.3, 1.5
+RECORD_ERROR = 1e-5  # of a score that the engine computes in 32 bits
+
+
+def _float32(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def _quantities(text: str) -> str:
+    """Write numbers with units as one word in a common unit."""
+
+    def joined(found: re.Match[str]) -> str:
+        if found[2] == " " and found[3] != APART_UNITS.get(found[3].lower(), found[3]):
+            return found[0]
+        unit, factor = UNITS[found[3].lower()]
+        return f"{float(found[1].replace(',', '.')) * factor:g}".replace(".", "p") + unit
+
+    return QUANTITY.sub(joined, text)
+
+
+def _codes(text: str) -> str:
+    """Return the model numbers and other codes of a text, each once."""
+    found: dict[str, None] = {}
+    for word in re.findall(r"[^\W_]+(?:[-/.][^\W_]+)*", _quantities(re.sub(r"\S+@\S+", " ", text)).lower()):
+        for code in (re.sub("[-/.]", "", word), *re.split("[-/.]", word)):
+            digits = sum(letter.isdigit() for letter in code)
+            plain = re.fullmatch(rf"\d+(p\d+)?({UNIT_NAMES}|st|nd|rd|th|s|x\d+)", code)
+            if digits and len(code) >= 4 and (len(code) >= 5 if digits == len(code) else plain is None):
+                found[code] = None
+    return " ".join(found)
+
+
+def _standard_date(text: str) -> str:
+    """Return eight digits for a date with a year of four digits, else the text."""
+    parts = re.findall(r"\d+|[a-z]{3,}", text.lower())[:3]
+    numbers = [
+        (MONTH_NAMES.index(part[:3]) + 1 if part[:3] in MONTH_NAMES else 0) if part[0].isalpha() else int(part)
+        for part in parts
+    ]
+    if len(parts) < 3 or 0 in numbers:
+        return text
+    if len(parts[0]) == 4 and not parts[0].isalpha():
+        year, month, day = numbers
+    elif len(parts[2]) == 4 and not parts[2].isalpha():
+        day, month, year = numbers
+        if parts[0].isalpha() or month > 12 >= day:
+            day, month = month, day
+    else:
+        return text
+    return f"{year:04d}{month:02d}{day:02d}" if 1 <= month <= 12 and 1 <= day <= 31 else text
+
+
+def _folded_value(text: str, *, compact: bool) -> str:
+    """Return the folded letters of a value, with a blank between words; apostrophes are left out."""
+    out, gap = "", False
+    for char in text:
+        mark = unicodedata.category(char).startswith("M")
+        if not (mark or char.isalnum()):
+            gap = gap or char not in "'`\u00b4\u2019\u02bc"
+            continue
+        single = char.isalnum() and (char in OTHER_IDEOGRAPHS or unicodedata.name(char, "").startswith(IDEOGRAPHS))
+        if (gap or single) and out and not compact and out[-1] != " ":
+            out += " "
+        gap = single
+        out += _folded(char, {"strip_accents": True, "fold_case": True})
+    return out
+
+
+def _number_of(text: str) -> float:
+    plain = re.sub(r"[^0-9.\-]", "", text)
+    return float(plain) if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)", plain) else math.nan
+
+
+def _edit_distance(a: str, b: str) -> int:
+    """Return the edits, of which one may exchange neighbouring letters."""
+    before, last = [0] * (len(b) + 1), list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j - 1] + (x != y), last[j] + 1, row[j - 1] + 1)
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+def _allowed_edits(longer: int) -> int:
+    return 0 if longer < 3 else 1 if longer < 6 else 2 if longer < 10 else 3
+
+
+def _word_likeness(a: str, b: str) -> float:
+    has_digit = any("0" <= letter <= "9" for letter in a + b)
+    if min(len(a), len(b)) == 1:
+        return INITIAL_LIKENESS if a[0] == b[0] and not has_digit else 0.0
+    longer = max(len(a), len(b))
+    most = _allowed_edits(longer)
+    if most == 0 or abs(len(a) - len(b)) > most or has_digit or longer > LETTERS_IN_WORD:
+        return 0.0
+    edits = _edit_distance(a, b)
+    return 0.0 if edits > most else 1 - edits / longer
+
+
+def _joined_words(a: list[str], free_a: list[bool], b: list[str], free_b: list[bool], weight: Any) -> float:
+    """Match two neighbouring words of one value with one of the other; return what they share."""
+    here = there = 0.0
+    for i in range(len(a) - 1):
+        for j in range(len(b)) if free_a[i] and free_a[i + 1] else ():
+            if free_b[j] and b[j] == a[i] + a[i + 1]:
+                free_b[j] = free_a[i] = free_a[i + 1] = False
+                here, there = here + weight(a[i]) + weight(a[i + 1]), there + weight(b[j])
+                break
+    return math.sqrt(here * there)
+
+
+def _words_likeness(a: list[str], b: list[str], weight: Callable[[str], float]) -> float:
+    """Return the cosine of weighted words: equal ones first, then joined ones, then those with few edits."""
+    if len(a) == 1 == len(b) and a != b and min(weight(a[0]), weight(b[0])) > 0:
+        return _word_likeness(a[0], b[0])
+    shared, all_a, all_b = 0.0, sum(map(weight, a)), sum(map(weight, b))
+    free_a, free_b = [True] * len(a), [True] * len(b)
+    for i, word in enumerate(a):
+        for j, other in enumerate(b):
+            if free_b[j] and word == other:
+                free_a[i] = free_b[j] = False
+                shared += weight(word)
+                break
+    if any(free_a):
+        shared += _joined_words(a, free_a, b, free_b, weight) + _joined_words(b, free_b, a, free_a, weight)
+    for word in (word for i, word in enumerate(a) if free_a[i]):
+        likeness = [(_word_likeness(word, other), -j) for j, other in enumerate(b) if free_b[j]]
+        best, place = max(likeness, default=(0.0, 0))
+        if best > 0:
+            free_b[-place] = False
+            one, other = weight(word), weight(b[-place])
+            all_a, all_b = all_a - one + min(one, other), all_b - other + min(one, other)
+            shared += best * min(one, other)
+    both = math.sqrt(max(all_a * all_b, 0.0))
+    return min(1.0, shared / both) if both > 0 else float(a == b)
+
+
+class _RecordModel:
+    """All records, and the similarities of two of them. values: by record, the folded value of each field, or None."""
+
+    def __init__(self, receipt: Row, items: Sequence[dict[str, Any]]) -> None:
+        self.rules, job = receipt["job"]["rules"], receipt["job"]
+        self.fields = self.rules["fields"]
+        if any(f["compare"] in ("edit", "jaro_winkler", "token_set", "token_sort") for f in self.fields):
+            raise Unreadable("comparisons of another library are not computed by this program.")
+        if any("weight" not in f and "bits" not in f for f in self.fields):
+            raise Unreadable("the scores are those of pairs that were given.")
+        self.across = len(items) == 2 and items[0] is not items[1]
+        rows = [(side, name, row) for side, one in enumerate(items) for name, row in one.items()]
+        self.values: dict[tuple[int, str], list[str | None]] = {(side, name): [] for side, name, _ in rows}
+        self.numbers: list[dict[str, float]] = []
+        for field in self.fields:
+            texts = self._texts(field, [row for _, _, row in rows])
+            folded = [self._value(field, text) for text in texts]
+            for (side, name, _), value in zip(rows, folded, strict=True):
+                self.values[side, name].append(value)
+            known = zip(folded, texts, strict=True)
+            self.numbers.append({v: _number_of(t or "") for v, t in known if v} if field["compare"] == "number" else {})
+        everyone = [(side, *self.values[side, name]) for side, name, _ in rows if any(self.values[side, name])]
+        collapsed = not job["one_to_one"] and job["blocking"] is None and not receipt.get("limited")
+        self.classes = list(dict.fromkeys(everyone)) if collapsed else everyone
+        self.word_weights = [self._rarity([value[1 + n] for value in everyone]) for n in range(len(self.fields))]
+        self.whole_weights = self._rarity([" ".join(map(" ".join, map(_words_of, filter(None, value[1:])))) for value in self.classes])
+        self.frequency = [self._frequencies(n) for n in range(len(self.fields))]
+
+    def _texts(self, field: Row, rows: list[Row]) -> list[str | None]:
+        columns = [_as_texts([row.get(name) for row in rows]) for name in field.get("sources") or [field["column"]]]
+        if not field.get("sources"):
+            return columns[0]
+        return [_codes(" ".join(filter(None, row))) or None for row in zip(*columns, strict=True)]
+
+    def _value(self, field: Row, text: str | None) -> str | None:
+        kind = field["compare"]
+        whole = text or ""
+        if kind == "date":
+            whole = _standard_date(whole)
+        elif kind == "words":
+            whole = _quantities(whole)
+        value = _folded_value(whole, compact=kind in ("code", "date", "number"))
+        return (f"{value}\0{_number_of(text or '')}" if kind == "number" else value) if value else None
+
+    @staticmethod
+    def _rarity(values: list[str | None]) -> Callable[[str], float]:
+        held = Counter(word for value in values if value for word in _words_of(value))
+        n = sum(1 for value in values if value is not None)
+        known = {word: _float32(math.log2((n + 1) / count) ** 2) for word, count in held.items()}
+        return known.__getitem__
+
+    def _frequencies(self, n: int) -> Callable[[str], float]:
+        """Return the term-frequency adjustment: the share of equal pairs over that of the records with the value."""
+        held = [Counter(v[1 + n] for v in self.classes if v[1 + n] and v[0] == side) for side in (0, 1)]
+        both = held[0] + held[1]
+        total = both.total()
+        if self.across:
+            known, equal = held[0].total() * held[1].total(), sum(held[0][v] * held[1][v] for v in held[0])
+        else:
+            known, equal = total * (total - 1) / 2, sum(c * (c - 1) for c in both.values()) / 2
+        usual = max(equal, 0.5) / max(known, 1)
+        return lambda value: _float32(math.log2(usual / (max(both[value] - 2, 0.5) / max(total - 1.0, 1.0))))
+
+    def similarity(self, n: int, a: str | None, b: str | None) -> float:
+        """Return the similarity of two values of a field; NaN if one is missing."""
+        kind = self.fields[n]["compare"]
+        if a is None or b is None:
+            return math.nan
+        if a == b:
+            return 1.0
+        if kind == "words":
+            return _words_likeness(a.split(), b.split(), self.word_weights[n])
+        if kind == "codes":
+            one, other = (sum(map(self.word_weights[n], value.split())) for value in (a, b))
+            shared = sum(map(self.word_weights[n], set(a.split()) & set(b.split())))
+            return shared / min(one, other) if min(one, other) > 0 else 0.0
+        if kind == "number":
+            x, y = self.numbers[n][a], self.numbers[n][b]
+            larger = max(abs(x), abs(y))
+            near = 1 - abs(x - y) / larger if larger > 0 else 0.0
+            return 0.0 if math.isnan(near) else max(0.0, min(1.0, near))
+        if kind == "exact":
+            return 0.0
+        most = _allowed_edits(max(len(a), len(b)))
+        edits = _edit_distance(a, b) if max(len(a), len(b)) <= LETTERS_IN_WORD else most + 1
+        likeness = 0.0 if most == 0 else 1 - min(edits, most + 1) / (most + 1)
+        return max(likeness, _dates_likeness(a, b)) if kind == "date" else likeness
+
+    def whole(self, a: Sequence[str | None], b: Sequence[str | None]) -> float:
+        """Return the cosine of the weighted words of two records."""
+        one, other = ({word for value in values if value for word in _words_of(value)} for values in (a, b))
+        all_a, all_b, shared = (math.fsum(map(self.whole_weights, words)) for words in (one, other, one & other))
+        return shared / math.sqrt(all_a * all_b) if all_a * all_b > 0 else 0.0
+
+    def parts(self, a: Sequence[str | None], b: Sequence[str | None]) -> tuple[float, dict[str, float]]:
+        """Return the score without competing pairs, and what each field contributes to it."""
+        seen = [_float32(self.similarity(n, x, y)) for n, (x, y) in enumerate(zip(a, b, strict=True))]
+        if self.rules.get("prior") is not None:
+            return self._match_weights(seen, a, b)
+        weights, share = [field["weight"] for field in self.fields], self.rules["whole"]
+        there = sum(w for w, one in zip(weights, seen, strict=True) if not math.isnan(one))
+        scale = min(1.0, there / max(sum(weights), 1e-9) / SHARE_OF_WEIGHTS)
+        made = {
+            field["column"]: math.nan if math.isnan(one) else (1 - share) * scale * w * one / max(there, 1e-9)
+            for field, w, one in zip(self.fields, weights, seen, strict=True)
+        }
+        if share > 0:
+            made["(whole record)"] = share * scale * self.whole(a, b)
+        return sum(part for part in made.values() if not math.isnan(part)), made
+
+    def _match_weights(
+        self, seen: list[float], a: Sequence[str | None], b: Sequence[str | None]
+    ) -> tuple[float, dict[str, float]]:
+        edges = [_float32(edge) for edge in LEVEL_EDGES]
+        levels = [-1 if math.isnan(one) else sum(one >= edge for edge in edges) for one in seen]
+        place = {field["column"]: n for n, field in enumerate(self.fields)}
+        adjusted = any(field.get("explained") is not None for field in self.fields)
+        made = {}
+        for n, (field, level) in enumerate(zip(self.fields, levels, strict=True)):
+            if level < 0:
+                made[field["column"]] = math.nan
+                continue
+            weight = field["bits"][level]
+            if adjusted and a[n] == b[n]:
+                weight += self.frequency[n](a[n] or "")
+            less = sum(
+                lift[level] for by, lift in (field.get("explained") or {}).items()
+                if by in place and levels[place[by]] >= AGREEMENT
+            )  # fmt: skip
+            made[field["column"]] = max(min(weight, 0.0), min(max(weight, 0.0), weight - less))
+        bits = self.rules["prior"] + sum(part for part in made.values() if not math.isnan(part))
+        return 1 / (1 + 2.0 ** -max(-60.0, min(60.0, bits))), made
+
+
+def _words_of(value: str) -> set[str]:
+    return set(value.partition("\0")[0].split())  # a number follows its digits
+
+
+def _dates_likeness(a: str, b: str) -> float:
+    """Return 0.9 for neighbouring days, down to 0 after a month."""
+    try:
+        one, other = (datetime.date(int(text[:4]), int(text[4:6]), int(text[6:])) for text in (a, b) if len(text) == 8)
+    except ValueError:
+        return 0.0
+    return 0.9 * max(0.0, min(1.0, 1 - (abs((one - other).days) - 1) / 31))
+
+
+def _as_texts(values: list[Any]) -> list[str | None]:
+    """Return plain values as texts, whole numbers without a fraction."""
+    if all(value is None or isinstance(value, str) for value in values):
+        return values
+    column = pa.array(values)
+    if pa.types.is_floating(column.type) and all(value is None or value == round(value) for value in values):
+        column = column.cast(pa.int64())
+    texts: list[str | None] = column.cast(pa.large_string()).to_pylist()
+    return texts
+
+
+def _check_records(
+    receipt: dict[str, Any], tables: dict[str, list[Row]], items: Sequence[dict[str, Any]], sample: int | None,
+    report: Report,
+) -> None:  # fmt: skip
+    """Compute the contribution of each field and the score again; competing pairs lower scores between two tables."""
+    model, column = _RecordModel(receipt, items), receipt["scale"]["column"]
+    has_rivals = model.across and model.rules.get("prior") is None and model.rules["rivals"] is not False
+    draw = random.Random(receipt["seal"])
+    for name, ours, theirs in (("pairs", "left", "right"), ("removed", "id", "kept")):
+        rows = tables.get(name, [])
+        for row in rows if sample is None or len(rows) <= sample else draw.sample(rows, sample):
+            a, b = model.values.get((0, _key(row[ours]))), model.values.get((int(model.across), _key(row[theirs])))
+            if a is None or b is None:
+                continue
+            expected, made = model.parts(a, b)
+            if a == b:
+                expected = 1.0
+            stated, who = float(row[column]), f"{name}: {row[ours]}, {row[theirs]}"
+            if has_rivals:
+                made = {field: part / RIVAL_SHARE for field, part in made.items()}
+            else:
+                near = math.isclose(expected, stated, rel_tol=RECORD_ERROR, abs_tol=RECORD_ERROR)
+                report.expect(near, f"{who} have the {column} {stated}, computed {expected}")
+            for field, part in made.items() if len(made.keys() & row.keys()) == len(made) else ():
+                given = math.nan if row[field] in (None, "") else float(row[field])
+                near = math.isclose(part, given, rel_tol=RECORD_ERROR, abs_tol=RECORD_ERROR)
+                both = math.isnan(part) and math.isnan(given)
+                report.expect(near or both, f"{who}: {field!r} contributes {given}, computed {part}")
+        if rows:
+            what = "contributions of fields" if has_rivals else "scores and contributions of fields"
+            report.checked.append((f"{what} of {name} computed again, of {len(rows):,}",
+                                   len(rows) if sample is None else min(sample, len(rows))))  # fmt: skip
+    if has_rivals:
+        report.unchecked.append("how far competing pairs lower each score: they are not all in the result")
 
 
 # Passages, texts without repeats, and files of verdicts
